@@ -1,0 +1,91 @@
+//! What can go wrong while a root or a file is opened.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A directory that can't serve as a root.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// The directory does not exist or can't be opened.
+    #[error("can't open {path} as a root: {source}; name an existing directory that you may read")]
+    Open {
+        /// The directory as given.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// `/`, the home directory or a parent of it: a search there reads far more than a project.
+    #[error(
+        "{path} is too broad for a root; name the project's directory, or set `allow_broad_root = true` \
+         in your own configuration"
+    )]
+    TooBroad {
+        /// The directory, canonical.
+        path: PathBuf,
+    },
+    /// A directory of the kernel's own file systems, whose files hold keys and environments.
+    #[error("{path} lies on a kernel file system (proc, sys or dev) and can't be a root; name a directory of files")]
+    KernelFileSystem {
+        /// The directory, canonical.
+        path: PathBuf,
+    },
+    /// No root was given at all.
+    #[error("no root was given; name at least one directory")]
+    NoRoot,
+}
+
+/// A path below a root that can't be opened. The path is named in the way that is safe to print.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Nothing has this name.
+    #[error("{path} does not exist")]
+    NotFound {
+        /// Path as shown to people.
+        path: String,
+    },
+    /// A link, `..` or absolute path that leads out of every root.
+    #[error("{path} leads outside of the root; only files beneath {root} can be read")]
+    OutsideRoot {
+        /// Path as shown to people.
+        path: String,
+        /// The root, as shown to people.
+        root: String,
+    },
+    /// A file that the secret-file policy keeps closed.
+    #[error(
+        "{path} looks like a secrets file ({rule}) and is never read; allow it by name in `secrets.allow` of your \
+         own configuration if it holds none"
+    )]
+    Secret {
+        /// Path as shown to people.
+        path: String,
+        /// The rule that matched.
+        rule: String,
+    },
+    /// A directory where a file was wanted.
+    #[error("{path} is a directory, not a file; list it with list_directory")]
+    IsDirectory {
+        /// Path as shown to people.
+        path: String,
+    },
+    /// A file where a directory was wanted.
+    #[error("{path} is not a directory")]
+    NotDirectory {
+        /// Path as shown to people.
+        path: String,
+    },
+    /// A FIFO, socket or device.
+    #[error("{path} is not a regular file (it is a pipe, a socket or a device) and is never opened for reading")]
+    NotRegular {
+        /// Path as shown to people.
+        path: String,
+    },
+    /// The operating system refused.
+    #[error("can't open {path}: {source}")]
+    Io {
+        /// Path as shown to people.
+        path: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,61 @@
+//! An open regular file and its contents.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use crate::sys::{self, NodeKind};
+
+/// A regular file, checked on the open handle.
+#[derive(Debug)]
+pub struct OpenedFile {
+    file: File,
+    size: u64,
+}
+
+/// What reading a file into a buffer gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// All of it is in the buffer.
+    Whole,
+    /// It has more bytes than the limit; the buffer holds its beginning.
+    TooLarge,
+}
+
+impl OpenedFile {
+    /// `None` when the handle is not a regular file.
+    pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
+        let status = sys::status(&file)?;
+        Ok((status.kind == NodeKind::File).then_some(Self { file, size: status.size }))
+    }
+
+    /// Size in bytes when it was opened.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Reads the file into `buffer`, which is cleared first and keeps its capacity, up to `limit` bytes.
+    /// The size is only a hint: a file that grows or shrinks meanwhile is read as it is.
+    pub fn read_into(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<Contents> {
+        buffer.clear();
+        let wanted = usize::try_from(self.size).unwrap_or(usize::MAX).min(limit);
+        loop {
+            // One byte more than expected lets a short read, not an empty one, tell the end.
+            buffer.reserve((wanted + 1).saturating_sub(buffer.len()).max(1));
+            let room = buffer.capacity() - buffer.len();
+            let read = sys::read_some(&mut self.file, buffer)?;
+            if buffer.len() > limit {
+                buffer.truncate(limit);
+                return Ok(Contents::TooLarge);
+            }
+            // Only the end of a regular file cuts a read short.
+            if read < room {
+                return Ok(Contents::Whole);
+            }
+        }
+    }
+
+    /// The handle, to be read in pieces.
+    pub fn reader(&mut self) -> &mut (impl Read + use<>) {
+        &mut self.file
+    }
+}

@@ -1,0 +1,221 @@
+//! Ignore rules with ripgrep's precedence: `.rgignore`, then `.ignore`, then `.gitignore`, then
+//! `.git/info/exclude`; within a kind the deepest directory decides. Git's two kinds apply only inside a work
+//! tree and not above its root. Rules come from the root down to the file and from nowhere else: what lies above
+//! the root, and the user's global git configuration, would make the answer depend on what the caller can't see.
+//!
+//! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::limits;
+use crate::rel_path::{RelPath, os_str};
+use crate::sys::{self, Directory, Node};
+
+/// The names of ignore files in order of precedence.
+const IGNORE_FILES: [&[u8]; 3] = [b".rgignore", b".ignore", b".gitignore"];
+const GIT_FILE: usize = 2;
+const GIT_EXCLUDE: usize = 3;
+
+/// The rules of one directory and, through `parent`, of those above it.
+#[derive(Debug)]
+pub(crate) struct IgnoreRules {
+    parent: Option<Arc<IgnoreRules>>,
+    directory: RelPath,
+    /// In order of precedence: `IGNORE_FILES`, then `.git/info/exclude`.
+    matchers: [Option<Gitignore>; 4],
+    has_git: bool,
+    /// Whether git's kinds apply: this or a directory above it is a work tree.
+    inside_git: bool,
+}
+
+/// What the rules say of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Nothing,
+    Ignored,
+    /// Kept by a `!` rule, even if its name is hidden.
+    Kept,
+}
+
+/// What compiling the rules of a walk has cost, and what was left out.
+#[derive(Debug, Default)]
+pub(crate) struct RuleBudget {
+    rules: AtomicUsize,
+}
+
+impl IgnoreRules {
+    /// No rules; `inside_git` says whether a directory above the root is a work tree.
+    pub(crate) fn none(inside_git: bool) -> Arc<Self> {
+        Arc::new(Self {
+            parent: None,
+            directory: RelPath::root(),
+            matchers: [const { None }; 4],
+            has_git: false,
+            inside_git,
+        })
+    }
+
+    /// The rules that hold in `directory`, whose names are `nodes`. Unchanged rules are shared, so that a
+    /// directory without ignore files costs nothing. What is wrong with a rule goes to `warn`.
+    pub(crate) fn descend(
+        self: &Arc<Self>,
+        path: &RelPath,
+        directory: &Directory,
+        nodes: &[Node],
+        budget: &RuleBudget,
+        warn: &mut dyn FnMut(String),
+    ) -> Arc<Self> {
+        let has = |name: &[u8]| nodes.iter().any(|node| &*node.name == name);
+        // All names that matter here begin with a dot.
+        let dotted = nodes.iter().any(|node| node.name.first() == Some(&b'.'));
+        if !dotted {
+            return Arc::clone(self);
+        }
+        let has_git = has(b".git") || has(b".jj");
+        let mut matchers = [const { None }; 4];
+        for (matcher, name) in matchers.iter_mut().zip(IGNORE_FILES) {
+            if has(name) {
+                *matcher = compile(path, directory, name, budget, warn);
+            }
+        }
+        if has(b".git") {
+            matchers[GIT_EXCLUDE] = git_exclude(path, directory, budget, warn);
+        }
+        if !has_git && matchers.iter().all(Option::is_none) {
+            return Arc::clone(self);
+        }
+        let inside_git = self.inside_git || has_git;
+        Arc::new(Self { parent: Some(Arc::clone(self)), directory: path.clone(), matchers, has_git, inside_git })
+    }
+
+    /// What the rules say of `path`, which lies below this directory.
+    pub(crate) fn verdict(&self, path: &RelPath, is_directory: bool) -> Verdict {
+        self.deciding(path, is_directory).0
+    }
+
+    /// As [`IgnoreRules::verdict`], with the directory and the text of the rule that decided.
+    pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (Verdict, Option<String>) {
+        let mut found: [Option<(&IgnoreRules, Match<&ignore::gitignore::Glob>)>; 4] = [const { None }; 4];
+        let mut past_git_root = false;
+        let mut next = Some(self);
+        while let Some(rules) = next {
+            for (kind, matcher) in rules.matchers.iter().enumerate() {
+                let git_kind = kind >= GIT_FILE;
+                if found[kind].is_some() || (git_kind && (past_git_root || !self.inside_git)) {
+                    continue;
+                }
+                if let Some(matcher) = matcher
+                    && let Some(below) = os_str(path.below(&rules.directory))
+                {
+                    let matched = matcher.matched(Path::new(&*below), is_directory);
+                    if !matched.is_none() {
+                        found[kind] = Some((rules, matched));
+                    }
+                }
+            }
+            past_git_root |= rules.has_git;
+            next = rules.parent.as_deref();
+        }
+        let Some((kind, (rules, matched))) = found.into_iter().enumerate().find_map(|(kind, hit)| Some((kind, hit?)))
+        else {
+            return (Verdict::Nothing, None);
+        };
+        match matched {
+            Match::Ignore(glob) => {
+                let file = IGNORE_FILES.get(kind).map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
+                let place = rules.directory.join(file.as_bytes());
+                (Verdict::Ignored, Some(format!("`{}` in {}", glob.original(), place.display())))
+            }
+            _ => (Verdict::Kept, None),
+        }
+    }
+}
+
+fn git_exclude(
+    path: &RelPath,
+    directory: &Directory,
+    budget: &RuleBudget,
+    warn: &mut dyn FnMut(String),
+) -> Option<Gitignore> {
+    // A worktree's `.git` is a file that names a directory elsewhere, which need not lie in the root.
+    let relative = |text: &[u8]| RelPath::from_bytes(text, &RelPath::root()).ok();
+    let info = sys::open_directory(directory, &relative(b".git/info")?).ok()?;
+    compile(path, &info, b"exclude", budget, warn)
+}
+
+fn compile(
+    path: &RelPath,
+    directory: &Directory,
+    name: &[u8],
+    budget: &RuleBudget,
+    warn: &mut dyn FnMut(String),
+) -> Option<Gitignore> {
+    let shown = || path.join(name).display().into_owned();
+    let text = match read_bounded(directory, name) {
+        Ok(Some(text)) => text,
+        Ok(None) => {
+            warn(format!("{} is over {} bytes and its rules are not applied", shown(), limits::IGNORE_FILE_BYTES));
+            return None;
+        }
+        Err(error) => {
+            warn(format!("{} can't be read and its rules are not applied: {error}", shown()));
+            return None;
+        }
+    };
+    let mut builder = GitignoreBuilder::new(".");
+    let mut rules = 0;
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    for (number, line) in text.split(|&b| b == b'\n').enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() || line.first() == Some(&b'#') {
+            continue;
+        }
+        let place = || format!("{}:{}", shown(), number + 1);
+        if line.len() > limits::IGNORE_LINE_BYTES {
+            warn(format!("{}: the rule is over {} bytes and left out", place(), limits::IGNORE_LINE_BYTES));
+            continue;
+        }
+        let Ok(line) = std::str::from_utf8(line) else {
+            warn(format!("{}: the rule is not UTF-8 and left out", place()));
+            continue;
+        };
+        rules += 1;
+        if rules > limits::IGNORE_FILE_RULES {
+            warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
+            return None;
+        }
+        if let Err(error) = builder.add_line(None, line) {
+            warn(format!("{}: {error}", place()));
+        }
+    }
+    if budget.rules.fetch_add(rules, Ordering::Relaxed) + rules > limits::IGNORE_WALK_RULES {
+        warn(format!("{} is beyond the {} rules of one search and not applied", shown(), limits::IGNORE_WALK_RULES));
+        return None;
+    }
+    match builder.build() {
+        Ok(matcher) if matcher.is_empty() => None,
+        Ok(matcher) => Some(matcher),
+        Err(error) => {
+            warn(format!("{}: its rules can't be compiled and are not applied: {error}", shown()));
+            None
+        }
+    }
+}
+
+/// The file's bytes, or `None` when it is over the limit. A link is not followed, as in git.
+fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Result<Option<Vec<u8>>> {
+    let Some(mut file) = crate::file::OpenedFile::new(sys::open_leaf(directory, name)?)? else {
+        return Err(std::io::Error::other("it is not a regular file"));
+    };
+    let mut text = Vec::new();
+    let limit = usize::try_from(limits::IGNORE_FILE_BYTES).unwrap_or(usize::MAX);
+    Ok(match file.read_into(&mut text, limit)? {
+        crate::file::Contents::Whole => Some(text),
+        crate::file::Contents::TooLarge => None,
+    })
+}

@@ -1,0 +1,31 @@
+//! The disk: the only crate that touches the user's files.
+//!
+//! Everything is opened beneath a [`Root`] handle, one name at a time and never through a link that was
+//! not resolved here first, so that no symlink, `..`, magic link or rename race leads out of the root.
+//! Only regular files are read; what is left out is counted by reason in [`Skipped`].
+//!
+//! The crate knows no pattern, no JSON and no model.
+
+mod error;
+mod file;
+mod ignore_rules;
+pub mod limits;
+mod open_path;
+mod rel_path;
+mod root;
+mod secrets;
+mod skipped;
+mod stop;
+mod sys;
+mod text;
+mod walk;
+
+pub use error::{OpenError, RootError};
+pub use file::{Contents, OpenedFile};
+pub use rel_path::{RelPath, RelPathError};
+pub use root::{Root, RootPolicy, Roots, find_git_root};
+pub use secrets::SecretPolicy;
+pub use skipped::{SkipReason, Skipped};
+pub use stop::{Stop, Stopped};
+pub use text::{Decoded, Encoding, count_lines, decode};
+pub use walk::{Entry, EntryKind, Globs, Step, WalkOptions, WalkReport, walk};

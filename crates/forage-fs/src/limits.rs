@@ -1,0 +1,38 @@
+//! Every bound of the disk layer, with its unit and its reason.
+
+/// Bytes of one ignore file. Larger ones are not applied and reported: the glob compiler needs minutes and
+/// gigabytes for a hostile one.
+pub const IGNORE_FILE_BYTES: u64 = 1 << 20;
+
+/// Bytes of one line of an ignore file; longer lines are left out and reported.
+pub const IGNORE_LINE_BYTES: usize = 4 << 10;
+
+/// Rules of one ignore file. Compiling globs costs more than linearly: 100,000 took 13 s, 2,000 some 20 ms;
+/// real files stay below a few hundred.
+pub const IGNORE_FILE_RULES: usize = 2_000;
+
+/// Rules of all ignore files of one walk: many small hostile files must not do what one large one may not.
+pub const IGNORE_WALK_RULES: usize = 100_000;
+
+/// Directory levels below the start of a walk. Paths beyond the kernel's own limit (4,096 bytes) end earlier.
+pub const WALK_DEPTH: usize = 512;
+
+/// Entries looked at in one walk, a bound on time and memory rather than on honest trees.
+pub const WALK_ENTRIES: u64 = 20_000_000;
+
+/// Files that one task of a walk hands to a worker: large enough to make the queue's lock cheap, small enough
+/// to keep both ends of a directory busy.
+pub const WALK_BATCH_FILES: usize = 64;
+
+/// Bytes of results (as weighed by the visitor) that may wait for an earlier, slower file before the other
+/// workers pause.
+pub const WALK_BUFFERED_BYTES: usize = 32 << 20;
+
+/// Links followed while one path is resolved, as in Linux.
+pub const LINKS_PER_PATH: usize = 40;
+
+/// Times that opening a path is tried again when a link appears where there was none a moment ago.
+pub const OPEN_RETRIES: usize = 4;
+
+/// Warnings kept with their text; the rest are counted.
+pub const WARNINGS_KEPT: usize = 20;

@@ -1,0 +1,76 @@
+//! From a path that somebody wrote to the path of the thing itself, links resolved within the root.
+
+use std::io;
+
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::sys::{self, NodeKind};
+
+/// The end of a resolution.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    /// Path of the thing itself: no name in it was a link a moment ago.
+    pub(crate) path: RelPath,
+    pub(crate) kind: NodeKind,
+}
+
+/// Why a path could not be resolved.
+#[derive(Debug)]
+pub(crate) enum ResolveError {
+    Outside,
+    Io(io::Error),
+}
+
+impl From<io::Error> for ResolveError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// Follows the links in `path`, each within the root. The answer is a name, not a permission: whoever opens it
+/// does so without links, and fails if the tree changed in between.
+pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveError> {
+    let mut links = 0;
+    let mut pending: Vec<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
+    pending.reverse();
+    let mut resolved = RelPath::root();
+    let mut kind = NodeKind::Directory;
+    while let Some(name) = pending.pop() {
+        if kind != NodeKind::Directory {
+            return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
+        }
+        if name == b".." {
+            resolved = resolved.parent().ok_or(ResolveError::Outside)?;
+            continue;
+        }
+        let directory = sys::open_directory(root.handle(), &resolved)?;
+        // Reading it as a link tells a link from everything else without a race between two questions.
+        match sys::link_target(&directory, &name) {
+            Ok(target) => {
+                links += 1;
+                if links > limits::LINKS_PER_PATH {
+                    return Err(io::Error::other("too many links").into());
+                }
+                let inside = root.strip_absolute(&target);
+                if target.first() == Some(&b'/') {
+                    resolved = RelPath::root();
+                }
+                let names = match &inside {
+                    Some(inside) => inside.as_bytes(),
+                    None if target.first() == Some(&b'/') => return Err(ResolveError::Outside),
+                    None => &target,
+                };
+                let names = names.split(|&b| b == b'/').filter(|name| !matches!(name, &(b"" | b".")));
+                pending.extend(names.map(<[u8]>::to_vec).rev());
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                kind = sys::node_kind(&directory, &name)?;
+                resolved = resolved.join(&name);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Resolved { path: resolved, kind })
+}
+

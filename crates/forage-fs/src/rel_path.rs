@@ -1,0 +1,318 @@
+//! Paths below a root.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::ffi::OsStr;
+use std::fmt;
+use std::sync::Arc;
+
+/// Text that can't be a path below a root.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RelPathError {
+    /// `..` leads above the root.
+    #[error("the path leads above the root by `..`")]
+    AboveRoot,
+    /// An absolute path where a relative one is needed.
+    #[error("the path is absolute")]
+    Absolute,
+    /// A NUL byte.
+    #[error("the path holds a NUL character")]
+    Nul,
+    /// A quoted path whose quotes or escapes are broken.
+    #[error("the quoted path is malformed: {0}")]
+    Quoting(&'static str),
+    /// A name that the operating system can't hold.
+    #[error("the path is not valid on this system")]
+    NotOnThisSystem,
+}
+
+/// A path below a root: names joined by `/`, without `.`, `..`, empty names or a leading `/`.
+/// The empty path is the root itself. Names are the file system's bytes and need not be UTF-8.
+///
+/// Ordered name by name, as a sorted walk visits them: `a/b` before `a.c`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RelPath(Arc<[u8]>);
+
+impl RelPath {
+    /// The root itself.
+    pub fn root() -> Self {
+        Self(Arc::from(&[][..]))
+    }
+
+    /// Parses what a person or a model wrote, relative to `base`. `.` and `..` are folded by name.
+    /// A path in double quotes is read with the escapes that [`RelPath::display`] writes.
+    pub fn parse(text: &str, base: &RelPath) -> Result<Self, RelPathError> {
+        let bytes = match text.strip_prefix('"') {
+            Some(_) => Cow::Owned(unquote(text)?),
+            None => Cow::Borrowed(text.as_bytes()),
+        };
+        Self::from_bytes(&bytes, base)
+    }
+
+    /// As [`RelPath::parse`], for the bytes of a path (a link's target, an argument of the command line).
+    pub fn from_bytes(bytes: &[u8], base: &RelPath) -> Result<Self, RelPathError> {
+        if bytes.contains(&0) {
+            return Err(RelPathError::Nul);
+        }
+        if bytes.first() == Some(&b'/') || (cfg!(windows) && bytes.contains(&b':')) {
+            return Err(RelPathError::Absolute);
+        }
+        let mut names: Vec<&[u8]> = base.names().collect();
+        for name in bytes.split(|&b| b == b'/' || (cfg!(windows) && b == b'\\')) {
+            match name {
+                b"" | b"." => {}
+                b".." => {
+                    if names.pop().is_none() {
+                        return Err(RelPathError::AboveRoot);
+                    }
+                }
+                name => names.push(name),
+            }
+        }
+        Ok(Self(Arc::from(names.join(&b'/'))))
+    }
+
+    /// This path with one more name, which must be a plain name as a directory lists it.
+    pub fn join(&self, name: &[u8]) -> Self {
+        if self.0.is_empty() {
+            return Self(Arc::from(name));
+        }
+        let mut bytes = Vec::with_capacity(self.0.len() + 1 + name.len());
+        bytes.extend_from_slice(&self.0);
+        bytes.push(b'/');
+        bytes.extend_from_slice(name);
+        Self(Arc::from(bytes))
+    }
+
+    /// The bytes, names joined by `/`.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether this is the root itself.
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names from the root down.
+    pub fn names(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.split(|&b| b == b'/').filter(|name| !name.is_empty())
+    }
+
+    /// The number of names.
+    pub fn depth(&self) -> usize {
+        self.names().count()
+    }
+
+    /// The last name; empty for the root.
+    pub fn file_name(&self) -> &[u8] {
+        self.0.rsplit(|&b| b == b'/').next().unwrap_or_default()
+    }
+
+    /// The directory that holds this path; `None` for the root.
+    pub fn parent(&self) -> Option<Self> {
+        if self.is_root() {
+            return None;
+        }
+        let end = memchr::memrchr(b'/', &self.0).unwrap_or(0);
+        Some(Self(Arc::from(&self.0[..end])))
+    }
+
+    /// Whether `self` is `ancestor` or lies below it.
+    pub fn starts_with(&self, ancestor: &RelPath) -> bool {
+        ancestor.is_root()
+            || (self.0.starts_with(&ancestor.0)
+                && (self.0.len() == ancestor.0.len() || self.0.get(ancestor.0.len()) == Some(&b'/')))
+    }
+
+    /// The part of `self` below `ancestor`, or `self` when it does not lie there.
+    pub fn below<'a>(&'a self, ancestor: &RelPath) -> &'a [u8] {
+        if ancestor.is_root() || !self.starts_with(ancestor) {
+            return &self.0;
+        }
+        self.0.get(ancestor.0.len() + 1..).unwrap_or_default()
+    }
+
+    /// The path as the operating system's string; `None` where it can't hold it.
+    pub fn to_os_string(&self) -> Option<Cow<'_, OsStr>> {
+        os_str(&self.0)
+    }
+
+    /// The path for people, models and records: as it is when it is plain UTF-8 text; else in double quotes
+    /// with `\n`, `\t`, `\"`, `\\` and `\xNN` escapes, which [`RelPath::parse`] reads back to the same bytes.
+    /// The root is `.`.
+    pub fn display(&self) -> Cow<'_, str> {
+        if self.is_root() {
+            return Cow::Borrowed(".");
+        }
+        match std::str::from_utf8(&self.0) {
+            Ok(text) if !text.starts_with('"') && !text.chars().any(needs_escape) => Cow::Borrowed(text),
+            _ => Cow::Owned(quote(&self.0)),
+        }
+    }
+}
+
+/// Whether a character could steer a terminal, hide or reorder text, or forge a line: control characters,
+/// bidirectional overrides, zero-width and tag characters.
+pub(crate) fn needs_escape(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{061c}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+fn quote(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    let mut out = String::from("\"");
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                c if needs_escape(c) => {
+                    let mut buffer = [0; 4];
+                    for byte in c.encode_utf8(&mut buffer).bytes() {
+                        let _ = write!(out, "\\x{byte:02x}");
+                    }
+                }
+                c => out.push(c),
+            }
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn unquote(text: &str) -> Result<Vec<u8>, RelPathError> {
+    let inner = text
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .ok_or(RelPathError::Quoting("the closing quote is missing"))?;
+    let mut out = Vec::with_capacity(inner.len());
+    let mut bytes = inner.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b'n') => out.push(b'\n'),
+            Some(b't') => out.push(b'\t'),
+            Some(c @ (b'"' | b'\\')) => out.push(c),
+            Some(b'x') => {
+                let digit = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
+                match (digit(bytes.next()), digit(bytes.next())) {
+                    (Some(high), Some(low)) => out.push((high * 16 + low) as u8),
+                    _ => return Err(RelPathError::Quoting("`\\x` needs two hexadecimal digits")),
+                }
+            }
+            _ => return Err(RelPathError::Quoting("known escapes are \\n, \\t, \\\", \\\\ and \\xNN")),
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(unix)]
+pub(crate) fn os_str(bytes: &[u8]) -> Option<Cow<'_, OsStr>> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(Cow::Borrowed(OsStr::from_bytes(bytes)))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn os_str(bytes: &[u8]) -> Option<Cow<'_, OsStr>> {
+    std::str::from_utf8(bytes).ok().map(|text| Cow::Borrowed(OsStr::new(text)))
+}
+
+/// The bytes of an operating-system string, `/` between names; `None` for names that this product can't hold.
+#[cfg(unix)]
+pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(Cow::Borrowed(text.as_bytes()))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
+    text.to_str().map(|text| Cow::Owned(text.replace('\\', "/").into_bytes()))
+}
+
+impl Ord for RelPath {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // `/` ends a name and no name holds NUL, so reading it as NUL compares name by name.
+        let key = |bytes: &[u8], i: usize| bytes.get(i).map(|&b| if b == b'/' { 0 } else { b });
+        let common = self.0.iter().zip(other.0.iter()).take_while(|(a, b)| a == b).count();
+        key(&self.0, common).cmp(&key(&other.0, common))
+    }
+}
+
+impl PartialOrd for RelPath {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RelPath({})", self.display())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path(text: &str) -> Result<RelPath, RelPathError> {
+        RelPath::parse(text, &RelPath::root())
+    }
+
+    #[test]
+    fn folds_dots_and_refuses_what_leads_out() {
+        assert_eq!(path("./a//b/../c/").unwrap().as_bytes(), b"a/c");
+        assert_eq!(path("a/../../b"), Err(RelPathError::AboveRoot));
+        assert_eq!(path("/etc/passwd"), Err(RelPathError::Absolute));
+        assert_eq!(path("a\0b"), Err(RelPathError::Nul));
+        assert!(path(".").unwrap().is_root());
+        let base = path("x/y").unwrap();
+        assert_eq!(RelPath::parse("../z", &base).unwrap().as_bytes(), b"x/z");
+    }
+
+    #[test]
+    fn orders_by_name_and_not_by_byte() {
+        let mut paths = ["a.c", "a/b", "a", "a-b", "b"].map(|text| path(text).unwrap());
+        paths.sort();
+        let sorted: Vec<_> = paths.iter().map(|p| p.display().into_owned()).collect();
+        assert_eq!(sorted, ["a", "a/b", "a-b", "a.c", "b"]);
+    }
+
+    #[test]
+    fn sibling_with_a_common_prefix_is_not_below() {
+        assert!(!path("repo-private/x").unwrap().starts_with(&path("repo").unwrap()));
+        assert!(path("repo/x").unwrap().starts_with(&path("repo").unwrap()));
+    }
+
+    proptest! {
+        #[test]
+        fn display_reads_back_to_the_same_bytes(names in prop::collection::vec(prop::collection::vec(1u8..=255, 1..8), 1..4)) {
+            let bytes = names.join(&b'/');
+            if let Ok(original) = RelPath::from_bytes(&bytes, &RelPath::root()) {
+                let shown = original.display().into_owned();
+                prop_assert!(!shown.chars().any(needs_escape));
+                prop_assert_eq!(RelPath::parse(&shown, &RelPath::root()).unwrap(), original);
+            }
+        }
+
+        #[test]
+        fn order_is_that_of_the_standard_library(a in "[a-c./-]{0,8}", b in "[a-c./-]{0,8}") {
+            if let (Ok(x), Ok(y)) = (path(&a), path(&b)) {
+                let std_order = std::path::Path::new(std::str::from_utf8(x.as_bytes()).unwrap())
+                    .cmp(std::path::Path::new(std::str::from_utf8(y.as_bytes()).unwrap()));
+                prop_assert_eq!(x.cmp(&y), std_order);
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Roots: the directories beneath which files may be read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::{OpenError, RootError};
+use crate::file::OpenedFile;
+use crate::limits;
+use crate::open_path::{ResolveError, resolve};
+use crate::rel_path::{RelPath, RelPathError, os_bytes};
+use crate::secrets::SecretPolicy;
+use crate::sys::{self, Directory, NodeKind};
+
+/// What may be a root.
+#[derive(Clone, Debug, Default)]
+pub struct RootPolicy {
+    /// The user's home directory: it and its parents are too broad.
+    pub home: Option<PathBuf>,
+    /// Allow `/`, the home directory and its parents.
+    pub allow_broad: bool,
+}
+
+/// A directory beneath which files may be read, held open.
+#[derive(Debug)]
+pub struct Root {
+    path: PathBuf,
+    directory: Directory,
+    inside_git: bool,
+    secrets: SecretPolicy,
+}
+
+impl Root {
+    /// Opens `path` as a root. Links in `path` itself are followed: the user names it.
+    #[expect(clippy::disallowed_methods, reason = "the root's own path comes from the user, not from a repository")]
+    pub fn open(path: &Path, policy: &RootPolicy, secrets: SecretPolicy) -> Result<Arc<Self>, RootError> {
+        let open = |source| RootError::Open { path: path.to_owned(), source };
+        let path = std::fs::canonicalize(path).map_err(open)?;
+        if !policy.allow_broad && is_too_broad(&path, policy.home.as_deref()) {
+            return Err(RootError::TooBroad { path });
+        }
+        if ["/proc", "/sys", "/dev"].iter().any(|kernel| path.starts_with(kernel)) {
+            return Err(RootError::KernelFileSystem { path });
+        }
+        let directory = sys::open_root(&path).map_err(open)?;
+        let inside_git = path.ancestors().skip(1).any(has_git);
+        Ok(Arc::new(Self { path, directory, inside_git, secrets }))
+    }
+
+    /// The root's absolute path, for people.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The policy that keeps secret files closed.
+    pub fn secrets(&self) -> &SecretPolicy {
+        &self.secrets
+    }
+
+    /// Whether a directory above the root is a git work tree, so that `.gitignore` files apply.
+    pub(crate) fn inside_git(&self) -> bool {
+        self.inside_git
+    }
+
+    pub(crate) fn handle(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// An absolute path that lies beneath this root, as a path below it.
+    pub(crate) fn strip_absolute(&self, absolute: &[u8]) -> Option<RelPath> {
+        let root = os_bytes(self.path.as_os_str())?;
+        let rest = absolute.strip_prefix(&*root)?;
+        if !(rest.is_empty() || rest.first() == Some(&b'/') || root.ends_with(b"/")) {
+            return None;
+        }
+        let rest = &rest[rest.iter().take_while(|&&b| b == b'/').count()..];
+        RelPath::from_bytes(rest, &RelPath::root()).ok()
+    }
+
+    /// Opens a file for reading, links followed within the root, unless the secret-file policy keeps it closed.
+    pub fn open_file(&self, path: &RelPath) -> Result<OpenedFile, OpenError> {
+        let shown = || path.display().into_owned();
+        for _ in 0..limits::OPEN_RETRIES {
+            let real = match self.resolve(path)? {
+                (_, NodeKind::Directory) => return Err(OpenError::IsDirectory { path: shown() }),
+                (_, NodeKind::Special) => return Err(OpenError::NotRegular { path: shown() }),
+                (real, _) => real,
+            };
+            match self.open_resolved(&real) {
+                // A link stands where there was none a moment ago: resolve once more.
+                Err(OpenError::Io { source, .. }) if sys::is_link_error(&source) => {}
+                Err(OpenError::Io { source, .. }) => return Err(OpenError::Io { path: shown(), source }),
+                result => return result,
+            }
+        }
+        Err(OpenError::Io { path: shown(), source: io::Error::other("it keeps changing while it is opened") })
+    }
+
+    /// Opens a file by the path of the file itself, without following a link.
+    pub(crate) fn open_resolved(&self, real: &RelPath) -> Result<OpenedFile, OpenError> {
+        let io = |source| OpenError::Io { path: real.display().into_owned(), source };
+        if let Some(rule) = self.secrets.denies(real) {
+            return Err(OpenError::Secret { path: real.display().into_owned(), rule: rule.to_owned() });
+        }
+        let directory = sys::open_directory(&self.directory, &real.parent().unwrap_or_else(RelPath::root)).map_err(io)?;
+        OpenedFile::new(sys::open_leaf(&directory, real.file_name()).map_err(io)?)
+            .map_err(io)?
+            .ok_or_else(|| OpenError::NotRegular { path: real.display().into_owned() })
+    }
+
+    /// The path of the thing itself, links resolved within the root, and whether it is a directory.
+    pub fn locate(&self, path: &RelPath) -> Result<(RelPath, bool), OpenError> {
+        self.resolve(path).map(|(path, kind)| (path, kind == NodeKind::Directory))
+    }
+
+    pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, NodeKind), OpenError> {
+        let shown = path.display().into_owned();
+        match resolve(self, path) {
+            Ok(resolved) => Ok((resolved.path, resolved.kind)),
+            Err(ResolveError::Outside) => {
+                Err(OpenError::OutsideRoot { path: shown, root: self.path.display().to_string() })
+            }
+            Err(ResolveError::Io(source)) => Err(match source.kind() {
+                io::ErrorKind::NotFound => OpenError::NotFound { path: shown },
+                io::ErrorKind::NotADirectory => OpenError::NotDirectory { path: shown },
+                _ => OpenError::Io { path: shown, source },
+            }),
+        }
+    }
+}
+
+fn is_too_broad(path: &Path, home: Option<&Path>) -> bool {
+    path.parent().is_none() || home.is_some_and(|home| home.starts_with(path))
+}
+
+/// Whether a directory holds `.git` (a directory, or a file in a worktree or submodule).
+#[expect(clippy::disallowed_methods, reason = "asks only whether the name exists, above or at the root")]
+fn has_git(directory: &Path) -> bool {
+    std::fs::symlink_metadata(directory.join(".git")).is_ok()
+}
+
+/// The nearest directory at or above `from` that holds `.git`. Git itself is never run: its configuration
+/// belongs to the repository and can name programs.
+pub fn find_git_root(from: &Path) -> Option<PathBuf> {
+    from.ancestors().find(|directory| has_git(directory)).map(Path::to_owned)
+}
+
+/// The roots of a session and the directory in which its relative paths begin.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    roots: Vec<Arc<Root>>,
+    base: RelPath,
+}
+
+impl Roots {
+    /// `base` is the working directory below the first root.
+    pub fn new(roots: Vec<Arc<Root>>, base: RelPath) -> Result<Self, RootError> {
+        if roots.is_empty() {
+            return Err(RootError::NoRoot);
+        }
+        Ok(Self { roots, base })
+    }
+
+    /// The first root, which relative paths are below.
+    pub fn main(&self) -> &Arc<Root> {
+        &self.roots[0]
+    }
+
+    /// All roots.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Root>> {
+        self.roots.iter()
+    }
+
+    /// The working directory below the first root.
+    pub fn base(&self) -> &RelPath {
+        &self.base
+    }
+
+    /// Finds the root and the path below it that `text` names: absolute within any root, or relative to the
+    /// working directory in the first. Only names are looked at here; links are resolved when it is opened.
+    pub fn find(&self, text: &str) -> Result<(Arc<Root>, RelPath), OpenError> {
+        let outside = || OpenError::OutsideRoot {
+            path: text.escape_debug().to_string(),
+            root: self.roots.iter().map(|root| root.path.display().to_string()).collect::<Vec<_>>().join(", "),
+        };
+        match RelPath::parse(text, &self.base) {
+            Ok(path) => Ok((Arc::clone(self.main()), path)),
+            Err(RelPathError::Absolute) => self
+                .roots
+                .iter()
+                .find_map(|root| Some((Arc::clone(root), root.strip_absolute(text.as_bytes())?)))
+                .ok_or_else(outside),
+            Err(RelPathError::AboveRoot) => Err(outside()),
+            Err(error) => {
+                Err(OpenError::Io { path: text.escape_debug().to_string(), source: io::Error::other(error) })
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Files that hold secrets by their name are never opened, whatever asks for them.
+
+use crate::rel_path::RelPath;
+
+/// Names of files that hold credentials. Compared in lower case, so that a file system that ignores case
+/// gives no way around them.
+const NAMES: &[&str] = &[
+    ".env",
+    ".envrc",
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
+    ".vault-token",
+    ".vault_pass",
+    "credentials.json",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_rsa",
+    "kubeconfig",
+    "master.key",
+    "service-account.json",
+    "terraform.tfvars",
+];
+
+/// Endings of files that hold keys or state with secrets in it.
+const ENDINGS: &[&str] =
+    &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfstate", ".tfstate.backup"];
+
+/// Directories whose files are all closed, and single files below a directory of a given name.
+const BELOW: &[(&str, &str)] = &[
+    (".ssh", ""),
+    (".gnupg", ""),
+    (".aws", "credentials"),
+    (".docker", "config.json"),
+    (".kube", "config"),
+    ("gcloud", "application_default_credentials.json"),
+];
+
+/// Endings of `.env.*` that are samples without secrets.
+const ENV_SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults", "schema"];
+
+/// Decides by name which files are never opened.
+#[derive(Clone, Debug, Default)]
+pub struct SecretPolicy {
+    allowed: Vec<String>,
+    off: bool,
+}
+
+impl SecretPolicy {
+    /// The built-in rules, less the file names and paths in `allowed` (exact, compared in lower case).
+    pub fn standard(allowed: &[String]) -> Self {
+        Self { allowed: allowed.iter().map(|name| name.to_lowercase()).collect(), off: false }
+    }
+
+    /// No rule at all: for tests that show what the rules keep closed.
+    pub fn off() -> Self {
+        Self { allowed: Vec::new(), off: true }
+    }
+
+    /// The rule that keeps `path` closed, if one does. `path` must be the file's own, with links resolved.
+    /// Asked for every file of a walk: it allocates only for a file that is about to be refused.
+    pub fn denies(&self, path: &RelPath) -> Option<&'static str> {
+        if self.off {
+            return None;
+        }
+        let name = trimmed(path.file_name());
+        let rule = NAMES
+            .iter()
+            .find(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
+            .or_else(|| ENDINGS.iter().find(|ending| ends_with(name, ending)))
+            .copied()
+            .or_else(|| env_rule(name))
+            .or_else(|| below(path, name))?;
+        let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
+        let allowed = [lower(name), lower(path.as_bytes())];
+        (!self.allowed.iter().any(|entry| allowed.contains(entry))).then_some(rule)
+    }
+}
+
+/// Without the trailing dots and spaces that some file systems drop.
+fn trimmed(name: &[u8]) -> &[u8] {
+    let kept = name.iter().rposition(|b| !matches!(b, b'.' | b' ')).map_or(0, |last| last + 1);
+    &name[..kept]
+}
+
+fn ends_with(name: &[u8], ending: &str) -> bool {
+    name.len() >= ending.len() && name[name.len() - ending.len()..].eq_ignore_ascii_case(ending.as_bytes())
+}
+
+fn env_rule(name: &[u8]) -> Option<&'static str> {
+    let kind = name.get(5..)?;
+    let env = name[..4].eq_ignore_ascii_case(b".env") && matches!(name[4], b'.' | b'-');
+    let last = kind.rsplit(|b| matches!(b, b'.' | b'-')).next().unwrap_or_default();
+    let sample = ENV_SAMPLES.iter().any(|word| last.eq_ignore_ascii_case(word.as_bytes()));
+    (env && !sample).then_some(".env.*")
+}
+
+fn below(path: &RelPath, name: &[u8]) -> Option<&'static str> {
+    let parent_length = path.as_bytes().len() - path.file_name().len();
+    let parents = path.as_bytes()[..parent_length].split(|&b| b == b'/').filter(|name| !name.is_empty());
+    // All directories of the table begin with one of these two letters.
+    parents.filter(|parent| matches!(parent[0], b'.' | b'g' | b'G')).find_map(|parent| {
+        let (directory, _) = BELOW.iter().find(|(directory, file)| {
+            trimmed(parent).eq_ignore_ascii_case(directory.as_bytes())
+                && (file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes()))
+        })?;
+        Some(*directory)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied(path: &str) -> bool {
+        let path = RelPath::parse(path, &RelPath::root()).unwrap();
+        SecretPolicy::standard(&[]).denies(&path).is_some()
+    }
+
+    #[test]
+    fn closes_secrets_and_leaves_samples_open() {
+        for path in [
+            ".env", "a/.ENV", ".env.local", ".env.production", ".Env.Prod", "deploy/id_rsa", "x/server.pem", "tls.KEY",
+            ".npmrc", "infra/prod.tfstate", "home/.aws/credentials", ".kube/config", ".ssh/known", "a/.SSH/b", ".env.",
+            "terraform.tfvars", "app/.gnupg/ring", "service-account.json", "gcloud/application_default_credentials.json",
+        ] {
+            assert!(denied(path), "{path} is open");
+        }
+        for path in [
+            ".env.example", ".env.local.sample", "env.rs", "environment.py", "keys.rs", "monkey", "src/credentials.rs",
+            ".ssh_config_docs.md", "config", "docker/config.json", "pem.c", "id_rsa.pub", "key", "src/tokens.rs",
+        ] {
+            assert!(!denied(path), "{path} is closed");
+        }
+    }
+
+    #[test]
+    fn the_user_can_open_a_file_by_name_or_path() {
+        let policy = SecretPolicy::standard(&["tests/ca.pem".to_owned(), ".npmrc".to_owned()]);
+        let open = |path: &str| policy.denies(&RelPath::parse(path, &RelPath::root()).unwrap()).is_none();
+        assert!(open("tests/CA.pem") && open("web/.npmrc") && !open("other/ca.pem"));
+    }
+}

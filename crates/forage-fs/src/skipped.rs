@@ -1,0 +1,113 @@
+//! What a walk left out, by reason: nothing is skipped silently.
+
+use std::fmt;
+
+/// Why a file or directory was left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum SkipReason {
+    /// By a rule of an ignore file. A directory counts once, whatever it holds.
+    Ignored,
+    /// By a leading dot. A directory counts once.
+    Hidden,
+    /// By its name: a directory of dependencies, build output or version control that is never walked.
+    Pruned,
+    /// It holds a NUL byte.
+    Binary,
+    /// Larger than the limit on one file.
+    TooLarge,
+    /// The system refused to open or read it, or it went away.
+    Unreadable,
+    /// The secret-file policy keeps it closed.
+    Denied,
+    /// A link that leads out of the root.
+    OutsideRoot,
+    /// A link, where links are not followed.
+    Symlink,
+    /// A pipe, socket or device.
+    Special,
+    /// Below the deepest level that is walked.
+    TooDeep,
+    /// Text that is searched in pieces and has a line longer than a piece.
+    LineTooLong,
+}
+
+/// All reasons, in the order in which they are shown.
+pub(crate) const REASONS: [SkipReason; 12] = [
+    SkipReason::Ignored,
+    SkipReason::Hidden,
+    SkipReason::Pruned,
+    SkipReason::Binary,
+    SkipReason::TooLarge,
+    SkipReason::Unreadable,
+    SkipReason::Denied,
+    SkipReason::OutsideRoot,
+    SkipReason::Symlink,
+    SkipReason::Special,
+    SkipReason::TooDeep,
+    SkipReason::LineTooLong,
+];
+
+impl SkipReason {
+    /// The word for this reason in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::Hidden => "hidden",
+            Self::Pruned => "pruned",
+            Self::Binary => "binary",
+            Self::TooLarge => "too_large",
+            Self::Unreadable => "unreadable",
+            Self::Denied => "denied",
+            Self::OutsideRoot => "outside_root",
+            Self::Symlink => "symlink",
+            Self::Special => "special",
+            Self::TooDeep => "too_deep",
+            Self::LineTooLong => "line_too_long",
+        }
+    }
+}
+
+/// Counts of what was left out, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Skipped([u64; REASONS.len()]);
+
+impl Skipped {
+    /// Counts one more.
+    pub fn add(&mut self, reason: SkipReason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// Adds the counts of another walk or task.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// The count for one reason.
+    pub fn get(&self, reason: SkipReason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// The reasons that occurred, with their counts.
+    pub fn iter(&self) -> impl Iterator<Item = (SkipReason, u64)> + '_ {
+        REASONS.into_iter().map(|reason| (reason, self.get(reason))).filter(|&(_, count)| count > 0)
+    }
+
+    /// Whether nothing was left out.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&count| count == 0)
+    }
+}
+
+impl fmt::Display for Skipped {
+    /// `3 ignored, 1 binary`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, (reason, count)) in self.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            write!(f, "{comma}{count} {}", reason.name().replace('_', " "))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,40 @@
+//! The calls to the operating system, one name at a time beneath an open directory.
+//!
+//! Nothing here follows a link: a path is resolved by [`crate::open_path`], and what is opened afterwards is
+//! opened without links, so that a link put in place in between makes the call fail instead of leading out.
+
+#[cfg(not(unix))]
+mod portable;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(crate) use portable::{Directory, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root, read_some, status};
+#[cfg(unix)]
+pub(crate) use unix::{Directory, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root, read_some, status};
+
+/// What a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    File,
+    Directory,
+    Symlink,
+    Special,
+}
+
+/// A name in a directory.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) kind: NodeKind,
+}
+
+/// What an open handle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Status {
+    pub(crate) kind: NodeKind,
+    /// Bytes.
+    pub(crate) size: u64,
+    /// Device and file number: the same for the same file whatever its name.
+    pub(crate) identity: (u64, u64),
+}

@@ -1,0 +1,145 @@
+//! Unix: `openat` without links; on Linux one `openat2` for a whole path.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+
+use super::{Node, NodeKind, Status};
+use crate::rel_path::RelPath;
+
+/// An open directory.
+pub(crate) type Directory = OwnedFd;
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Opens the directory of a root, following links: the user names it, not the repository.
+pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
+    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens a directory beneath `root` along a path without links.
+pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Directory> {
+    if path.is_root() {
+        return Ok(openat(root, c".", DIRECTORY, Mode::empty())?);
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        use rustix::io::Errno;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match rustix::fs::openat2(root, path.as_bytes(), DIRECTORY, Mode::empty(), resolve) {
+            // Kernels before 5.6 lack the call, some sandboxes forbid it.
+            Err(Errno::NOSYS | Errno::PERM) => {}
+            // The kernel could not rule out a concurrent rename; the walk below can't be fooled by one.
+            Err(Errno::AGAIN) => {}
+            result => return Ok(result?),
+        }
+    }
+    open_directory_by_name(root, path)
+}
+
+/// As [`open_directory`], one `openat` per name.
+fn open_directory_by_name(root: &Directory, path: &RelPath) -> io::Result<Directory> {
+    let mut directory = openat(root, c".", DIRECTORY, Mode::empty())?;
+    for name in path.names() {
+        directory = openat(&directory, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    Ok(directory)
+}
+
+/// Opens one name of a directory for reading: never a link, never blocking on a pipe, never a terminal.
+pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(File::from(openat(directory, name, flags, Mode::empty())?))
+}
+
+/// Whether opening failed because a name was a link: `ELOOP` where one name was opened, `ENOTDIR` where a
+/// directory was expected.
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    error.raw_os_error().is_some_and(|code| [Errno::LOOP, Errno::NOTDIR].iter().any(|link| link.raw_os_error() == code))
+}
+
+/// One read into the spare capacity of `buffer`.
+pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    loop {
+        match rustix::io::read(&*file, rustix::buffer::spare_capacity(buffer)) {
+            Err(rustix::io::Errno::INTR) => {}
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// What an open handle is.
+pub(crate) fn status(handle: impl AsFd) -> io::Result<Status> {
+    let stat = fstat(handle)?;
+    #[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
+    Ok(Status {
+        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
+        size: stat.st_size as u64,
+        identity: (stat.st_dev as u64, stat.st_ino as u64),
+    })
+}
+
+/// The target of a link.
+pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
+    Ok(readlinkat(directory, name, Vec::new())?.into_bytes())
+}
+
+/// What a name of a directory is, without following it.
+pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
+    Ok(kind_of(FileType::from_raw_mode(statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)))
+}
+
+/// The names in a directory, in no order.
+pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+    let mut nodes = Vec::new();
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            FileType::Unknown => match statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => kind_of(FileType::from_raw_mode(stat.st_mode)),
+                // It went away: whoever opens it will find out and count it.
+                Err(_) => NodeKind::File,
+            },
+            kind => kind_of(kind),
+        };
+        nodes.push(Node { name: name.into(), kind });
+    }
+    Ok(nodes)
+}
+
+fn kind_of(kind: FileType) -> NodeKind {
+    match kind {
+        FileType::RegularFile => NodeKind::File,
+        FileType::Directory => NodeKind::Directory,
+        FileType::Symlink => NodeKind::Symlink,
+        _ => NodeKind::Special,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_opening_agree() {
+        let tree = tempfile::tempdir().unwrap();
+        #[expect(clippy::disallowed_methods, reason = "the test makes its own tree")]
+        std::fs::create_dir_all(tree.path().join("a/b")).unwrap();
+        std::os::unix::fs::symlink("b", tree.path().join("a/link")).unwrap();
+        let root = open_root(tree.path()).unwrap();
+        for (path, opens) in [("a/b", true), ("a/link", false), ("a/missing", false), (".", true)] {
+            let path = RelPath::parse(path, &RelPath::root()).unwrap();
+            assert_eq!(open_directory(&root, &path).is_ok(), opens);
+            assert_eq!(open_directory_by_name(&root, &path).is_ok(), opens);
+        }
+    }
+}

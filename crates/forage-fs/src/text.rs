@@ -1,0 +1,98 @@
+//! From the bytes of a file to text that can be searched line by line.
+
+use std::borrow::Cow;
+
+/// How the bytes of a file were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// Valid UTF-8 (ASCII included), or not looked at closely.
+    Utf8,
+    /// UTF-8 behind a byte-order mark, which is taken off.
+    Utf8Bom,
+    /// UTF-16, little-endian by its byte-order mark; turned into UTF-8.
+    Utf16Le,
+    /// UTF-16, big-endian by its byte-order mark; turned into UTF-8.
+    Utf16Be,
+}
+
+impl Encoding {
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "UTF-8",
+            Self::Utf8Bom => "UTF-8 with a byte-order mark",
+            Self::Utf16Le => "UTF-16LE",
+            Self::Utf16Be => "UTF-16BE",
+        }
+    }
+}
+
+/// The text of a file.
+#[derive(Debug)]
+pub enum Decoded<'a> {
+    /// Text; bytes that are not UTF-8 stay as they are (the reader shows them as U+FFFD).
+    Text {
+        /// The text without byte-order mark.
+        bytes: Cow<'a, [u8]>,
+        /// How it was read.
+        encoding: Encoding,
+    },
+    /// A NUL byte after decoding: not text.
+    Binary,
+}
+
+/// Decodes by byte-order mark; a NUL byte in the decoded text means binary, as in ripgrep.
+pub fn decode(raw: &[u8]) -> Decoded<'_> {
+    let (bytes, encoding) = match raw {
+        [0xef, 0xbb, 0xbf, rest @ ..] => (Cow::Borrowed(rest), Encoding::Utf8Bom),
+        [0xff, 0xfe, rest @ ..] => (utf8_from(encoding_rs::UTF_16LE, rest), Encoding::Utf16Le),
+        [0xfe, 0xff, rest @ ..] => (utf8_from(encoding_rs::UTF_16BE, rest), Encoding::Utf16Be),
+        _ => (Cow::Borrowed(raw), Encoding::Utf8),
+    };
+    match memchr::memchr(0, &bytes) {
+        Some(_) => Decoded::Binary,
+        None => Decoded::Text { bytes, encoding },
+    }
+}
+
+fn utf8_from(encoding: &'static encoding_rs::Encoding, bytes: &[u8]) -> Cow<'static, [u8]> {
+    let (text, _) = encoding.decode_without_bom_handling(bytes);
+    Cow::Owned(text.into_owned().into_bytes())
+}
+
+/// The number of lines: one per line feed, and one for text after the last of them.
+pub fn count_lines(text: &[u8]) -> u64 {
+    let feeds = memchr::memchr_iter(b'\n', text).count() as u64;
+    feeds + u64::from(text.last().is_some_and(|&b| b != b'\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(raw: &[u8], expected: Option<(&str, Encoding)>) {
+        match (decode(raw), expected) {
+            (Decoded::Text { bytes, encoding }, Some((text, wanted))) => {
+                assert_eq!((&*bytes, encoding), (text.as_bytes(), wanted));
+            }
+            (Decoded::Binary, None) => {}
+            (got, _) => panic!("{raw:?} gave {got:?}"),
+        }
+    }
+
+    #[test]
+    fn decodes_by_mark_only() {
+        check(b"plain", Some(("plain", Encoding::Utf8)));
+        check(b"\xef\xbb\xbfmark", Some(("mark", Encoding::Utf8Bom)));
+        check(b"\xff\xfea\0\n\0", Some(("a\n", Encoding::Utf16Le)));
+        check(b"\xfe\xff\0a\0\n", Some(("a\n", Encoding::Utf16Be)));
+        check(b"a\0b\0", None);
+        check(b"a\0", None);
+        check(b"\xff\xfea\0\0\0", None);
+    }
+
+    #[test]
+    fn counts_a_last_line_without_feed() {
+        assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(count_lines), [0, 1, 1, 2, 2]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Walking a tree in parallel with results in path order.
+//!
+//! The frontier is a heap of tasks ordered by path: directories to list and batches of files to visit. Every
+//! worker takes the first task of all, so results arrive nearly in order, the frontier stays as small as a
+//! depth-first walk's, and a caller that has seen enough ends the walk without the rest of the tree being read.
+//! A result is handed over once no earlier task is open; results that wait are bounded by their weight.
+
+mod frontier;
+mod list;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use ignore::overrides::{Override, OverrideBuilder};
+
+pub use list::Entry;
+
+use crate::error::OpenError;
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::skipped::Skipped;
+use crate::stop::{Stop, Stopped};
+use crate::sys::NodeKind;
+
+/// Globs that choose files, with the meaning of ripgrep's `-g`: later ones win, `!` excludes, a glob without `/`
+/// matches names at any depth.
+#[derive(Clone, Debug)]
+pub struct Globs(Override);
+
+impl Globs {
+    /// Compiles globs; the error names the glob and what is wrong with it.
+    pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, String> {
+        let mut builder = OverrideBuilder::new(".");
+        for glob in globs {
+            builder.add(glob.as_ref()).map_err(|error| error.to_string())?;
+        }
+        builder.build().map(Self).map_err(|error| error.to_string())
+    }
+}
+
+/// How a tree is walked. The default is ripgrep's: ignore rules on, hidden names and links left out.
+#[derive(Clone, Debug)]
+pub struct WalkOptions {
+    /// Visit names that begin with a dot.
+    pub hidden: bool,
+    /// Leave ignore files unread.
+    pub no_ignore: bool,
+    /// Follow links that stay within the root.
+    pub follow: bool,
+    /// Levels below the start; 1 is the start's own entries.
+    pub max_depth: usize,
+    /// Chooses files, over the ignore rules. Paths are matched below the root.
+    pub globs: Option<Globs>,
+    /// More globs whose files are left out whatever else chooses them.
+    pub excludes: Option<Globs>,
+    /// Names of directories that are never entered.
+    pub prune: &'static [&'static str],
+    /// Visit directories and links too, not only files.
+    pub all_entries: bool,
+    /// Visit what is ignored or hidden too, with the reason in [`Entry::hidden_by`].
+    pub label_hidden: bool,
+    /// Leave out everything before this path, as if it had been visited.
+    pub from: Option<RelPath>,
+    /// Worker threads; 0 for one per processor.
+    pub threads: usize,
+}
+
+impl Default for WalkOptions {
+    fn default() -> Self {
+        Self {
+            hidden: false,
+            no_ignore: false,
+            follow: false,
+            max_depth: limits::WALK_DEPTH,
+            globs: None,
+            excludes: None,
+            prune: &[".git"],
+            all_entries: false,
+            label_hidden: false,
+            from: None,
+            threads: 0,
+        }
+    }
+}
+
+/// What an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file, or a link to one where links are followed.
+    File,
+    /// A directory.
+    Directory,
+    /// A link that is not followed.
+    Symlink,
+}
+
+impl EntryKind {
+    fn of(kind: NodeKind) -> Option<Self> {
+        match kind {
+            NodeKind::File => Some(Self::File),
+            NodeKind::Directory => Some(Self::Directory),
+            NodeKind::Symlink => Some(Self::Symlink),
+            NodeKind::Special => None,
+        }
+    }
+}
+
+/// What a visitor made of an entry.
+#[derive(Debug)]
+pub enum Step<T> {
+    /// Nothing to report.
+    Nothing,
+    /// A result, and its weight in bytes while it waits for earlier ones.
+    Item(T, usize),
+}
+
+/// How a walk went.
+#[derive(Debug, Default)]
+pub struct WalkReport {
+    /// What was left out, up to the point where the walk ended.
+    pub skipped: Skipped,
+    /// Files that were visited.
+    pub visited: u64,
+    /// Names of directories that were pruned and occur, in order.
+    pub pruned: Vec<String>,
+    /// What went wrong on the way, in words; [`limits::WARNINGS_KEPT`] at the most.
+    pub warnings: Vec<String>,
+    /// Warnings beyond those.
+    pub more_warnings: u64,
+    /// Why the walk ended early, if it did.
+    pub stopped: Option<Stopped>,
+    /// The receiver had enough.
+    pub broke_off: bool,
+    /// The bound on entries was reached.
+    pub too_many_entries: bool,
+}
+
+impl WalkReport {
+    fn warn(&mut self, text: String) {
+        if self.warnings.len() < limits::WARNINGS_KEPT {
+            self.warnings.push(text);
+        } else {
+            self.more_warnings += 1;
+        }
+    }
+}
+
+/// Walks from `start` with one `worker` state per thread. `visit` runs in parallel; `receive` gets the results
+/// one by one in path order and ends the walk by [`ControlFlow::Break`]. A start that is a file is visited
+/// whatever the rules say of it.
+pub fn walk<W, T: Send>(
+    root: &Arc<Root>,
+    start: &RelPath,
+    options: &WalkOptions,
+    stop: &Stop,
+    worker: impl Fn() -> W + Sync,
+    visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+    receive: impl FnMut(T) -> ControlFlow<()> + Send,
+) -> Result<WalkReport, OpenError> {
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let plan = list::Plan::new(root, start, options)?;
+    let frontier = frontier::Frontier::new(plan.first_task(), receive);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                let mut state = worker();
+                frontier.work(stop, |task| plan.run(task, stop, |entry, skipped| visit(&mut state, entry, skipped)));
+            });
+        }
+    });
+    Ok(frontier.into_report())
+}

@@ -1,0 +1,231 @@
+//! The ordered queue of a walk: tasks in, results out in path order.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::ControlFlow;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::WalkReport;
+use super::list::Task;
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::skipped::Skipped;
+use crate::stop::{Stop, Stopped};
+
+/// Where a task stands in the order: its first path, and a batch before the directory of the same name.
+pub(super) type Key = (RelPath, bool);
+
+/// What a task gave.
+#[derive(Debug)]
+pub(super) struct Done<T> {
+    pub(super) tasks: Vec<Task>,
+    pub(super) items: Vec<T>,
+    /// Weight of the items in bytes.
+    pub(super) weight: usize,
+    pub(super) skipped: Skipped,
+    pub(super) visited: u64,
+    /// Entries listed, for the bound on a walk.
+    pub(super) entries: u64,
+    pub(super) pruned: Vec<String>,
+    pub(super) warnings: Vec<String>,
+    pub(super) stopped: Option<Stopped>,
+}
+
+impl<T> Default for Done<T> {
+    fn default() -> Self {
+        Self {
+            tasks: Vec::new(),
+            items: Vec::new(),
+            weight: 0,
+            skipped: Skipped::default(),
+            visited: 0,
+            entries: 0,
+            pruned: Vec::new(),
+            warnings: Vec::new(),
+            stopped: None,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State<T> {
+    open: BinaryHeap<Reverse<Task>>,
+    running: Vec<Key>,
+    done: BTreeMap<Key, Done<T>>,
+    waiting_bytes: usize,
+    entries: u64,
+    /// A worker is handing results over.
+    handing_over: bool,
+    /// No further task is started.
+    ended: bool,
+    report: WalkReport,
+}
+
+impl<T> State<T> {
+    /// The first task that has not ended.
+    fn first_open(&self) -> Option<&Key> {
+        let queued = self.open.peek().map(|Reverse(task)| &task.key);
+        self.running.iter().chain(queued).min()
+    }
+}
+
+pub(super) struct Frontier<T, R> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    receive: Mutex<R>,
+}
+
+impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
+    pub(super) fn new(first: Task, receive: R) -> Self {
+        let state = State {
+            open: BinaryHeap::from([Reverse(first)]),
+            running: Vec::new(),
+            done: BTreeMap::new(),
+            waiting_bytes: 0,
+            entries: 0,
+            handing_over: false,
+            ended: false,
+            report: WalkReport::default(),
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), receive: Mutex::new(receive) }
+    }
+
+    /// Runs tasks until none is left.
+    pub(super) fn work(&self, stop: &Stop, mut run: impl FnMut(Task) -> Done<T>) {
+        while let Some(task) = self.take(stop) {
+            let key = task.key.clone();
+            // A panic in a visitor must not leave the other workers waiting for its task.
+            let done = Finish { frontier: self, key: Some(key) };
+            let result = run(task);
+            done.with(result);
+        }
+    }
+
+    fn take(&self, stop: &Stop) -> Option<Task> {
+        let mut state = self.lock();
+        loop {
+            if let Some(stopped) = stop.check()
+                && !state.ended
+            {
+                state.ended = true;
+                state.report.stopped = Some(stopped);
+            }
+            if state.ended || (state.open.is_empty() && state.running.is_empty()) {
+                self.changed.notify_all();
+                return None;
+            }
+            // Results that wait for an earlier task must not pile up without bound.
+            let crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES && !state.running.is_empty();
+            if !crowded && let Some(Reverse(task)) = state.open.pop() {
+                state.running.push(task.key.clone());
+                return Some(task);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, key: Key, mut done: Done<T>) {
+        let mut state = self.lock();
+        state.running.retain(|running| *running != key);
+        state.entries += done.entries;
+        if state.entries > limits::WALK_ENTRIES && !state.ended {
+            state.ended = true;
+            state.report.too_many_entries = true;
+        }
+        if let Some(stopped) = done.stopped
+            && !state.ended
+        {
+            state.ended = true;
+            state.report.stopped = Some(stopped);
+        }
+        // Workers sleep only when the queue is empty or results crowd.
+        let wake = state.open.is_empty() || state.waiting_bytes > limits::WALK_BUFFERED_BYTES;
+        state.open.extend(done.tasks.drain(..).map(Reverse));
+        state.waiting_bytes += done.weight;
+        state.done.insert(key, done);
+        let state = self.hand_over(state, false);
+        drop(state);
+        if wake {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Gives the receiver every result that no open task precedes; with `all`, every result.
+    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T>>, all: bool) -> MutexGuard<'a, State<T>> {
+        if state.handing_over {
+            return state;
+        }
+        state.handing_over = true;
+        loop {
+            if state.report.broke_off {
+                break;
+            }
+            let ready = match (state.done.first_key_value(), state.first_open()) {
+                (None, _) => false,
+                (Some((first, _)), Some(open)) => all || first < open,
+                (Some(_), None) => true,
+            };
+            let Some((_, done)) = ready.then(|| state.done.pop_first()).flatten() else { break };
+            state.waiting_bytes -= done.weight;
+            let report = &mut state.report;
+            report.skipped.merge(&done.skipped);
+            report.visited += done.visited;
+            done.warnings.into_iter().for_each(|warning| report.warn(warning));
+            for name in done.pruned {
+                if !report.pruned.contains(&name) {
+                    report.pruned.push(name);
+                }
+            }
+            if done.items.is_empty() {
+                continue;
+            }
+            drop(state);
+            let mut receive = self.receive.lock().unwrap_or_else(PoisonError::into_inner);
+            let flow = done.items.into_iter().try_for_each(&mut *receive);
+            drop(receive);
+            state = self.lock();
+            if flow.is_break() {
+                state.ended = true;
+                state.report.broke_off = true;
+                // The caller has what it asked for: a deadline that passed meanwhile cut nothing.
+                state.report.stopped = None;
+            }
+        }
+        state.handing_over = false;
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The report, after all workers ended; results found before a deadline are handed over first.
+    pub(super) fn into_report(self) -> WalkReport {
+        drop(self.hand_over(self.lock(), true));
+        let mut report = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).report;
+        report.pruned.sort();
+        report
+    }
+}
+
+/// Ends a task even when its visitor panics.
+struct Finish<'a, T: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
+    frontier: &'a Frontier<T, R>,
+    key: Option<Key>,
+}
+
+impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Finish<'_, T, R> {
+    fn with(mut self, done: Done<T>) {
+        if let Some(key) = self.key.take() {
+            self.frontier.finish(key, done);
+        }
+    }
+}
+
+impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Drop for Finish<'_, T, R> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            self.frontier.finish(key, Done { stopped: Some(Stopped::Cancelled), ..Done::default() });
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! From the matching lines of a buffer to events with context.
+
+use std::ops::Range;
+
+use forage_fs::{RelPath, Stop};
+
+use crate::event::{Cut, Event, EventKind, FileEvents};
+use crate::limits;
+use crate::lines::LineFinder;
+use crate::scan::ScanOptions;
+
+/// Counts lines from where it last stood.
+#[derive(Debug, Default)]
+pub(crate) struct LineCounter {
+    position: usize,
+    feeds: u64,
+}
+
+impl LineCounter {
+    /// The number, from 1, of the line that begins at `start`, which must not lie before the last one asked for.
+    pub(crate) fn number(&mut self, text: &[u8], start: usize) -> u64 {
+        self.feeds += memchr::memchr_iter(b'\n', &text[self.position..start]).count() as u64;
+        self.position = start;
+        self.feeds + 1
+    }
+}
+
+/// The start of the line `count` lines before the one at `start`, not before `floor`; and how many lines it is up.
+pub(crate) fn lines_before(text: &[u8], start: usize, count: usize, floor: usize) -> (usize, u64) {
+    let (mut at, mut up) = (start, 0);
+    while at > floor && (up as usize) < count {
+        at = memchr::memrchr(b'\n', &text[floor..at - 1]).map_or(floor, |feed| floor + feed + 1);
+        up += 1;
+    }
+    (at, up)
+}
+
+/// A line of a buffer: its bytes with the line feed.
+pub(crate) fn with_feed(text: &[u8], line: &Range<usize>) -> Range<usize> {
+    line.start..(line.end + 1).min(text.len())
+}
+
+/// Searches one decoded text. `None` when no line matches.
+pub(crate) fn search_text(
+    finder: &LineFinder<'_>,
+    path: &RelPath,
+    text: &[u8],
+    options: &ScanOptions,
+    stop: &Stop,
+) -> Option<FileEvents> {
+    let mut builder = EventBuilder::new(finder, path, options);
+    let mut counter = LineCounter::default();
+    // Where the next line that is not yet an event begins, and how many more of context to take from there.
+    let (mut next, mut number, mut after) = (0, 1, 0);
+    finder.each(text, stop, |line| {
+        while after > 0 && next < line.start {
+            let context = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
+            next = builder.push(number, EventKind::Context, text, &context);
+            (number, after) = (number + 1, after - 1);
+        }
+        if builder.is_full() {
+            builder.file.more = true;
+            return false;
+        }
+        let line_number = counter.number(text, line.start);
+        let (mut start, up) = lines_before(text, line.start, options.before_context, next);
+        number = line_number - up;
+        while start < line.start {
+            let context = start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
+            start = builder.push(number, EventKind::Context, text, &context);
+            number += 1;
+        }
+        next = builder.push(line_number, EventKind::Match, text, &line);
+        (number, after) = (line_number + 1, options.after_context);
+        true
+    });
+    while after > 0 && next < text.len() && !builder.file.more {
+        let context = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
+        next = builder.push(number, EventKind::Context, text, &context);
+        (number, after) = (number + 1, after - 1);
+    }
+    builder.finish()
+}
+
+/// Collects the events of a file under the limits of a search.
+pub(crate) struct EventBuilder<'a> {
+    finder: &'a LineFinder<'a>,
+    options: &'a ScanOptions,
+    bytes: usize,
+    pub(crate) file: FileEvents,
+}
+
+impl<'a> EventBuilder<'a> {
+    pub(crate) fn new(finder: &'a LineFinder<'a>, path: &RelPath, options: &'a ScanOptions) -> Self {
+        let file = FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
+        Self { finder, options, bytes: 0, file }
+    }
+
+    /// Whether a further matching line would go over a limit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.file.matches as usize >= self.options.max_file_matches || self.bytes >= limits::FILE_EVENT_BYTES
+    }
+
+    /// Adds a line; returns where the next one begins.
+    fn push(&mut self, line_number: u64, kind: EventKind, text: &[u8], line: &Range<usize>) -> usize {
+        let whole = with_feed(text, line);
+        let next = whole.end;
+        self.push_line(line_number, kind, &text[whole], line.len());
+        next
+    }
+
+    /// Adds a line whose text without line feed is `line[..length]`.
+    pub(crate) fn push_line(&mut self, line_number: u64, kind: EventKind, line: &[u8], length: usize) {
+        let is_match = kind == EventKind::Match;
+        self.file.matches += u64::from(is_match);
+        if self.options.count_only {
+            return;
+        }
+        let mut spans = if is_match { self.finder.spans(&line[..length]) } else { Vec::new() };
+        // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
+        if line.len() == length {
+            spans.retain(|span| span.start < length);
+        }
+        let kept = match self.options.line_bytes {
+            Some(limit) if length > limit => keep(&line[..length], limit, spans.first()),
+            _ => 0..line.len(),
+        };
+        let cut = match kept.len() == line.len() {
+            true => Cut::default(),
+            false => Cut { before: kept.start, after: length - kept.end },
+        };
+        spans.retain_mut(|span| {
+            *span = span.start.max(kept.start) - kept.start..span.end.min(kept.end).saturating_sub(kept.start);
+            span.start <= span.end && span.end <= kept.len()
+        });
+        self.bytes += kept.len() + size_of::<Event>();
+        self.file.events.push(Event { line_number, kind, bytes: line[kept].to_vec(), spans, cut });
+    }
+
+    pub(crate) fn finish(self) -> Option<FileEvents> {
+        (self.file.matches > 0).then_some(self.file)
+    }
+}
+
+/// The `limit` bytes of a long line to keep: around its first match, on character borders.
+fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
+    let middle = span.map_or(limit / 2, |span| span.start + span.len().min(limit) / 2);
+    let start = middle.saturating_sub(limit / 2).min(line.len() - limit);
+    let is_border = |at: usize| line.get(at).is_none_or(|b| b & 0xc0 != 0x80);
+    let border = |at: usize| (at..line.len().min(at + 4)).find(|&at| is_border(at)).unwrap_or(at);
+    let start = border(start);
+    let end = (start..=(start + limit).min(line.len())).rev().find(|&at| is_border(at)).unwrap_or(start);
+    start..end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_match_of_a_long_line() {
+        let line = format!("{}needle{}", "é".repeat(300), "x".repeat(300));
+        let span = 600..606;
+        let kept = keep(line.as_bytes(), 100, Some(&span));
+        assert!(kept.start < 600 && kept.end > 606 && kept.len() <= 100);
+        assert!(std::str::from_utf8(&line.as_bytes()[kept]).is_ok());
+        assert_eq!(keep(b"abcdef", 4, None), 0..4);
+        assert_eq!(keep(b"abcdef", 4, Some(&(5..6))), 2..6);
+    }
+}

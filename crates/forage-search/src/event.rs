@@ -1,0 +1,60 @@
+//! What a search finds: one stream of events, file by file, for all tools.
+
+use std::ops::Range;
+
+use forage_fs::RelPath;
+
+/// What a line is to the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventKind {
+    /// It matches.
+    Match,
+    /// It stands near a line that does.
+    Context,
+}
+
+/// Bytes taken off a long line, at each end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes before the part that is kept.
+    pub before: usize,
+    /// Bytes after it.
+    pub after: usize,
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Counted from 1.
+    pub line_number: u64,
+    /// Match or context.
+    pub kind: EventKind,
+    /// The line with its line feed, if it has one and was not cut; not always UTF-8.
+    pub bytes: Vec<u8>,
+    /// Where in `bytes` the pattern matches; empty for context.
+    pub spans: Vec<Range<usize>>,
+    /// What a limit on line length took off.
+    pub cut: Cut,
+}
+
+/// The events of one file in line order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEvents {
+    /// Path below the root.
+    pub path: RelPath,
+    /// Matching lines and their context.
+    pub events: Vec<Event>,
+    /// Matching lines in `events`.
+    pub matches: u64,
+    /// A limit per file cut the events short: there is at least one more matching line.
+    pub more: bool,
+    /// Why the file is not searched by default, when hidden files were asked for with their reason.
+    pub hidden_by: Option<std::sync::Arc<str>>,
+}
+
+impl FileEvents {
+    /// Bytes that this holds, about.
+    pub(crate) fn weight(&self) -> usize {
+        self.events.iter().map(|event| event.bytes.len() + size_of::<Event>()).sum::<usize>() + size_of::<Self>()
+    }
+}

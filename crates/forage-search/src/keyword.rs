@@ -1,0 +1,267 @@
+//! Many terms in one pass, with exact account of what ripgrep would print for each.
+//!
+//! The requirement measures a term by the bytes that `rg -C 10 -i --line-number --with-filename -e TERM` prints: over
+//! 64 KiB it is too broad; of the others, the least important are dropped until what `rg` prints for all together
+//! stays under 128 KiB. Run as written, that is one scan per term and one per drop. Here the tree is scanned once:
+//! every line that a term matches is kept with the lines around it, each term's bytes are counted from those, and a
+//! term that passes its bound is no longer looked for.
+
+mod account;
+mod file;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use forage_fs::{OpenError, RelPath, Root, Step, Stop, WalkOptions, WalkReport, walk};
+
+pub use account::{EvidenceLine, FileEvidence};
+
+use crate::limits;
+use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
+use crate::scan::{Text, Worker, with_text};
+use account::Printed;
+use file::TermFinder;
+
+/// What became of a term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TermFate {
+    /// Its lines are in the evidence.
+    Kept,
+    /// Nothing matches it.
+    NoHits,
+    /// ripgrep's output for it alone exceeds 64 KiB.
+    TooBroad,
+    /// It was given up so that the rest stays under 128 KiB.
+    Dropped,
+    /// It is no valid pattern.
+    Invalid(PatternError),
+}
+
+/// A term and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermReport {
+    /// As given.
+    pub term: String,
+    /// What became of it.
+    pub fate: TermFate,
+    /// Bytes that ripgrep prints for it alone; exact unless `at_least`.
+    pub bytes: u64,
+    /// The term was given up while it was counted.
+    pub at_least: bool,
+    /// Lines that match it, while it was counted.
+    pub lines: u64,
+    /// Files with such lines.
+    pub files: u64,
+}
+
+/// The bounds of a gathering; the requirement's by default.
+#[derive(Clone, Debug)]
+pub struct KeywordLimits {
+    /// Bytes of output from which on a term is too broad: more than this.
+    pub term_bytes: u64,
+    /// Bytes that the output for all kept terms must stay under.
+    pub evidence_bytes: u64,
+    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    pub max_file_bytes: Option<u64>,
+}
+
+impl Default for KeywordLimits {
+    fn default() -> Self {
+        Self { term_bytes: limits::TERM_BYTES, evidence_bytes: limits::EVIDENCE_BYTES, max_file_bytes: None }
+    }
+}
+
+/// What a keyword search gathers.
+#[derive(Debug)]
+pub struct Gathered {
+    /// Every term in the order given.
+    pub terms: Vec<TermReport>,
+    /// The evidence for the kept terms in path order.
+    pub files: Vec<FileEvidence>,
+    /// Bytes that ripgrep prints for the kept terms together.
+    pub bytes: u64,
+    /// How the walk went.
+    pub report: WalkReport,
+}
+
+impl Gathered {
+    /// The indices of the terms with a given fate.
+    pub fn with_fate(&self, fate: &TermFate) -> impl Iterator<Item = &TermReport> {
+        self.terms.iter().filter(move |term| term.fate == *fate)
+    }
+
+    /// The evidence exactly as ripgrep prints it (`--sort path`), with U+FFFD for what is not UTF-8.
+    pub fn to_ripgrep_output(&self) -> String {
+        let mask = self.kept_mask();
+        let mut printed = Printed::new(String::new());
+        self.files.iter().for_each(|file| printed.file(file, mask));
+        printed.into_inner()
+    }
+
+    fn kept_mask(&self) -> u64 {
+        mask_of(self.terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i))
+    }
+}
+
+fn mask_of(indices: impl Iterator<Item = usize>) -> u64 {
+    indices.fold(0, |mask, index| mask | 1 << index)
+}
+
+/// Searches below `start` for `terms`, in order of importance and at most [`limits::TERMS`] of them: regexes,
+/// without regard to case.
+pub fn gather(
+    root: &Arc<Root>,
+    start: &RelPath,
+    walk_options: &WalkOptions,
+    terms: &[String],
+    bounds: &KeywordLimits,
+    stop: &Stop,
+) -> Result<Gathered, OpenError> {
+    let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
+    let (patterns, errors): (Vec<_>, Vec<_>) =
+        terms.iter().take(limits::TERMS).map(|term| split(Pattern::new(term, &options))).unzip();
+    let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
+    let valid = mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i));
+    let live = || counters.iter().enumerate().fold(valid, |live, (i, counter)| match counter.is_over(bounds) {
+        true => live & !(1 << i),
+        false => live,
+    });
+    let mut files = Vec::new();
+    let report = if valid == 0 {
+        WalkReport::default()
+    } else {
+        walk(
+            root,
+            start,
+            walk_options,
+            stop,
+            || Worker::new(TermFinder::new(&patterns, valid, start, bounds.term_bytes)),
+            |worker, entry, skipped| {
+                let live = live();
+                if live == 0 {
+                    return Step::Nothing;
+                }
+                worker.state.look_for(live);
+                let found = with_text(worker, entry, bounds.max_file_bytes, skipped, |finder, text, skipped| match text {
+                    Text::Whole(text) => finder.search(&entry.path, text, stop),
+                    Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
+                });
+                let Some(mut file) = found else { return Step::Nothing };
+                let mut kept = 0;
+                for (index, counter) in counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {
+                    if counter.count(&file, 1 << index, bounds) {
+                        kept |= 1 << index;
+                    }
+                }
+                file.retain(kept);
+                if file.lines.is_empty() {
+                    return Step::Nothing;
+                }
+                let weight = file.weight();
+                Step::Item(file, weight)
+            },
+            |file| {
+                files.push(file);
+                ControlFlow::Continue(())
+            },
+        )?
+    };
+    let mut terms: Vec<TermReport> = terms
+        .iter()
+        .zip(errors.into_iter().chain(std::iter::repeat(None)))
+        .zip(&counters)
+        .map(|((term, error), counter)| counter.report(term, error, bounds))
+        .collect();
+    let bytes = drop_until_it_fits(&mut terms, &files, bounds);
+    let mut gathered = Gathered { terms, files, bytes, report };
+    let kept = gathered.kept_mask();
+    gathered.files.retain_mut(|file| {
+        file.retain(kept);
+        !file.lines.is_empty()
+    });
+    Ok(gathered)
+}
+
+fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {
+    match result {
+        Ok(pattern) => (Some(pattern), None),
+        Err(error) => (None, Some(error)),
+    }
+}
+
+/// Drops the least important term until the rest is under the bound; returns the bytes of the rest.
+fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordLimits) -> u64 {
+    loop {
+        let kept = mask_of(terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i));
+        let mut printed = Printed::new(0u64);
+        files.iter().for_each(|file| printed.file(file, kept));
+        let bytes = printed.into_inner();
+        if bytes < bounds.evidence_bytes {
+            return bytes;
+        }
+        match terms.iter_mut().rfind(|term| term.fate == TermFate::Kept) {
+            Some(last) => last.fate = TermFate::Dropped,
+            None => return bytes,
+        }
+    }
+}
+
+/// The account of one term, shared by the workers.
+#[derive(Debug, Default)]
+struct Counter {
+    /// Bytes of lines.
+    bytes: AtomicU64,
+    /// Groups of adjacent lines, between which a separator is printed.
+    groups: AtomicU64,
+    lines: AtomicU64,
+    files: AtomicU64,
+}
+
+impl Counter {
+    fn total(&self) -> u64 {
+        let separators = self.groups.load(Ordering::Relaxed).saturating_sub(1);
+        self.bytes.load(Ordering::Relaxed) + separators * account::SEPARATOR.len() as u64
+    }
+
+    fn is_over(&self, bounds: &KeywordLimits) -> bool {
+        self.total() > bounds.term_bytes
+    }
+
+    /// Adds a file; false when the term is, or has become, too broad.
+    fn count(&self, file: &FileEvidence, term: u64, bounds: &KeywordLimits) -> bool {
+        let (bytes, groups) = file.printed_bytes(term);
+        if file.over & term != 0 {
+            self.bytes.fetch_add(bounds.term_bytes + 1, Ordering::Relaxed);
+        } else if groups > 0 {
+            // Separators are counted once for the whole output, which joins the files.
+            let bytes = bytes - (groups - 1) * account::SEPARATOR.len() as u64;
+            self.bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.groups.fetch_add(groups, Ordering::Relaxed);
+            let lines = file.lines.iter().filter(|line| line.terms & term != 0).count() as u64;
+            self.lines.fetch_add(lines, Ordering::Relaxed);
+            self.files.fetch_add(1, Ordering::Relaxed);
+        }
+        !self.is_over(bounds)
+    }
+
+    fn report(&self, term: &str, error: Option<PatternError>, bounds: &KeywordLimits) -> TermReport {
+        let over = self.is_over(bounds);
+        let fate = match error {
+            Some(error) => TermFate::Invalid(error),
+            None if over => TermFate::TooBroad,
+            None if self.groups.load(Ordering::Relaxed) == 0 => TermFate::NoHits,
+            None => TermFate::Kept,
+        };
+        // How far a broad term was counted depends on the workers' timing: its figures are lower bounds, and only
+        // the bound itself is the same on every run.
+        TermReport {
+            term: term.to_owned(),
+            fate,
+            bytes: if over { bounds.term_bytes + 1 } else { self.total() },
+            at_least: over,
+            lines: if over { 0 } else { self.lines.load(Ordering::Relaxed) },
+            files: if over { 0 } else { self.files.load(Ordering::Relaxed) },
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! One file, all terms.
+
+use std::io::Read;
+use std::ops::Range;
+
+use forage_fs::{RelPath, Skipped, Stop};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::hir::Hir;
+
+use super::account::{EvidenceLine, FileEvidence};
+use crate::buffer::{LineCounter, lines_before, with_feed};
+use crate::event::EventKind;
+use crate::large::{LineSink, search_reader};
+use crate::limits::EVIDENCE_CONTEXT;
+use crate::lines::{LineFinder, line_at};
+use crate::pattern::Pattern;
+use crate::prefilter::Prefilter;
+
+/// Finds the lines that any of the live terms matches, for one worker.
+pub(super) struct TermFinder<'p> {
+    patterns: &'p [Option<Pattern>],
+    finders: Vec<Option<LineFinder<'p>>>,
+    live: u64,
+    /// Where the search began, to which printed paths are relative.
+    start: &'p RelPath,
+    /// Bytes of output from which on a term is too broad.
+    term_bytes: u64,
+    /// The terms found together by their literals, and the filter that finds them.
+    together: Option<(Vec<usize>, Prefilter)>,
+    /// The terms that are looked for one by one.
+    alone: Vec<usize>,
+}
+
+/// A matching line: where it is, without line feed, and the terms that match it.
+#[derive(Clone, Debug)]
+struct Hit {
+    line: Range<usize>,
+    terms: u64,
+}
+
+impl<'p> TermFinder<'p> {
+    pub(super) fn new(patterns: &'p [Option<Pattern>], live: u64, start: &'p RelPath, term_bytes: u64) -> Self {
+        let finders = patterns.iter().map(|pattern| pattern.as_ref().map(LineFinder::new)).collect();
+        let mut this = Self { patterns, finders, live: 0, start, term_bytes, together: None, alone: Vec::new() };
+        this.look_for(live);
+        this
+    }
+
+    /// Looks for these terms from now on.
+    pub(super) fn look_for(&mut self, live: u64) {
+        if live == self.live {
+            return;
+        }
+        self.live = live;
+        let terms = || bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?)));
+        let literal = |hir: &Hir| crate::prefilter::required_literals(hir).is_some();
+        let (together, alone): (Vec<_>, Vec<_>) =
+            terms().partition(|(_, pattern)| literal(pattern.hir()));
+        let hirs: Vec<&Hir> = together.iter().map(|(_, pattern)| pattern.hir()).collect();
+        let indices = |terms: Vec<(usize, &Pattern)>| terms.into_iter().map(|(i, _)| i).collect::<Vec<_>>();
+        match Prefilter::new(&hirs) {
+            Some(prefilter) => (self.together, self.alone) = (Some((indices(together), prefilter)), indices(alone)),
+            None => (self.together, self.alone) = (None, indices(terms().collect())),
+        }
+    }
+
+    /// Searches a decoded text.
+    pub(super) fn search(&mut self, path: &RelPath, text: &[u8], stop: &Stop) -> Option<FileEvidence> {
+        let mut hits = Vec::new();
+        match &self.together {
+            Some((terms, prefilter)) if prefilter.applies_to(text) => {
+                self.search_together(terms, prefilter, text, &mut hits);
+            }
+            Some((terms, _)) => terms.iter().for_each(|&term| self.search_alone(term, text, stop, &mut hits)),
+            None => {}
+        }
+        self.alone.iter().for_each(|&term| self.search_alone(term, text, stop, &mut hits));
+        if hits.is_empty() {
+            return None;
+        }
+        hits.sort_by_key(|hit: &Hit| hit.line.start);
+        hits.dedup_by(|later, earlier| {
+            let same = later.line.start == earlier.line.start;
+            earlier.terms |= if same { later.terms } else { 0 };
+            same
+        });
+        Some(self.file(path, evidence(text, &hits)))
+    }
+
+    fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Vec<Hit>) {
+        // The line of the last candidate, the terms tried on it and those that matched.
+        let mut current = Hit { line: 0..0, terms: 0 };
+        let mut tried = 0u64;
+        let mut first = true;
+        prefilter.candidates(text, 0, |index, position| {
+            let Some(&term) = terms.get(index) else { return position + 1 };
+            if first || position > current.line.end {
+                if current.terms != 0 {
+                    hits.push(current.clone());
+                }
+                (current, tried, first) = (Hit { line: line_at(text, position), terms: 0 }, 0, false);
+            }
+            if tried >> term & 1 == 0 {
+                tried |= 1 << term;
+                if self.matches(term, &text[current.line.clone()]) {
+                    current.terms |= 1 << term;
+                }
+            }
+            position + 1
+        });
+        if current.terms != 0 {
+            hits.push(current);
+        }
+    }
+
+    fn search_alone(&self, term: usize, text: &[u8], stop: &Stop, hits: &mut Vec<Hit>) {
+        if let Some(Some(finder)) = self.finders.get(term) {
+            finder.each(text, stop, |line| {
+                hits.push(Hit { line, terms: 1 << term });
+                true
+            });
+        }
+    }
+
+    fn matches(&self, term: usize, line: &[u8]) -> bool {
+        self.finders.get(term).and_then(Option::as_ref).is_some_and(|finder| finder.is_match(line))
+    }
+
+    /// Searches a file too large to be held.
+    pub(super) fn search_pieces(
+        &mut self,
+        path: &RelPath,
+        reader: &mut dyn Read,
+        stop: &Stop,
+        skipped: &mut Skipped,
+    ) -> Option<FileEvidence> {
+        let context = EVIDENCE_CONTEXT as usize;
+        let matcher = self.any_term()?;
+        let mut sink = Collector { finder: self, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
+        let is_text = search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink);
+        let file = sink.file;
+        (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
+    }
+
+    fn file(&self, path: &RelPath, lines: Vec<EvidenceLine>) -> FileEvidence {
+        let printed_path = String::from_utf8_lossy(path.below(self.start)).into_owned();
+        FileEvidence { path: path.clone(), printed_path, lines, over: 0 }
+    }
+
+    /// One matcher for all live terms.
+    fn any_term(&self) -> Option<RegexMatcher> {
+        let pattern = |i: usize| self.patterns.get(i)?.as_ref();
+        let sources: Vec<String> = bits(self.live).filter_map(pattern).map(|pattern| pattern.hir().to_string()).collect();
+        // The terms' own case folding is part of their syntax trees.
+        RegexMatcherBuilder::new().multi_line(true).line_terminator(Some(b'\n')).build_many(&sources).ok()
+    }
+}
+
+/// The lines of the hits and those around them.
+fn evidence(text: &[u8], hits: &[Hit]) -> Vec<EvidenceLine> {
+    let mut lines = Vec::new();
+    let mut counter = LineCounter::default();
+    let mut next = 0;
+    for (index, hit) in hits.iter().enumerate() {
+        let number = counter.number(text, hit.line.start);
+        let (start, up) = lines_before(text, hit.line.start, EVIDENCE_CONTEXT as usize, next);
+        let until = hits.get(index + 1).map_or(text.len(), |later| later.line.start);
+        let mut line_number = number - up;
+        next = start;
+        while next < until && line_number <= number + EVIDENCE_CONTEXT {
+            let line = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
+            let terms = if line_number == number { hit.terms } else { 0 };
+            let whole = with_feed(text, &line);
+            next = whole.end;
+            lines.push(EvidenceLine { number: line_number, terms, bytes: text[whole].to_vec() });
+            line_number += 1;
+        }
+    }
+    lines
+}
+
+/// Bytes of a large file's evidence after which the terms that this file alone makes too broad are given up.
+const COLLECTED_BYTES: usize = 8 << 20;
+
+struct Collector<'a, 'p> {
+    finder: &'a TermFinder<'p>,
+    file: FileEvidence,
+    bytes: usize,
+    /// Bytes at which to give up terms again.
+    room: usize,
+}
+
+impl Collector<'_, '_> {
+    fn live(&self) -> u64 {
+        self.finder.live & !self.file.over
+    }
+
+    fn give_up_broad_terms(&mut self) {
+        for term in bits(self.live()) {
+            if self.file.printed_bytes(1 << term).0 > self.finder.term_bytes {
+                self.file.over |= 1 << term;
+            }
+        }
+        self.file.retain(self.live());
+        self.bytes = self.file.weight();
+        self.room = self.bytes + COLLECTED_BYTES;
+    }
+}
+
+impl LineSink for Collector<'_, '_> {
+    fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let terms = match kind {
+            EventKind::Match => bits(self.live()).filter(|&term| self.finder.matches(term, text)).fold(0, |mask, i| mask | 1 << i),
+            EventKind::Context => 0,
+        };
+        self.bytes += line.len() + size_of::<EvidenceLine>();
+        self.file.lines.push(EvidenceLine { number, terms, bytes: line.to_vec() });
+        if self.bytes > self.room {
+            self.give_up_broad_terms();
+        }
+        self.live() != 0
+    }
+}
+
+/// The indices of the set bits.
+fn bits(mask: u64) -> impl Iterator<Item = usize> {
+    (0..64).filter(move |index| mask >> index & 1 == 1)
+}

@@ -1,0 +1,21 @@
+//! The engines: which lines of which files match.
+//!
+//! [`search`] scans a tree for one [`Pattern`] and delivers [`FileEvents`] in path and line order;
+//! [`keyword::gather`] searches for many terms in one pass and keeps exact account of what `rg` would have
+//! printed for each. Files are reached only through `forage-fs`; a file is never opened by a string path here.
+//!
+//! A line is its own haystack: no match reaches over a line feed, and looking around ends at the line's ends.
+
+mod buffer;
+mod event;
+pub mod keyword;
+mod large;
+pub mod limits;
+mod lines;
+mod pattern;
+mod prefilter;
+mod scan;
+
+pub use event::{Cut, Event, EventKind, FileEvents};
+pub use pattern::{Case, Pattern, PatternError, PatternOptions};
+pub use scan::{ScanOptions, search};

@@ -1,0 +1,43 @@
+//! Every bound of the engines, with its unit and its reason.
+
+/// Bytes of a file that is read whole and searched in one buffer; larger ones are read in pieces. Reading whole
+/// files is 1.5 times faster than reading in pieces, and all but a handful of source files are smaller.
+pub const WHOLE_FILE_BYTES: usize = 8 << 20;
+
+/// Bytes of a line (with its context) that a piece-wise search may hold. A longer line ends the search of its file,
+/// which is counted.
+pub const PIECE_BYTES: usize = 8 << 20;
+
+/// Bytes searched between two looks at the deadline.
+pub const BYTES_PER_CHECK: usize = 256 << 10;
+
+/// Bytes of a pattern; longer ones are data, not patterns.
+pub const PATTERN_BYTES: usize = 16 << 10;
+
+/// Bytes of a compiled pattern, as in ripgrep's default by order of magnitude: a nested repetition that would
+/// need more is refused at once.
+pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
+
+/// Bytes of the lazy automaton's cache, per thread. Below ripgrep's 1 GB: every worker has one.
+pub const AUTOMATON_CACHE_BYTES: usize = 16 << 20;
+
+/// Nesting of groups in a pattern.
+pub const PATTERN_NESTING: u32 = 250;
+
+/// Matching lines of one file that are kept when a search has no limit of its own.
+pub const FILE_MATCHES: usize = 1_000_000;
+
+/// Bytes of matching and context lines of one file that are kept.
+pub const FILE_EVENT_BYTES: usize = 16 << 20;
+
+/// Bytes of ripgrep's output for one term from which on the term is too broad (the requirement's 64 KiB).
+pub const TERM_BYTES: u64 = 64 << 10;
+
+/// Bytes of ripgrep's output that all kept terms together must stay under (the requirement's 128 KiB).
+pub const EVIDENCE_BYTES: u64 = 128 << 10;
+
+/// Lines of context in keyword evidence (the requirement's 10).
+pub const EVIDENCE_CONTEXT: u64 = 10;
+
+/// Terms of one keyword search: one bit each.
+pub const TERMS: usize = 64;

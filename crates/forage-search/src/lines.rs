@@ -1,0 +1,126 @@
+//! The lines of a buffer that match, in order.
+
+use std::ops::Range;
+
+use forage_fs::Stop;
+use grep_matcher::{LineMatchKind, Matcher};
+use grep_regex::RegexMatcher;
+
+use crate::limits::BYTES_PER_CHECK;
+use crate::pattern::Pattern;
+use crate::prefilter::Prefilter;
+
+/// Finds matching lines for one worker.
+#[derive(Debug)]
+pub(crate) struct LineFinder<'p> {
+    matcher: RegexMatcher,
+    prefilter: Option<&'p Prefilter>,
+    confirmed: bool,
+}
+
+/// The line that holds `position`, without its line feed.
+pub(crate) fn line_at(text: &[u8], position: usize) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &text[..position]).map_or(0, |feed| feed + 1);
+    let end = memchr::memchr(b'\n', &text[position..]).map_or(text.len(), |feed| position + feed);
+    start..end
+}
+
+impl<'p> LineFinder<'p> {
+    pub(crate) fn new(pattern: &'p Pattern) -> Self {
+        Self { matcher: pattern.matcher(), prefilter: pattern.prefilter(), confirmed: pattern.is_confirmed() }
+    }
+
+    /// The spans of the matches in a line, without its line feed.
+    pub(crate) fn spans(&self, line: &[u8]) -> Vec<Range<usize>> {
+        let mut spans = Vec::new();
+        // This matcher's error type has no value: none of its calls can fail.
+        let _ = self.matcher.find_iter(line, |found| {
+            spans.push(found.start()..found.end());
+            true
+        });
+        spans
+    }
+
+    /// Whether a line, without its line feed, matches.
+    pub(crate) fn is_match(&self, line: &[u8]) -> bool {
+        self.matcher.is_match(line).unwrap_or(false)
+    }
+
+    /// Calls `found` with each matching line (without its line feed) until it returns false or the call must stop.
+    pub(crate) fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        let mut start = 0;
+        let mut go_on = true;
+        while go_on && start < text.len() {
+            let end = piece_end(text, start);
+            let piece = &text[start..end];
+            let mut found = |line: Range<usize>| {
+                go_on = found(start + line.start..start + line.end);
+                go_on
+            };
+            match self.prefilter {
+                Some(prefilter) if prefilter.applies_to(piece) => self.by_candidates(prefilter, piece, &mut found),
+                _ if self.matcher.line_terminator().is_some() => self.by_regex(piece, &mut found),
+                // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
+                _ => self.line_by_line(piece, &mut found),
+            }
+            start = end;
+            if start < text.len() && stop.check().is_some() {
+                return;
+            }
+        }
+    }
+
+    fn by_candidates(&self, prefilter: &Prefilter, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        prefilter.candidates(text, 0, |_, position| {
+            let line = line_at(text, position);
+            let resume = line.end + 1;
+            if (self.confirmed || self.is_match(&text[line.clone()])) && !found(line) {
+                return usize::MAX;
+            }
+            resume
+        });
+    }
+
+    fn by_regex(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let mut position = 0;
+        while position < text.len() {
+            let kind = self.matcher.find_candidate_line(&text[position..]).unwrap_or(None);
+            let (offset, confirmed) = match kind {
+                None => return,
+                Some(LineMatchKind::Confirmed(offset)) => (offset, true),
+                Some(LineMatchKind::Candidate(offset)) => (offset, false),
+            };
+            let at = position + offset;
+            // An empty match behind the last line feed belongs to no line.
+            if at >= text.len() && text.last() == Some(&b'\n') {
+                return;
+            }
+            let line = line_at(text, at);
+            position = line.end + 1;
+            if (confirmed || self.is_match(&text[line.clone()])) && !found(line) {
+                return;
+            }
+        }
+    }
+
+    fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let mut position = 0;
+        while position < text.len() {
+            let line = line_at(text, position);
+            position = line.end + 1;
+            if self.is_match(&text[line.clone()]) && !found(line) {
+                return;
+            }
+        }
+    }
+}
+
+/// The end of the piece that begins at `start`: behind a line feed, after enough bytes to make the look at the
+/// clock that follows it cheap.
+fn piece_end(text: &[u8], start: usize) -> usize {
+    let least = start + BYTES_PER_CHECK;
+    match text.get(least..) {
+        Some(rest) => memchr::memchr(b'\n', rest).map_or(text.len(), |feed| least + feed + 1),
+        None => text.len(),
+    }
+}

@@ -1,0 +1,251 @@
+//! Patterns: from what the caller wrote to what the engines run.
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast::{self, Ast};
+use regex_syntax::hir::Hir;
+
+use crate::limits;
+use crate::prefilter::Prefilter;
+
+/// How letters compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Case {
+    /// As they are.
+    #[default]
+    Sensitive,
+    /// Without regard to case, by Unicode's simple folding.
+    Insensitive,
+    /// Without regard to case unless the pattern holds an upper-case letter (ripgrep's `-S`).
+    Smart,
+}
+
+/// How a pattern is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PatternOptions {
+    /// How letters compare.
+    pub case: Case,
+    /// The pattern is text, not a regex.
+    pub literal: bool,
+    /// A match must not touch a word character at either end.
+    pub word: bool,
+}
+
+/// A pattern that can't be searched for. The messages say what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// It has no character.
+    #[error("the pattern is empty, which would match every line; write what to look for")]
+    Empty,
+    /// It is longer than the limit.
+    #[error("the pattern has {bytes} bytes, over the limit of {}; search for a shorter part of it", limits::PATTERN_BYTES)]
+    TooLong {
+        /// Its length.
+        bytes: usize,
+    },
+    /// `(?=…)`, `(?!…)`, `(?<=…)`, `(?<!…)`.
+    #[error(
+        "look-around ({found}) is not supported by this linear-time regex engine; match the text around it too and \
+         read the lines (`foo(?=bar)` → `foobar`), search for the wanted part alone, or search twice"
+    )]
+    LookAround {
+        /// The part of the pattern.
+        found: String,
+    },
+    /// `\1` and the like.
+    #[error(
+        "backreferences ({found}) are not supported by this linear-time regex engine; write the alternatives out \
+         (`(a|b)\\1` → `aa|bb`), or match both parts loosely and read the lines"
+    )]
+    Backreference {
+        /// The part of the pattern.
+        found: String,
+    },
+    /// It can match a line feed only.
+    #[error("a pattern can't match across lines ({0}); search for one of the lines")]
+    LineFeed(String),
+    /// The syntax is wrong.
+    #[error("the regex is not valid: {message}; escape special characters with `\\` or search for literal text")]
+    Syntax {
+        /// What is wrong, with the place.
+        message: String,
+    },
+    /// Its automaton is too large.
+    #[error("the regex is too large once compiled (over {} bytes); use smaller repetition counts", limits::COMPILED_PATTERN_BYTES)]
+    TooLarge,
+}
+
+/// A compiled pattern. Cheap to share between threads.
+#[derive(Debug)]
+pub struct Pattern {
+    matcher: RegexMatcher,
+    hir: Hir,
+    prefilter: Option<Prefilter>,
+    /// A candidate of the prefilter is a match: nothing is left to verify.
+    confirmed: bool,
+}
+
+impl Pattern {
+    /// Compiles one pattern.
+    pub fn new(pattern: &str, options: &PatternOptions) -> Result<Self, PatternError> {
+        if pattern.is_empty() {
+            return Err(PatternError::Empty);
+        }
+        if pattern.len() > limits::PATTERN_BYTES {
+            return Err(PatternError::TooLong { bytes: pattern.len() });
+        }
+        let source = if options.literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
+        let ast = parse(&source)?;
+        let insensitive = match options.case {
+            Case::Sensitive => false,
+            Case::Insensitive => true,
+            Case::Smart => is_smart_insensitive(&ast),
+        };
+        let hir = regex_syntax::hir::translate::TranslatorBuilder::new()
+            .case_insensitive(insensitive)
+            .multi_line(true)
+            .utf8(false)
+            .line_terminator(b'\n')
+            .build()
+            .translate(&source, &ast)
+            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+        let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
+            .case_insensitive(insensitive)
+            .word(options.word)
+            .line_terminator(Some(b'\n'))
+            .size_limit(limits::COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(limits::AUTOMATON_CACHE_BYTES)
+            .nest_limit(limits::PATTERN_NESTING)
+            .build(&source)
+            .map_err(|error| compile_error(&error))?;
+        let prefilter = Prefilter::new(&[&hir]);
+        let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
+        Ok(Self { matcher, hir, prefilter, confirmed })
+    }
+
+    /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
+    pub(crate) fn matcher(&self) -> RegexMatcher {
+        self.matcher.clone()
+    }
+
+    pub(crate) fn hir(&self) -> &Hir {
+        &self.hir
+    }
+
+    pub(crate) fn prefilter(&self) -> Option<&Prefilter> {
+        self.prefilter.as_ref()
+    }
+
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.confirmed
+    }
+
+    /// How lines are found, in words.
+    pub fn describe(&self) -> String {
+        self.prefilter.as_ref().map_or_else(|| "regex over the whole text".to_owned(), Prefilter::describe)
+    }
+}
+
+fn parse(source: &str) -> Result<Ast, PatternError> {
+    use ast::ErrorKind::{NestLimitExceeded, UnsupportedBackreference, UnsupportedLookAround};
+    ast::parse::ParserBuilder::new().nest_limit(limits::PATTERN_NESTING).build().parse(source).map_err(|error| {
+        let span = error.span();
+        let found = source.get(span.start.offset..span.end.offset).unwrap_or_default().to_owned();
+        match error.kind() {
+            UnsupportedLookAround => PatternError::LookAround { found },
+            UnsupportedBackreference => PatternError::Backreference { found },
+            NestLimitExceeded(_) => PatternError::TooLarge,
+            kind => PatternError::Syntax {
+                message: if found.is_empty() { kind.to_string() } else { format!("{kind} (`{found}`)") },
+            },
+        }
+    })
+}
+
+fn compile_error(error: &grep_regex::Error) -> PatternError {
+    let text = error.to_string();
+    match error.kind() {
+        grep_regex::ErrorKind::NotAllowed(_) => PatternError::LineFeed("it holds `\\n`".to_owned()),
+        grep_regex::ErrorKind::Regex(_) if text.contains("size limit") => PatternError::TooLarge,
+        _ => PatternError::Syntax { message: one_line(&text) },
+    }
+}
+
+/// The last line of a message that draws the pattern with a caret under it.
+fn one_line(message: &str) -> String {
+    let last = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or(message);
+    last.trim().trim_start_matches("error: ").to_owned()
+}
+
+/// ripgrep's rule: some literal character, and none of them upper case. Escapes such as `\S` are no literals.
+fn is_smart_insensitive(ast: &Ast) -> bool {
+    #[derive(Default)]
+    struct Letters {
+        any: bool,
+        upper: bool,
+    }
+    impl Letters {
+        fn see(&mut self, c: char) {
+            self.any = true;
+            self.upper |= c.is_uppercase();
+        }
+    }
+    impl ast::Visitor for &mut Letters {
+        type Output = ();
+        type Err = std::convert::Infallible;
+
+        fn finish(self) -> Result<(), Self::Err> {
+            Ok(())
+        }
+
+        fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+            if let Ast::Literal(literal) = ast {
+                self.see(literal.c);
+            }
+            Ok(())
+        }
+
+        fn visit_class_set_item_pre(&mut self, item: &ast::ClassSetItem) -> Result<(), Self::Err> {
+            match item {
+                ast::ClassSetItem::Literal(literal) => self.see(literal.c),
+                ast::ClassSetItem::Range(range) => {
+                    self.see(range.start.c);
+                    self.see(range.end.c);
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+    let mut letters = Letters::default();
+    let Ok(()) = ast::visit(ast, &mut letters);
+    letters.any && !letters.upper
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(pattern: &str) -> String {
+        Pattern::new(pattern, &PatternOptions::default()).map(|_| ()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_say_what_to_write_instead() {
+        assert!(error("foo(?=bar)").contains("look-around ((?=)"), "{}", error("foo(?=bar)"));
+        assert!(error("(?<!a)b").contains("look-around"));
+        assert!(error(r"(a)\1").contains("backreferences (\\1)"), "{}", error(r"(a)\1"));
+        assert!(error("a(b").contains("unclosed group"), "{}", error("a(b"));
+        assert!(error(r"a\nb").contains("across lines"), "{}", error(r"a\nb"));
+        assert!(error("").contains("empty"));
+        assert!(error("(((a{100}){100}){100})").contains("too large"));
+        assert!(error(&"x".repeat(20_000)).contains("20000 bytes"));
+    }
+
+    #[test]
+    fn smart_case_looks_at_literals_only() {
+        let smart = |pattern: &str| is_smart_insensitive(&parse(pattern).unwrap());
+        assert!(smart("foo") && smart(r"foo\S") && smart("[a-z]x") && smart(r"\pLfoo"));
+        assert!(!smart("Foo") && !smart("[A-Z]x") && !smart(r"\w+") && !smart("É"));
+    }
+}

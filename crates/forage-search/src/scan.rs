@@ -1,0 +1,146 @@
+//! Searching a tree for one pattern.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, WalkOptions, WalkReport, decode,
+    walk,
+};
+
+use crate::buffer::{EventBuilder, search_text};
+use crate::event::{EventKind, FileEvents};
+use crate::large::{LineSink, search_reader};
+use crate::limits;
+use crate::lines::LineFinder;
+use crate::pattern::Pattern;
+
+/// What a search keeps of each file.
+#[derive(Clone, Debug)]
+pub struct ScanOptions {
+    /// Lines of context before a match.
+    pub before_context: usize,
+    /// Lines of context after a match.
+    pub after_context: usize,
+    /// Bytes of a line; longer ones are cut around the first match. `None` keeps them whole.
+    pub line_bytes: Option<usize>,
+    /// Matching lines of one file.
+    pub max_file_matches: usize,
+    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    pub max_file_bytes: Option<u64>,
+    /// Count matching lines only; no events are kept.
+    pub count_only: bool,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            before_context: 0,
+            after_context: 0,
+            line_bytes: None,
+            max_file_matches: limits::FILE_MATCHES,
+            max_file_bytes: None,
+            count_only: false,
+        }
+    }
+}
+
+/// What a worker keeps between files.
+pub(crate) struct Worker<S> {
+    buffer: Vec<u8>,
+    pub(crate) state: S,
+}
+
+impl<S> Worker<S> {
+    pub(crate) fn new(state: S) -> Self {
+        Self { buffer: Vec::new(), state }
+    }
+}
+
+/// A file's text as the engines get it.
+pub(crate) enum Text<'a> {
+    /// All of it, decoded.
+    Whole(&'a [u8]),
+    /// A large file, raw, from its beginning.
+    Pieces(&'a mut dyn std::io::Read),
+}
+
+/// Opens, reads and decodes an entry and hands its text to `search`; counts what can't be searched.
+pub(crate) fn with_text<S, T>(
+    worker: &mut Worker<S>,
+    entry: &Entry<'_>,
+    max_file_bytes: Option<u64>,
+    skipped: &mut Skipped,
+    search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
+) -> Option<T> {
+    let mut file = entry.open(skipped)?;
+    if max_file_bytes.is_some_and(|limit| file.size() > limit) {
+        skipped.add(SkipReason::TooLarge);
+        return None;
+    }
+    match file.read_into(&mut worker.buffer, limits::WHOLE_FILE_BYTES) {
+        Err(_) => {
+            skipped.add(SkipReason::Unreadable);
+            None
+        }
+        Ok(Contents::Whole) => match decode(&worker.buffer) {
+            Decoded::Binary => {
+                skipped.add(SkipReason::Binary);
+                None
+            }
+            Decoded::Text { bytes, .. } => search(&mut worker.state, Text::Whole(&bytes), skipped),
+        },
+        Ok(Contents::TooLarge) => {
+            let mut reader = std::io::Read::chain(&worker.buffer[..], file.reader());
+            search(&mut worker.state, Text::Pieces(&mut reader), skipped)
+        }
+    }
+}
+
+/// Searches the files below `start`; `receive` gets them in path order, and ends the search by breaking off.
+pub fn search(
+    root: &Arc<Root>,
+    start: &RelPath,
+    walk_options: &WalkOptions,
+    pattern: &Pattern,
+    options: &ScanOptions,
+    stop: &Stop,
+    receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
+) -> Result<WalkReport, OpenError> {
+    let visit = |worker: &mut Worker<LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+        let found = with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
+            Text::Whole(text) => search_text(finder, &entry.path, text, options, stop),
+            Text::Pieces(reader) => {
+                let context = (options.before_context, options.after_context);
+                let mut sink = PieceSink { builder: EventBuilder::new(finder, &entry.path, options) };
+                let is_text = search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
+                is_text.then(|| sink.builder.finish()).flatten()
+            }
+        });
+        match found {
+            None => Step::Nothing,
+            Some(mut file) => {
+                file.hidden_by = entry.hidden_by.clone();
+                let weight = file.weight();
+                Step::Item(file, weight)
+            }
+        }
+    };
+    walk(root, start, walk_options, stop, || Worker::new(LineFinder::new(pattern)), visit, receive)
+}
+
+struct PieceSink<'a> {
+    builder: EventBuilder<'a>,
+}
+
+impl LineSink for PieceSink<'_> {
+    fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
+        if kind == EventKind::Match && self.builder.is_full() {
+            self.builder.file.more = true;
+            return false;
+        }
+        let length = line.strip_suffix(b"\n").unwrap_or(line).len();
+        self.builder.push_line(number, kind, line, length);
+        true
+    }
+}

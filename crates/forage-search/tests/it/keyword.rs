@@ -1,0 +1,178 @@
+//! Keyword evidence against the requirement's own procedure, run with real ripgrep processes.
+
+use std::fs;
+use std::path::Path;
+
+use forage_fs::{RelPath, Stop, WalkOptions};
+use forage_search::keyword::{Gathered, KeywordLimits, TermFate, gather};
+
+use crate::ripgrep;
+use crate::search::open;
+use crate::trees::{Random, text, tree};
+
+/// What the procedure of the requirement ends with.
+struct Procedure {
+    too_broad: Vec<String>,
+    kept: Vec<String>,
+    evidence: String,
+}
+
+const NO_MATCHES: &str = "no matches found";
+
+fn ripgrep(root: &Path, terms: &[String]) -> String {
+    let mut arguments: Vec<String> =
+        ["-C", "10", "-i", "--line-number", "--with-filename"].into_iter().map(str::to_owned).collect();
+    arguments.extend(terms.iter().flat_map(|term| ["-e".to_owned(), term.clone()]));
+    let output = ripgrep::run(root, &arguments);
+    if output.is_empty() { NO_MATCHES.to_owned() } else { String::from_utf8_lossy(&output).into_owned() }
+}
+
+/// The design document's steps 2 and 3, literally.
+fn procedure(root: &Path, terms: &[String], bounds: &KeywordLimits) -> Procedure {
+    let (mut usable, mut too_broad) = (Vec::new(), Vec::new());
+    for term in terms {
+        let result = ripgrep(root, std::slice::from_ref(term));
+        if result.len() as u64 <= bounds.term_bytes { usable.push(term.clone()) } else { too_broad.push(term.clone()) }
+    }
+    let mut evidence = String::new();
+    while !usable.is_empty() {
+        evidence = ripgrep(root, &usable);
+        if (evidence.len() as u64) < bounds.evidence_bytes {
+            break;
+        }
+        usable.pop();
+    }
+    if evidence == NO_MATCHES {
+        evidence.clear();
+    }
+    Procedure { too_broad, kept: usable, evidence }
+}
+
+fn terms_with(gathered: &Gathered, fate: &TermFate) -> Vec<String> {
+    gathered.with_fate(fate).map(|term| term.term.clone()).collect()
+}
+
+fn check(root: &Path, terms: &[String], bounds: &KeywordLimits, what: &str) -> Gathered {
+    let theirs = procedure(root, terms, bounds);
+    let ours =
+        gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never()).unwrap();
+    assert_eq!(terms_with(&ours, &TermFate::TooBroad), theirs.too_broad, "{what} {terms:?}: too broad");
+    // The procedure keeps a term without hits, which adds nothing to its output, until it drops it for size.
+    let silent = terms_with(&ours, &TermFate::NoHits);
+    for term in &silent {
+        assert_eq!(ripgrep(root, std::slice::from_ref(term)), NO_MATCHES, "{what}: {term:?} has no hits");
+    }
+    let kept: Vec<String> = theirs.kept.into_iter().filter(|term| !silent.contains(term)).collect();
+    assert_eq!(terms_with(&ours, &TermFate::Kept), kept, "{what} {terms:?}: kept");
+    if ours.to_ripgrep_output() != theirs.evidence {
+        let output = ours.to_ripgrep_output();
+        let pair = output.lines().zip(theirs.evidence.lines()).find(|(a, b)| a != b);
+        panic!("{what} {terms:?}: the evidence differs at {pair:?} ({} and {} bytes)", output.len(), theirs.evidence.len());
+    }
+    assert_eq!(ours.bytes, theirs.evidence.len() as u64, "{what}: bytes");
+    ours
+}
+
+const TERMS: &[&str] = &[
+    "foo", "needle", "retry|backoff", r"error_\w+", "naïve", "absent", "K", r"\bif\b", "^foo", "fo+b", ".", "nothing here",
+    "straße", "foo_bar", "needle.*retry", "backoff$", "^error", "é-", "_x_", "Foo-", "bar needle", "ſtra", "if é", "K_",
+];
+
+/// Bounds small enough for small trees to meet them; the same code, with the requirement's numbers, meets the
+/// exact borders below.
+#[test]
+fn terms_and_evidence_equal_the_procedures() {
+    let (mut broad, mut dropped, mut kept) = (0, 0, 0);
+    for seed in 0..240 {
+        let mut random = Random::new(seed + 10_000);
+        let (_keep, root) = tree(&mut random, false);
+        let terms: Vec<String> = (0..2 + random.below(7)).map(|_| random.pick(TERMS).to_owned()).collect();
+        let term_bytes = 3000 + random.below(12_000) as u64;
+        let bounds = KeywordLimits { term_bytes, evidence_bytes: term_bytes + 1 + random.below(800) as u64, ..KeywordLimits::default() };
+        let gathered = check(&root, &terms, &bounds, &format!("seed {seed}"));
+        broad += gathered.with_fate(&TermFate::TooBroad).count();
+        dropped += gathered.with_fate(&TermFate::Dropped).count();
+        kept += gathered.with_fate(&TermFate::Kept).count();
+    }
+    assert!(broad > 50 && dropped >= 10 && kept > 100, "too little was decided: {broad} broad, {dropped} dropped, {kept} kept");
+}
+
+/// A file whose ripgrep output for `needle` has exactly `bytes` bytes.
+fn exactly(root: &Path, name: &str, word: &str, bytes: usize) {
+    let mut text = String::new();
+    let mut number = 1;
+    let mut left = bytes;
+    loop {
+        let head = name.len() + 1 + number.to_string().len() + 1;
+        let room = left - head;
+        if room <= 400 {
+            text.push_str(&format!("{word}{}\n", "x".repeat(room - word.len() - 1)));
+            break;
+        }
+        let line = format!("{word}{}\n", "y".repeat(100));
+        left -= head + line.len();
+        text.push_str(&line);
+        number += 1;
+    }
+    fs::write(root.join(name), text).unwrap();
+}
+
+#[test]
+fn the_term_bound_is_exact() {
+    for (bytes, fits) in [(65_535, true), (65_536, true), (65_537, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        exactly(directory.path(), "a.txt", "needle", bytes);
+        fs::write(directory.path().join("b.txt"), "other\n").unwrap();
+        let terms = ["needle".to_owned(), "other".to_owned()];
+        let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "term bound");
+        let fate = if fits { TermFate::Kept } else { TermFate::TooBroad };
+        assert_eq!(gathered.terms[0].fate, fate, "{bytes} bytes");
+        if fits {
+            assert_eq!(gathered.terms[0].bytes, bytes as u64);
+        }
+    }
+}
+
+#[test]
+fn the_evidence_bound_is_exact() {
+    for (bytes, fits) in [(131_070, true), (131_071, true), (131_072, false)] {
+        let directory = tempfile::tempdir().unwrap();
+        // Two terms of 50,000 bytes, and a third that brings the whole, separators included, to the border.
+        exactly(directory.path(), "a.txt", "first", 50_000);
+        exactly(directory.path(), "b.txt", "second", 50_000);
+        exactly(directory.path(), "c.txt", "third", bytes - 100_000 - 2 * "--\n".len());
+        let terms = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
+        let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "evidence bound");
+        let fate = if fits { TermFate::Kept } else { TermFate::Dropped };
+        assert_eq!(gathered.terms[2].fate, fate, "{bytes} bytes");
+        assert_eq!(gathered.bytes, if fits { bytes as u64 } else { 100_003 });
+    }
+}
+
+#[test]
+fn large_trees_with_real_bounds_equal_the_procedures() {
+    for seed in 0..12 {
+        let mut random = Random::new(seed + 90_000);
+        let directory = tempfile::tempdir().unwrap();
+        for i in 0..20 {
+            let lines = 100 + random.below(800);
+            fs::write(directory.path().join(format!("f{i:02}.txt")), text(&mut random, lines)).unwrap();
+        }
+        let terms: Vec<String> =
+            ["naïve error_code", "needle needle", "foo.*retry.*bar", "x", "backoff_foo", "é é", "absent", "if_retry"].iter().map(|&t| t.to_owned()).collect();
+        check(directory.path(), &terms, &KeywordLimits::default(), &format!("large seed {seed}"));
+    }
+}
+
+#[test]
+fn invalid_terms_are_reported_and_the_others_run() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.txt"), "needle\n").unwrap();
+    let terms: Vec<String> = ["(", "", "needle", r"a\nb", "(?=x)"].iter().map(|&t| t.to_owned()).collect();
+    let gathered = gather(
+        &open(directory.path()), &RelPath::root(), &WalkOptions::default(), &terms, &KeywordLimits::default(), &Stop::never(),
+    )
+    .unwrap();
+    let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermFate::Invalid(_))).count();
+    assert_eq!((invalid, terms_with(&gathered, &TermFate::Kept)), (4, vec!["needle".to_owned()]));
+}
