@@ -1,0 +1,289 @@
+//! Where a model is: provider, address, model id, key. Raw settings go in, a checked endpoint comes out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use thiserror::Error;
+use ureq::http::Uri;
+
+use crate::key::ApiKey;
+
+/// Which field of a chat-completions request carries the output limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OutputLimitField {
+    /// `max_tokens`, which nearly every server understands.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`, which OpenAI's reasoning models require.
+    MaxCompletionTokens,
+}
+
+/// What is known about a model beyond its id. The default suits an unknown model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModelFacts {
+    /// The field for the output limit.
+    pub output_limit_field: OutputLimitField,
+    /// Whether the model accepts `temperature: 0`. When false the field is left out, because reasoning models
+    /// answer it with an error.
+    pub accepts_temperature: bool,
+}
+
+/// The settings of an endpoint as they come from the configuration, unchecked.
+#[derive(Debug, Clone)]
+pub struct EndpointSettings {
+    /// Short name of the provider, shown in messages, such as `openai`.
+    pub provider: String,
+    /// Address that the paths of the wire protocol are appended to, such as `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// Model id as the provider knows it.
+    pub model: String,
+    /// The key; none for a server that asks for none.
+    pub key: Option<ApiKey>,
+    /// Permits plain `http` to a host that is not this machine. Text and key then travel readable.
+    pub allow_insecure: bool,
+    /// Facts about the model.
+    pub facts: ModelFacts,
+}
+
+impl EndpointSettings {
+    /// Settings without a key, with the secure defaults.
+    pub fn new(provider: impl Into<String>, base_url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            base_url: base_url.into(),
+            model: model.into(),
+            key: None,
+            allow_insecure: false,
+            facts: ModelFacts::default(),
+        }
+    }
+}
+
+/// A checked endpoint. `Debug` does not show the key.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    provider: String,
+    base_url: String,
+    model: String,
+    key: Option<ApiKey>,
+    facts: ModelFacts,
+}
+
+/// A setting of an endpoint that cannot be used. Each message names the field and the correction; none shows
+/// the address, which may hold a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EndpointError {
+    /// `provider` or `model` is empty or has a control character in it.
+    #[error("`{field}` of provider `{provider}` must be a name without control characters; set it")]
+    BadName {
+        /// The field, `provider` or `model`.
+        field: &'static str,
+        /// The provider as far as it can be shown.
+        provider: String,
+    },
+    /// `base_url` is not an address.
+    #[error(
+        "`base_url` of provider `{provider}` is not a URL; write it like `https://host/v1` or `http://127.0.0.1:8080/v1`"
+    )]
+    BadUrl {
+        /// The provider.
+        provider: String,
+    },
+    /// `base_url` has a scheme other than `http` and `https`.
+    #[error("`base_url` of provider `{provider}` must begin with `https://` (or `http://` for this machine)")]
+    BadScheme {
+        /// The provider.
+        provider: String,
+    },
+    /// `base_url` carries a user or password.
+    #[error(
+        "`base_url` of provider `{provider}` has a user or password in it; remove it and give the key as the provider's key"
+    )]
+    UserInfo {
+        /// The provider.
+        provider: String,
+    },
+    /// `base_url` has a query or a fragment, to which no path can be appended.
+    #[error("`base_url` of provider `{provider}` has a `?` or `#` part; remove it")]
+    Query {
+        /// The provider.
+        provider: String,
+    },
+    /// `base_url` is plain `http` to another machine.
+    #[error(
+        "`base_url` of provider `{provider}` is plain http to `{host}`, which is not this machine; use https, or set `allow_insecure` to send text and key readable"
+    )]
+    Insecure {
+        /// The provider.
+        provider: String,
+        /// The host of the address.
+        host: String,
+    },
+}
+
+impl Endpoint {
+    /// Checks the settings.
+    ///
+    /// Trailing slashes of `base_url` are removed.
+    ///
+    /// # Errors
+    /// [`EndpointError`] for the first setting that cannot be used.
+    pub fn new(settings: EndpointSettings) -> Result<Self, EndpointError> {
+        let EndpointSettings { provider, base_url, model, key, allow_insecure, facts } = settings;
+        for (field, name) in [("provider", &provider), ("model", &model)] {
+            if name.trim().is_empty() || name.chars().any(char::is_control) {
+                let provider = provider.escape_debug().to_string();
+                return Err(EndpointError::BadName { field, provider });
+            }
+        }
+        let base_url = check_url(&provider, &base_url, allow_insecure)?;
+        Ok(Self { provider, base_url, model, key, facts })
+    }
+
+    /// Short name of the provider.
+    pub fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// The address without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        &self.base_url
+    }
+
+    /// The model id.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The key, if there is one.
+    pub fn key(&self) -> Option<&ApiKey> {
+        self.key.as_ref()
+    }
+
+    /// Facts about the model.
+    pub fn facts(&self) -> ModelFacts {
+        self.facts
+    }
+
+    /// `provider/model`, as it stands in every message.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+}
+
+fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<String, EndpointError> {
+    let provider = || provider.to_owned();
+    let text = base_url.trim();
+    // Looked for in the text, because the parser drops a fragment without a word.
+    if text.contains(['?', '#']) {
+        return Err(EndpointError::Query { provider: provider() });
+    }
+    let uri: Uri = text.parse().map_err(|_| EndpointError::BadUrl { provider: provider() })?;
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return Err(EndpointError::BadUrl { provider: provider() });
+    };
+    let secure = match scheme.to_ascii_lowercase().as_str() {
+        "https" => true,
+        "http" => false,
+        _ => return Err(EndpointError::BadScheme { provider: provider() }),
+    };
+    if authority.as_str().contains('@') {
+        return Err(EndpointError::UserInfo { provider: provider() });
+    }
+    if authority.host().is_empty() {
+        return Err(EndpointError::BadUrl { provider: provider() });
+    }
+    if !secure && !allow_insecure && !is_loopback(authority.host()) {
+        let host = authority.host().to_owned();
+        return Err(EndpointError::Insecure { provider: provider(), host });
+    }
+    Ok(text.trim_end_matches('/').to_owned())
+}
+
+/// Whether a host as written in a URL is this machine. Only the literal forms count: any other name could be
+/// pointed elsewhere. `localhost` qualifies because the connector never looks it up.
+fn is_loopback(host: &str) -> bool {
+    is_localhost(host) || literal_address(host).is_some_and(|address| address.to_canonical().is_loopback())
+}
+
+/// Whether the host is the name `localhost`.
+pub(crate) fn is_localhost(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+}
+
+/// The address that a host literal stands for, with or without the brackets of IPv6.
+pub(crate) fn literal_address(host: &str) -> Option<IpAddr> {
+    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    }
+    host.parse::<Ipv4Addr>().ok().map(IpAddr::V4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(url: &str) -> Result<String, EndpointError> {
+        Endpoint::new(EndpointSettings::new("acme", url, "m")).map(|endpoint| endpoint.base_url)
+    }
+
+    #[test]
+    fn trailing_slashes_go() {
+        assert_eq!(check("https://api.example.com/v1//").unwrap(), "https://api.example.com/v1");
+        assert_eq!(check(" http://[::1]:8080/ ").unwrap(), "http://[::1]:8080");
+    }
+
+    #[test]
+    fn plain_http_is_for_this_machine() {
+        for host in
+            ["127.0.0.1:1", "127.8.8.8", "localhost:11434", "LOCALHOST", "[::1]", "[::ffff:127.0.0.1]"]
+        {
+            assert!(check(&format!("http://{host}/v1")).is_ok(), "{host}");
+        }
+        for host in
+            ["example.com", "127.0.0.1.example.com", "localhost.example.com", "0.0.0.0", "[::2]", "127.1"]
+        {
+            let error = check(&format!("http://{host}/v1")).unwrap_err();
+            assert!(matches!(error, EndpointError::Insecure { .. }), "{host}: {error}");
+        }
+        let mut settings = EndpointSettings::new("acme", "http://example.com", "m");
+        settings.allow_insecure = true;
+        assert!(Endpoint::new(settings).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_base_address_is_refused_and_not_shown() {
+        for url in [
+            "",
+            "api.example.com/v1",
+            "/v1",
+            "ftp://x/",
+            "file:///etc/passwd",
+            "https://",
+            "https://u:hunter2@h/v1",
+            "https://hunter2@h/v1",
+            "https://h/v1?key=hunter2",
+            "https://h/#hunter2",
+            "https://a b/",
+        ] {
+            let error = check(url).unwrap_err().to_string();
+            assert!(error.contains("base_url") && error.contains("acme"), "{url}: {error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_are_required() {
+        let error = Endpoint::new(EndpointSettings::new("acme", "https://h", " ")).unwrap_err();
+        assert!(error.to_string().contains("`model`"), "{error}");
+        let error = Endpoint::new(EndpointSettings::new("a\nb", "https://h", "m")).unwrap_err();
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn debug_hides_the_key() {
+        let mut settings = EndpointSettings::new("acme", "https://h", "m");
+        settings.key = Some(ApiKey::new("hunter2").unwrap());
+        assert!(!format!("{settings:?}").contains("hunter2"));
+        assert!(!format!("{:?}", Endpoint::new(settings).unwrap()).contains("hunter2"));
+    }
+}

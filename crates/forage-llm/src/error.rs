@@ -1,0 +1,147 @@
+//! How a call to a model can fail.
+
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::chat::{Finish, Stop};
+
+/// A failed call. Every message begins with `provider/model` and says what to do next.
+///
+/// No variant holds a key or text of the request, and of a server's own words at most
+/// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) sanitised characters.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ChatError {
+    /// The provider did not accept the key (401, 403).
+    #[error("{model}: the provider refused the key (HTTP {status}); check the key set for this provider")]
+    Unauthorized {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+    },
+    /// Too many requests (429).
+    #[error(
+        "{model}: rate limited{}; try again later or configure a second model",
+        after(*retry_after)
+    )]
+    RateLimited {
+        /// `provider/model`.
+        model: String,
+        /// The pause that the server asked for.
+        retry_after: Option<Duration>,
+    },
+    /// The provider failed (5xx, 408).
+    #[error("{model}: the provider failed (HTTP {status}); try again later or configure a second model")]
+    Server {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+        /// The pause that the server asked for.
+        retry_after: Option<Duration>,
+    },
+    /// The provider rejected the request (other 4xx).
+    #[error(
+        "{model}: the provider rejected the request (HTTP {status}): {message}; check model id and base_url"
+    )]
+    BadRequest {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+        /// The server's reason, sanitised.
+        message: String,
+    },
+    /// No connection could be made; no byte of the request was sent.
+    #[error("{model}: cannot connect: {why}; check base_url and the network, or start the server")]
+    Unreachable {
+        /// `provider/model`.
+        model: String,
+        /// The cause as the system or TLS gives it, sanitised.
+        why: String,
+    },
+    /// The connection broke while the request was sent or the answer read.
+    #[error("{model}: the connection was lost before the answer was complete; try again")]
+    ConnectionLost {
+        /// `provider/model`.
+        model: String,
+    },
+    /// The deadline passed.
+    #[error("{model}: no answer by the deadline; allow more time or choose a faster model")]
+    DeadlineExceeded {
+        /// `provider/model`.
+        model: String,
+    },
+    /// The caller gave up.
+    #[error("{model}: cancelled; call again if the answer is still wanted")]
+    Cancelled {
+        /// `provider/model`.
+        model: String,
+    },
+    /// The body of the answer passed the limit.
+    #[error("{model}: the answer is larger than {limit} bytes; check that base_url is a chat model's")]
+    AnswerTooLarge {
+        /// `provider/model`.
+        model: String,
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The answer is not what the protocol says.
+    #[error("{model}: unusable answer: {why}; check that base_url speaks this protocol")]
+    BadAnswer {
+        /// `provider/model`.
+        model: String,
+        /// What is wrong, without a quotation of the answer.
+        why: String,
+    },
+    /// The answer holds no text beside reasoning.
+    #[error("{model}: the answer is empty{}", advice(*finish))]
+    EmptyAnswer {
+        /// `provider/model`.
+        model: String,
+        /// Why the model stopped.
+        finish: Finish,
+    },
+}
+
+fn after(pause: Option<Duration>) -> String {
+    pause.map(|pause| format!(" for {:.1} s", pause.as_secs_f64())).unwrap_or_default()
+}
+
+fn advice(finish: Finish) -> &'static str {
+    match finish {
+        Finish::Length => "; its reasoning used up the output limit, so raise the limit",
+        Finish::Complete | Finish::Other => "; try again or choose another model",
+    }
+}
+
+impl ChatError {
+    /// Whether the same request to the same model may succeed shortly after.
+    ///
+    /// An unreachable server is not retried: it was given up only after every address failed.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::Server { .. } | Self::ConnectionLost { .. })
+    }
+
+    /// Whether the budget ended the call, so that no other model may be asked either.
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::Cancelled { .. } | Self::DeadlineExceeded { .. })
+    }
+
+    /// The pause that the server asked for.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { retry_after, .. } | Self::Server { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// The error for a call that its budget ended.
+    pub(crate) fn stopped(model: String, stop: Stop) -> Self {
+        match stop {
+            Stop::Cancelled => Self::Cancelled { model },
+            Stop::Deadline => Self::DeadlineExceeded { model },
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The first model of a list that answers.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
+use crate::error::ChatError;
+use crate::limits::{MAX_MODELS_PER_CALL, RETRIES_PER_MODEL, RETRY_PAUSE, WAIT_SLICE};
+
+/// No model answered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("no model answered: {}", listed(errors))]
+pub struct AllFailed {
+    /// The last error of each model that was asked, in order; empty when the list of models was empty.
+    pub errors: Vec<ChatError>,
+}
+
+fn listed(errors: &[ChatError]) -> String {
+    if errors.is_empty() {
+        return "none is configured; configure one".to_owned();
+    }
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl AllFailed {
+    /// Whether the caller gave up, as opposed to the models failing.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.errors.last(), Some(ChatError::Cancelled { .. }))
+    }
+}
+
+/// Asks the models in order until one answers, at most [`MAX_MODELS_PER_CALL`] of them, and gives the answer with
+/// the last error of each model asked before.
+///
+/// A model with a retryable error is asked once more, after the pause that the server asked for or
+/// [`RETRY_PAUSE`]; when that pause does not fit before the deadline, the next model is asked at once.
+///
+/// # Errors
+/// [`AllFailed`] when no model answered. Cancellation and the deadline end the search at once.
+pub fn complete_first<M: AsRef<dyn ChatModel>>(
+    models: &[M],
+    request: &ChatRequest,
+    budget: &CallBudget<'_>,
+) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+    let mut errors = Vec::new();
+    for model in models.iter().take(MAX_MODELS_PER_CALL) {
+        match complete_with_retries(model.as_ref(), request, budget) {
+            Ok(answer) => return Ok((answer, errors)),
+            Err(error) => {
+                let over = error.is_stop();
+                errors.push(error);
+                if over {
+                    break;
+                }
+            }
+        }
+    }
+    Err(AllFailed { errors })
+}
+
+fn complete_with_retries(
+    model: &dyn ChatModel,
+    request: &ChatRequest,
+    budget: &CallBudget<'_>,
+) -> Result<ChatAnswer, ChatError> {
+    let mut retries = 0;
+    loop {
+        let error = match model.complete(request, budget) {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let pause = error.retry_after().unwrap_or(RETRY_PAUSE);
+        if !error.is_retryable() || retries == RETRIES_PER_MODEL || pause >= budget.remaining() {
+            return Err(error);
+        }
+        retries += 1;
+        wait(pause, budget).map_err(|stop| ChatError::stopped(model.name(), stop))?;
+    }
+}
+
+/// Waits in slices, so that a cancelled call ends soon.
+fn wait(pause: Duration, budget: &CallBudget<'_>) -> Result<(), crate::chat::Stop> {
+    let until = Instant::now() + pause;
+    loop {
+        budget.check()?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        thread::sleep(left.min(WAIT_SLICE));
+    }
+}

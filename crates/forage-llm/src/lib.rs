@@ -1,0 +1,35 @@
+//! The models: the only crate that opens sockets to model providers.
+//!
+//! It sends redacted text only: [`ChatRequest`] is made of [`Redacted`], which comes from a [`Redactor`] or from a
+//! constant of the program. It reads no file and no setting of the environment, and it neither prints nor logs.
+//! Calls block; one thread makes one call.
+//!
+//! - [`redact`](mod@redact): secrets out of text, line by line, counted.
+//! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
+//! - [`ChatModel`]: what every wire protocol offers; [`OpenAiChat`] is the first.
+//! - [`complete_first`]: the first model of a list that answers, with one retry each.
+//! - [`limits`]: every bound, with unit and reason.
+//!
+//! Each wire protocol is one file over the shared `http` module, which enforces deadline, cancellation and size
+//! limits and follows no redirect.
+
+mod chat;
+mod connect;
+mod endpoint;
+mod error;
+mod failover;
+mod http;
+mod key;
+pub mod limits;
+mod message;
+mod openai_chat;
+pub mod redact;
+mod resolve;
+
+pub use chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Stop, Usage};
+pub use endpoint::{Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField};
+pub use error::ChatError;
+pub use failover::{AllFailed, complete_first};
+pub use key::{ApiKey, KeyError};
+pub use openai_chat::OpenAiChat;
+pub use redact::{Redacted, RedactionCounts, Redactor};

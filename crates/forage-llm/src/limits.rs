@@ -1,0 +1,69 @@
+//! Every limit of this crate, with its unit and its reason.
+
+use std::time::Duration;
+
+/// Longest pause between two looks at the deadline and the cancellation while waiting on the network, in
+/// milliseconds. The watcher and the socket each wait at most this long, so a cancelled call ends after about
+/// twice this time.
+pub const WAIT_SLICE: Duration = Duration::from_millis(20);
+
+/// Largest response body that is read, in bytes. A filter answer is a few KB; a server that sends more than
+/// 1 MiB is broken or hostile.
+pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// Largest error body that is read, in bytes. Only [`MAX_SERVER_MESSAGE_CHARS`] of it can be shown.
+pub const MAX_ERROR_BODY_BYTES: usize = 16 * 1024;
+
+/// Size of one read from a response body, in bytes: small enough to stop soon after a limit, large enough that
+/// an ordinary answer takes one read.
+pub const BODY_PIECE_BYTES: usize = 16 * 1024;
+
+/// Longest excerpt of a server's own message in an error, in characters. Enough for a reason, too little for
+/// an echo of the request.
+pub const MAX_SERVER_MESSAGE_CHARS: usize = 300;
+
+/// Length, in characters, from which text shared by a server message and the request counts as a quotation, so
+/// that the message is withheld. Shorter runs are shared by chance (model names, common words).
+pub const QUOTED_REQUEST_CHARS: usize = 24;
+
+/// Length, in characters, from which text shared by a server message and the key counts as a leak of the key.
+/// Providers echo keys with all but a few characters masked; those few may stay.
+pub const QUOTED_KEY_CHARS: usize = 8;
+
+/// Longest time to connect to one address, in seconds. A host that has not accepted by then is unreachable for
+/// an interactive search, and the next address or model is the better use of the deadline.
+pub const MAX_CONNECT: Duration = Duration::from_secs(10);
+
+/// Most addresses of one host that are tried. Beyond a few the deadline is gone anyway.
+pub const MAX_ADDRESSES: usize = 8;
+
+/// Most name look-ups that may be under way in this process. The system's look-up cannot be interrupted, so a
+/// given-up one lives on until the system ends it; this bounds how many can.
+pub const MAX_LOOKUPS: usize = 8;
+
+/// Most models that one request is sent to. Each one costs money and time, and when two independent providers
+/// fail, a third seldom helps within the same deadline.
+pub const MAX_MODELS_PER_CALL: usize = 2;
+
+/// Retries of the same model after a retryable error. One rides out a hiccup; more would eat the time of the
+/// next model.
+pub const RETRIES_PER_MODEL: usize = 1;
+
+/// Pause before a retry when the server names none, in milliseconds: long enough for a load balancer to pick
+/// another machine, short enough not to be noticed.
+pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
+
+/// Shortest value of an assignment that can be a secret, in characters. Shorter ones are words and numbers.
+pub const MIN_SECRET_CHARS: usize = 16;
+
+/// Least Shannon entropy of an assigned secret, in bits per character. 3.5 is the threshold gitleaks uses for
+/// its generic rule: random hexadecimal lies near 3.7, identifiers below.
+pub const MIN_SECRET_ENTROPY: f64 = 3.5;
+
+/// Longest part of a value that entropy is computed over, in bytes. More would not change the verdict, and
+/// the bound keeps hostile input linear.
+pub const MAX_JUDGED_BYTES: usize = 512;
+
+/// Most times that the redaction rules go over a text. A round in which nothing is found ends it; text without
+/// secrets takes one round. A secret within the value of another needs two, and only hostile text more.
+pub const MAX_REDACTION_ROUNDS: usize = 8;

@@ -1,0 +1,214 @@
+//! Secrets out of text, before it leaves the machine.
+//!
+//! [`Redactor::redact`] is the only way from text to [`Redacted`], and [`Redacted`] is the only text that a request
+//! to a model is made of. What a rule finds is replaced by `[redacted:RULE]`; lines are never joined, split or
+//! dropped, so that line numbers stay right. The rules follow gitleaks in spirit: distinct token formats by their
+//! prefix, assignments to telling names by the entropy of their value.
+//!
+//! Redaction errs on the side of hiding: a model that filters search results loses little by a hidden string. It
+//! cannot find everything. Known gaps: the middle of a key block without its first and last line, and secrets
+//! without any telling format or name.
+
+mod assignment;
+mod judge;
+mod mark;
+mod private_key;
+mod tokens;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::limits::MAX_REDACTION_ROUNDS;
+use assignment::Assignments;
+use private_key::PrivateKeys;
+use tokens::TokenRule;
+
+/// How many secrets each rule found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RedactionCounts(BTreeMap<&'static str, usize>);
+
+impl RedactionCounts {
+    /// The counts by rule; rules that found nothing are absent. A private key counts once, however many lines it has.
+    pub fn by_rule(&self) -> &BTreeMap<&'static str, usize> {
+        &self.0
+    }
+
+    /// Secrets found by all rules together.
+    pub fn total(&self) -> usize {
+        self.0.values().sum()
+    }
+
+    fn add(&mut self, rule: &'static str, count: usize) {
+        if count > 0 {
+            *self.0.entry(rule).or_default() += count;
+        }
+    }
+}
+
+/// Text that may leave the machine.
+///
+/// `Debug` shows its length and counts, not the text: it is still someone's source code.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Redacted {
+    text: String,
+    counts: RedactionCounts,
+}
+
+impl Redacted {
+    /// Text of the program itself, which holds no secret. That it is `'static` keeps file text out.
+    pub fn trusted(text: &'static str) -> Self {
+        Self { text: text.to_owned(), counts: RedactionCounts::default() }
+    }
+
+    /// Joins parts without anything between them, and adds their counts up.
+    pub fn concat(parts: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = Self::default();
+        for part in parts {
+            whole.push(&part);
+        }
+        whole
+    }
+
+    /// Appends another text and adds its counts.
+    pub fn push(&mut self, part: &Self) {
+        self.text.push_str(&part.text);
+        for (rule, count) in &part.counts.0 {
+            self.counts.add(rule, *count);
+        }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What was replaced in it.
+    pub fn counts(&self) -> &RedactionCounts {
+        &self.counts
+    }
+}
+
+impl fmt::Debug for Redacted {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Redacted")
+            .field("bytes", &self.text.len())
+            .field("counts", &self.counts.0)
+            .finish()
+    }
+}
+
+/// Replaces secrets in text.
+#[derive(Debug, Clone, Copy)]
+pub struct Redactor {
+    active: bool,
+}
+
+impl Redactor {
+    /// All rules.
+    pub fn standard() -> Self {
+        Self { active: true }
+    }
+
+    /// No rules: the text passes unchanged. For the user who has switched redaction off, and for tests that show
+    /// what it prevents.
+    pub fn off() -> Self {
+        Self { active: false }
+    }
+
+    /// Replaces every secret that a rule finds. The result has as many lines as the text, and redacting it again
+    /// changes nothing.
+    pub fn redact(&self, text: &str) -> Redacted {
+        let mut counts = RedactionCounts::default();
+        if !self.active {
+            return Redacted { text: text.to_owned(), counts };
+        }
+        let mut current = mark::hide(text).map_or(Cow::Borrowed(text), Cow::Owned);
+        for _ in 0..MAX_REDACTION_ROUNDS {
+            let found = counts.total();
+            RULES.run(&mut current, &mut counts);
+            if counts.total() == found {
+                break;
+            }
+        }
+        let text = match current {
+            Cow::Borrowed(text) => text.to_owned(),
+            Cow::Owned(marked) => mark::show(&marked),
+        };
+        Redacted { text, counts }
+    }
+}
+
+struct Rules {
+    private_keys: PrivateKeys,
+    tokens: Vec<TokenRule>,
+    assignments: Assignments,
+}
+
+impl Rules {
+    fn run(&self, current: &mut Cow<'_, str>, counts: &mut RedactionCounts) {
+        let replace = |current: &mut Cow<'_, str>, redacted: Option<String>| {
+            if let Some(redacted) = redacted {
+                *current = Cow::Owned(redacted);
+            }
+        };
+        // Key blocks first, since their lines would look like values to the rules after them; assignments last,
+        // because a token found by its format has the more telling name.
+        let redacted = self.private_keys.redact(current, counts);
+        replace(current, redacted);
+        for rule in &self.tokens {
+            let redacted = rule.redact(current, counts);
+            replace(current, redacted);
+        }
+        let redacted = self.assignments.redact(current, counts);
+        replace(current, redacted);
+    }
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules {
+    private_keys: PrivateKeys::new(),
+    tokens: tokens::all(),
+    assignments: Assignments::new(),
+});
+
+#[expect(clippy::expect_used, reason = "the patterns are constants, and every test compiles all of them")]
+fn compile(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a constant pattern compiles")
+}
+
+/// The edits of one pass over a text, in order; the text is copied only when there is one.
+struct Edits<'t> {
+    text: &'t str,
+    output: String,
+    copied: usize,
+    count: usize,
+}
+
+impl<'t> Edits<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, output: String::new(), copied: 0, count: 0 }
+    }
+
+    /// Replaces a range, which must lie behind the one before and within one line.
+    fn replace(&mut self, start: usize, end: usize, rule: &str) {
+        self.output.push_str(&self.text[self.copied..start]);
+        mark::push(&mut self.output, rule);
+        self.copied = end;
+        self.count += 1;
+    }
+
+    fn finish(mut self) -> Option<String> {
+        if self.count == 0 {
+            return None;
+        }
+        self.output.push_str(&self.text[self.copied..]);
+        Some(self.output)
+    }
+}
+
+#[cfg(test)]
+mod tests;

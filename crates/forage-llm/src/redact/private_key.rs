@@ -1,0 +1,135 @@
+//! Private key blocks, whole or cut.
+//!
+//! An excerpt can hold any part of a block, each line may carry a line number, a path, quotes or a comment mark, and
+//! a block may stand in one line with `\n` written out. So this works line by line: from a BEGIN mark forwards and
+//! from an END mark backwards over the lines that can belong to the block.
+
+use regex::Regex;
+
+use super::{Edits, RedactionCounts, compile};
+
+const NAME: &str = "private-key";
+
+/// Most lines before an END mark that can belong to its block: a 16384-bit RSA key has about 200 lines.
+const MAX_LINES_BACK: usize = 300;
+
+/// Least length of a body line found backwards, in characters, except for the last line of a block. Forwards the
+/// BEGIN mark is evidence enough for any length.
+const MIN_BODY_BACK: usize = 16;
+
+/// The rule for private keys.
+pub(super) struct PrivateKeys {
+    begin: Regex,
+    end: Regex,
+    body: Regex,
+    header: Regex,
+}
+
+/// What precedes a line's own text: a path, a line number, quotes, comment marks.
+const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|]*(?:[0-9]{1,7}[ \t]*[:|>-])?[ \t"'`#*>|]*"#;
+
+/// What may follow the text of a line: a written-out line end, quotes, operators, a mark that the line was cut.
+const SUFFIX: &str = r#"(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
+
+impl PrivateKeys {
+    pub(super) fn new() -> Self {
+        // Five dashes in PEM and PGP, four and a space in SSH2. Behind BEGIN follows whatever of the block stands
+        // in the same line, END mark included.
+        Self {
+            begin: compile(
+                r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}[A-Za-z0-9+/=%\\:,. \t_-]*",
+            ),
+            end: compile(r"[A-Za-z0-9+/=%\\]*-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"),
+            body: compile(&format!(r"{PREFIX}([A-Za-z0-9+/]+={{0,2}}|=[A-Za-z0-9+/]{{4}}){SUFFIX}")),
+            header: compile(&format!(r"{PREFIX}([A-Z][A-Za-z-]{{2,30}}: [^\r\n]{{1,200}})$")),
+        }
+    }
+
+    /// The text with its private keys replaced, `None` without any.
+    pub(super) fn redact(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
+        if !text.contains("PRIVATE KEY") {
+            return None;
+        }
+        let lines = lines(text);
+        let mut found: Vec<Option<(usize, usize)>> = vec![None; lines.len()];
+        let mut keys = 0;
+        let mut index = 0;
+        while index < lines.len() {
+            let (start, line) = lines[index];
+            if let Some(begin) = self.begin.find(line) {
+                keys += 1;
+                found[index] = Some((start + begin.start(), start + begin.end()));
+                index += 1;
+                if !begin.as_str().contains("END ") {
+                    index = self.follow(&lines, index, &mut found);
+                }
+                continue;
+            }
+            if let Some(end) = self.end.find(line) {
+                keys += 1;
+                found[index] = Some((start + end.start(), start + end.end()));
+                self.look_back(&lines, index, &mut found);
+            }
+            index += 1;
+        }
+        let mut edits = Edits::new(text);
+        for (start, end) in found.into_iter().flatten() {
+            edits.replace(start, end, NAME);
+        }
+        counts.add(NAME, keys);
+        edits.finish()
+    }
+
+    /// Marks the lines of a block from behind its BEGIN line, and gives the first line that is not part of it.
+    fn follow(&self, lines: &[(usize, &str)], first: usize, found: &mut [Option<(usize, usize)>]) -> usize {
+        let mut in_headers = true;
+        // A program that only names the BEGIN mark may go on with a line such as `end`.
+        let is_word =
+            |text: &str| text.len() < MIN_BODY_BACK && text.bytes().all(|byte| byte.is_ascii_lowercase());
+        for (index, (start, line)) in lines.iter().enumerate().skip(first) {
+            if self.begin.is_match(line) {
+                return index;
+            }
+            if let Some(end) = self.end.find(line) {
+                found[index] = Some((start + end.start(), start + end.end()));
+                return index + 1;
+            }
+            let header = || self.header.captures(line).filter(|_| in_headers);
+            let body = self.body.captures(line).and_then(|captures| captures.get(1));
+            if let Some(body) = body.filter(|body| !in_headers || !is_word(body.as_str())) {
+                in_headers = false;
+                found[index] = Some((start + body.start(), start + body.end()));
+            } else if let Some(header) = header().and_then(|captures| captures.get(1)) {
+                found[index] = Some((start + header.start(), start + header.end()));
+            } else if line.contains(|character: char| character.is_ascii_alphabetic()) {
+                return index;
+            }
+        }
+        lines.len()
+    }
+
+    /// Marks the lines of a block before its END line.
+    fn look_back(&self, lines: &[(usize, &str)], end: usize, found: &mut [Option<(usize, usize)>]) {
+        for index in (end.saturating_sub(MAX_LINES_BACK)..end).rev() {
+            let (start, line) = lines[index];
+            let Some(body) = self.body.captures(line).and_then(|captures| captures.get(1)) else { return };
+            // The last lines of a block, a rest and a checksum, may be short.
+            if found[index].is_some() || (body.len() < MIN_BODY_BACK && index + 2 < end) {
+                return;
+            }
+            found[index] = Some((start + body.start(), start + body.end()));
+        }
+    }
+}
+
+/// Each line with the offset of its start, without its line end.
+fn lines(text: &str) -> Vec<(usize, &str)> {
+    let mut start = 0;
+    text.split('\n')
+        .map(|line| {
+            let at = start;
+            start += line.len() + 1;
+            (at, line.strip_suffix('\r').unwrap_or(line))
+        })
+        .collect()
+}

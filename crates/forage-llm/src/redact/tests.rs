@@ -1,0 +1,312 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// Samples are written with a `¦` inside, so that scanners of source code do not take them for live secrets.
+fn plain(sample: &str) -> String {
+    sample.replace('¦', "")
+}
+
+/// Rule, text around the secret with `@@` in its place, secret.
+const SAMPLES: &[(&str, &str, &str)] = &[
+    ("aws-access-key-id", "id: @@ end", "AKIA¦IOSFODNN7EXAMPLE"),
+    ("aws-access-key-id", "x=@@;", "ASIA¦IOSFODNN7EXAMPLE"),
+    ("aws-secret-access-key", "aws_secret_access_key = @@", "wJalrXUtnFEMI/K7MDENG¦/bPxRfiCYEXAMPLEKEY"),
+    ("aws-secret-access-key", "\"SecretAccessKey\": \"@@\",", "wJalrXUtnFEMI/K7MDENG¦/bPxRfiCYEXAMPLEKEY"),
+    ("github-token", "token @@.", "ghp_¦16C7e42F292c6912E7710c838347Ae178B4a"),
+    ("github-token", "(@@)", "gho_¦16C7e42F292c6912E7710c838347Ae178B4a"),
+    ("github-token", "<@@>", "ghs_¦16C7e42F292c6912E7710c838347Ae178B4a"),
+    (
+        "github-token",
+        "git clone https://@@@github.com/a/b",
+        "github_pat_¦11ABCDEFG0abcdefghijkl_mnopqrstuvwx",
+    ),
+    ("gitlab-token", "PRIVATE-TOKEN: @@", "glpat-¦x8Kz2mQ9vR4tB7nW1pLs"),
+    ("slack-token", "slack(\"@@\")", "xoxb-¦2048315-8472019384-aBcDeFgHiJkLmNoPqRsT"),
+    ("slack-token", "slack @@", "xoxp-¦2048315-8472019384-aBcDeF"),
+    ("slack-webhook", "https://@@", "hooks.slack.com/services/¦T00AB12CD/B00EF34GH/x8Kz2mQ9vR4tB7nW1pLs"),
+    ("stripe-key", "stripe.api = '@@'", "sk_¦live_4eC39HqLyjWDarjtT1zdp7dc"),
+    ("stripe-key", "stripe @@", "rk_¦live_4eC39HqLyjWDarjtT1zdp7dc"),
+    ("llm-api-key", "use @@ now", "sk-¦proj-Zx81kQ0pLm7vT2nRb5Yd9WcFh3Ju6Ge"),
+    ("llm-api-key", "use @@ now", "sk-ant-¦api03-Zx81kQ0pLm7vT2nRb5Yd9WcFh3Ju6Ge-AA"),
+    ("google-api-key", "maps?key=@@&x", "AIza¦SyA1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q"),
+    ("npm-token", "//registry.npmjs.org/:_auth=@@", "npm_¦a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"),
+    ("pypi-token", "upload @@", "pypi-¦AgEIcHlwaS5vcmcCJDEyMzQ1Njc4LTEyMzQtMTIzNC0xMjM0LTEyMzQ1Njc4OTBhYg"),
+    (
+        "jwt",
+        "cookie=@@;",
+        "eyJ¦hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
+    ),
+    ("authorization-header", "Authorization: Bearer @@", "k9ZQ2¦mLp0ZrT7vBn4Ws"),
+    ("authorization-header", ".header(\"Authorization\", \"Bearer @@\")", "k9ZQ2¦mLp0ZrT7vBn4Ws"),
+    ("authorization-header", "-H 'authorization: Basic @@'", "dXNlcjpw¦YXNzd29yZA=="),
+    ("authorization-header", "curl -H \"X: bearer @@\"", "k9ZQ2¦mLp0ZrT7vBn4Ws"),
+    ("url-credentials", "postgres://app:@@@db:5432/x", "s3cr3t-¦pw"),
+    ("url-credentials", "redis://:@@@cache", "pw¦1"),
+    ("url-credentials", "url = \"amqp://u:@@@mq/\"", "p@s¦s#w?rd"),
+    ("secret-assignment", "password = \"@@\"", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "passwd: '@@'", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "API_KEY=@@", "a8f5f167f44f4964¦e6c998dee827110c"),
+    ("secret-assignment", "export DB_PASSWORD=@@", "Tr0ub4&dor;3x(Yz|9qLm"),
+    ("secret-assignment", "const TOKEN: &'static str = \"@@\";", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "let apiKey: string = `@@`;", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "{\\\"client_secret\\\": \\\"@@\\\"}", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "config[\"access-key\"] = '@@'", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "private_key := r#\"@@\"#", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "setToken(\"@@\")", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "env(\"API_TOKEN\", \"@@\")", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "token = Secret::from(\"@@\")", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "run --db-password @@ --now", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "<password>@@</password>", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "<add key=\"Password\" value=\"@@\"/>", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "https://h/?access_token=@@&x=1", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "password =\r\n  12:   \"@@\"", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "password = \"@@", "x8Kz2mQ9¦vR4tB7nW1pLs"),
+    ("secret-assignment", "password = \"@@\"", "Correct horse, battery & staple"),
+];
+
+#[test]
+fn each_rule_finds_its_secrets_and_only_those() {
+    for (rule, around, secret) in SAMPLES {
+        let (around, secret) = (plain(around), plain(secret));
+        let redacted = Redactor::standard().redact(&around.replacen("@@", &secret, 1));
+        // Rules that share a secret's text may each replace a part; the secret itself has one name.
+        assert!(!redacted.as_str().contains(&secret), "{rule}: {}", redacted.as_str());
+        assert_eq!(redacted.as_str(), around.replacen("@@", &format!("[redacted:{rule}]"), 1));
+        assert_eq!(redacted.counts().by_rule().get(rule), Some(&1), "{around}");
+        assert_eq!(redacted.counts().total(), 1, "{around}");
+    }
+}
+
+#[test]
+fn every_rule_has_its_mark_and_a_sample() {
+    for rule in mark::RULES.iter().filter(|rule| **rule != "private-key") {
+        assert!(SAMPLES.iter().any(|(name, ..)| name == rule), "{rule}");
+    }
+    for rule in tokens::all() {
+        assert!(mark::RULES.contains(&rule.name()), "{}", rule.name());
+    }
+}
+
+#[test]
+fn code_is_left_alone() {
+    for code in [
+        "token = parser.next_token()",
+        "let token = self.current_token_value;",
+        "api_key = os.environ[\"API_KEY\"]",
+        "api_key = os.environ.get(\"OPENAI_API_KEY_V2\")",
+        "password = os.environ.get(\"DATABASE_PASSWORD_PROD\")",
+        "const apiKey = process.env.OPENAI_API_KEY_V2;",
+        "token: tokio_util::sync::CancellationToken,",
+        "\"tokenizer_class\": \"LlamaTokenizerFast\",",
+        "password: ${{ secrets.DATABASE_PASSWORD }}",
+        "password = \"${DATABASE_PASSWORD_9x8Y7z6W}\"",
+        "PASSWORD=$DATABASE_PASSWORD_9X8Y",
+        "url = f\"postgres://{user}:{password}@{host}/db\"",
+        "postgres://$USER:$PASSWORD@host/db",
+        "token_url = \"https://example.com/oauth2/v1/token\"",
+        "private_key_path = \"/etc/ssl/private/server.key\"",
+        "password_prompt = \"Please enter your password\"",
+        "max_tokens = 4096, total_tokens = 1234567890123456",
+        "http://localhost:8080/path@x and a@b.example",
+        "Bearer authentication is described below",
+        "Authorization: Basic authentication",
+        "\"Authorization\": \"Bearer \" + token",
+        ".mask-image-with-a-long-class-name { task-runner-configuration-file: 1 }",
+        "secret = b64decode_v2utf8(input)",
+        "TOKEN=read_setting_v2(lines[3])",
+        "TOKEN=$(read_setting --name=foo3)",
+        "fn password_is_at_least(minimum_length: usize) -> bool",
+        "if (!token || token.kind !== SyntaxKind.OpenBraceToken) return;",
+        "see the PRIVATE KEY section, BEGIN there",
+    ] {
+        assert_eq!(Redactor::standard().redact(code).as_str(), code);
+    }
+}
+
+fn pem(kind: &str) -> String {
+    let body = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi8Z6mQ1xW5cVn0bLr8UeKfPdHs\n";
+    format!("-----BEGIN {kind}PRIVATE KEY-----\n{body}{body}AbC=\n-----END {kind}PRIVATE KEY-----\n")
+}
+
+fn leaks(redacted: &Redacted) -> bool {
+    ["MIIE", "PdHs", "AbC=", "BEGIN", "END"].iter().any(|part| redacted.as_str().contains(part))
+}
+
+#[test]
+fn private_keys_are_redacted_line_by_line() {
+    for kind in ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "] {
+        let text = format!("before\n{}after\n", pem(kind));
+        for text in [text.clone(), text.replace('\n', "\r\n")] {
+            let redacted = Redactor::standard().redact(&text);
+            assert!(!leaks(&redacted), "{}", redacted.as_str());
+            assert_eq!(redacted.as_str().lines().count(), text.lines().count());
+            assert_eq!(redacted.counts().by_rule().get("private-key"), Some(&1));
+            let lines: Vec<_> = redacted.as_str().lines().collect();
+            assert_eq!((lines[0], lines[6]), ("before", "after"));
+            assert!(lines[1..6].iter().all(|line| line.trim_end() == "[redacted:private-key]"), "{lines:?}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_private_keys_are_redacted() {
+    let whole = pem("RSA ");
+    let lines: Vec<&str> = whole.lines().collect();
+    for (from, to) in [(0, 1), (0, 2), (0, 3), (0, 4), (1, 5), (2, 5), (3, 5), (4, 5)] {
+        for end in ["\n", "\r\n"] {
+            let text = lines[from..to].join(end);
+            let redacted = Redactor::standard().redact(&text);
+            assert!(!leaks(&redacted), "{from}..{to}: {}", redacted.as_str());
+        }
+    }
+}
+
+#[test]
+fn private_keys_are_found_behind_line_prefixes() {
+    let prefixes: [fn(usize) -> String; 8] = [
+        |at| format!("  {at}: "),
+        |at| format!("{at}-"),
+        |at| format!("{at}:"),
+        |at| format!("> {at} | "),
+        |at| format!("deploy/key-2.pem:{at}:"),
+        |at| format!("deploy/key-2.pem-{at}-"),
+        |_| "    # ".to_owned(),
+        |_| "+".to_owned(),
+    ];
+    let whole = pem("");
+    for prefix in prefixes {
+        for (from, to) in [(0, 5), (0, 3), (1, 5)] {
+            let numbered = whole.lines().enumerate().map(|(at, line)| format!("{}{line}\n", prefix(at + 9)));
+            let text: String = numbered.skip(from).take(to - from).collect();
+            let redacted = Redactor::standard().redact(&text);
+            assert!(!leaks(&redacted), "{}", redacted.as_str());
+            for (at, line) in redacted.as_str().lines().enumerate() {
+                assert_eq!(
+                    line.trim_start_matches('+'),
+                    (prefix(at + from + 9) + "[redacted:private-key]").trim_start_matches('+')
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_private_key_written_in_one_line_is_redacted() {
+    let one_line = format!("{{\"private_key\": \"{}\", \"id\": 1}}", pem("").replace('\n', "\\n"));
+    let redacted = Redactor::standard().redact(&one_line);
+    assert_eq!(redacted.as_str(), "{\"private_key\": \"[redacted:private-key]\", \"id\": 1}");
+    let cut = &one_line[..120];
+    assert!(!leaks(&Redactor::standard().redact(cut)));
+    let quoted: String = pem("").lines().map(|line| format!("    \"{line}\\n\" +\n")).collect();
+    let redacted = Redactor::standard().redact(&quoted);
+    assert!(!leaks(&redacted), "{}", redacted.as_str());
+}
+
+#[test]
+fn headers_of_an_encrypted_key_do_not_end_it() {
+    let text = pem("RSA ").replacen(
+        "KEY-----\n",
+        "KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,AB12\n\n",
+        1,
+    );
+    let redacted = Redactor::standard().redact(&text);
+    assert!(!leaks(&redacted) && !redacted.as_str().contains("AB12"), "{}", redacted.as_str());
+}
+
+#[test]
+fn code_behind_a_mere_mark_stays() {
+    let text = "  if line == '-----BEGIN RSA PRIVATE KEY-----'\n    break\n  end\nend\nlet x = 1;\n";
+    let redacted = Redactor::standard().redact(text);
+    assert!(redacted.as_str().ends_with("'\n    break\n  end\nend\nlet x = 1;\n"), "{}", redacted.as_str());
+}
+
+#[test]
+fn a_secret_before_the_value_of_an_earlier_name_is_found() {
+    let text = plain("--token API_KEY=a8f5f167f44f4964¦e6c998dee827110csetToken(\"x8Kz2mQ9¦vR4tB7nW1pLs\")");
+    let redacted = Redactor::standard().redact(&text);
+    assert!(
+        !redacted.as_str().contains("a8f5f167") && !redacted.as_str().contains("x8Kz2mQ9"),
+        "{}",
+        redacted.as_str()
+    );
+}
+
+#[test]
+fn off_changes_nothing() {
+    let text = pem("");
+    assert_eq!(Redactor::off().redact(&text).as_str(), text);
+}
+
+#[test]
+fn joined_texts_add_their_counts_up() {
+    let redact = |text: &str| Redactor::standard().redact(text);
+    let key = plain("AKIA¦IOSFODNN7EXAMPLE");
+    let whole = Redacted::concat([Redacted::trusted("a\n"), redact(&key), redact(&format!("\n{key}"))]);
+    assert_eq!(whole.as_str(), "a\n[redacted:aws-access-key-id]\n[redacted:aws-access-key-id]");
+    assert_eq!(whole.counts().total(), 2);
+    assert!(!format!("{whole:?}").contains("[redacted"));
+}
+
+/// Text with what the rules look for in it, more often than chance would have it.
+fn hostile_text() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        3 => "[ -~äß\u{202e}\t]{0,12}",
+        2 => prop::sample::select(vec!["\n", "\r\n", "\r", " ", "\"", "'", "\\", "`", "=", ":", "(", "{", "}", "@", "://", "$"])
+            .prop_map(str::to_owned),
+        2 => prop::sample::select(vec![
+            "token", "password", "secret=", "api_key: ", "Authorization: Bearer ", "https://u:", "[redacted:jwt]",
+            "[redacted:", "PRIVATE KEY", "--token ", "12: ", "\"\"\"", "value=",
+        ]).prop_map(str::to_owned),
+        1 => prop::sample::select(SAMPLES.to_vec()).prop_map(|(_, around, secret)| plain(&around.replacen("@@", secret, 1))),
+        1 => (0..6_usize, 0..6_usize).prop_map(|(from, to)| pem("").split_inclusive('\n').skip(from).take(to).collect()),
+    ];
+    prop::collection::vec(piece, 0..14).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn lines_stay(text in hostile_text()) {
+        let redacted = Redactor::standard().redact(&text);
+        prop_assert_eq!(redacted.as_str().matches('\n').count(), text.matches('\n').count());
+        prop_assert_eq!(redacted.as_str().matches("\r\n").count(), text.matches("\r\n").count());
+    }
+
+    #[test]
+    fn redacting_twice_is_redacting_once(text in hostile_text()) {
+        let once = Redactor::standard().redact(&text);
+        let twice = Redactor::standard().redact(once.as_str());
+        prop_assert_eq!(twice.as_str(), once.as_str());
+    }
+
+    #[test]
+    fn a_seeded_secret_never_survives(
+        before in "[ -~\n]{0,60}", after in "[ -~\n]{0,60}",
+        sample in prop::sample::select(SAMPLES.to_vec()), crlf: bool,
+    ) {
+        let (_, around, secret) = sample;
+        let secret = plain(secret);
+        // On lines of its own: text glued to an assignment may turn it into something else, such as a comparison
+        // or another name.
+        let mut text = format!("{before}\n{}\n{after}", plain(around).replacen("@@", &secret, 1));
+        if crlf {
+            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
+        }
+        let redacted = Redactor::standard().redact(&text);
+        prop_assert!(!redacted.as_str().contains(&secret), "{}", redacted.as_str());
+    }
+
+    #[test]
+    fn a_token_glued_to_other_text_never_survives(
+        before in "[ -~]{0,30}", after in "[ -~]{0,30}",
+        sample in prop::sample::select(
+            SAMPLES.iter().filter(|(rule, ..)| rule.ends_with("-token") || rule.ends_with("key-id") || *rule == "jwt")
+                .copied().collect::<Vec<_>>()),
+    ) {
+        let secret = plain(sample.2);
+        let redacted = Redactor::standard().redact(&format!("{before}{secret}{after}"));
+        prop_assert!(!redacted.as_str().contains(&secret), "{}", redacted.as_str());
+    }
+}

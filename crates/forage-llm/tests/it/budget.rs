@@ -1,0 +1,119 @@
+//! Deadline and cancellation, wherever the server stops.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest};
+
+use crate::peer::{Peer, Reply, good};
+use crate::{check_error, model, request};
+
+/// Bounds are far above what the crate promises, since test machines are busy, and far below the server's patience.
+const LATE: Duration = Duration::from_millis(1200);
+
+fn hanging() -> Vec<(&'static str, Reply)> {
+    vec![
+        ("before headers", Reply::Hang(Vec::new())),
+        ("in headers", Reply::Hang(b"HTTP/1.1 200 OK\r\ncontent-".to_vec())),
+        ("in the body", Reply::Hang(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{\"cho".to_vec())),
+        ("in an error body", Reply::Hang(b"HTTP/1.1 400 No\r\ncontent-length: 100\r\n\r\n{\"err".to_vec())),
+        (
+            "dripping",
+            Reply::Drip(
+                b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{ ".to_vec(),
+                1,
+                Duration::from_millis(40),
+            ),
+        ),
+    ]
+}
+
+#[test]
+fn a_hanging_server_is_left_at_the_deadline() {
+    for (place, reply) in hanging() {
+        let peer = Peer::start([reply]);
+        let started = Instant::now();
+        let budget = CallBudget::until(started + Duration::from_millis(300));
+        let error = model(&peer.url()).complete(&request("q"), &budget).unwrap_err();
+        let elapsed = started.elapsed();
+        assert!(matches!(error, ChatError::DeadlineExceeded { .. }), "{place}: {error:?}");
+        check_error(&error);
+        assert!(elapsed >= Duration::from_millis(300) && elapsed < LATE, "{place}: {elapsed:?}");
+    }
+}
+
+fn cancel_after(delay: Duration, url: &str, request: &ChatRequest) -> (ChatError, Duration) {
+    let cancelled = AtomicBool::new(false);
+    let check = || cancelled.load(Ordering::SeqCst);
+    let budget = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &check };
+    thread::scope(|scope| {
+        let canceller = scope.spawn(|| {
+            thread::sleep(delay);
+            cancelled.store(true, Ordering::SeqCst);
+            Instant::now()
+        });
+        let error = model(url).complete(request, &budget).unwrap_err();
+        let returned = Instant::now();
+        (error, returned.saturating_duration_since(canceller.join().unwrap()))
+    })
+}
+
+#[test]
+fn a_cancelled_call_returns_at_once() {
+    for (place, reply) in hanging() {
+        let peer = Peer::start([reply]);
+        let (error, late) = cancel_after(Duration::from_millis(150), &peer.url(), &request("q"));
+        assert!(matches!(error, ChatError::Cancelled { .. }), "{place}: {error:?}");
+        check_error(&error);
+        assert!(late < LATE, "{place}: {late:?}");
+    }
+}
+
+#[test]
+fn a_request_that_nobody_reads_can_be_cancelled() {
+    let peer = Peer::start([Reply::Deaf]);
+    // More than the socket buffers of both sides take.
+    let large = request(&"some text that fills buffers\n".repeat(1_000_000));
+    let (error, late) = cancel_after(Duration::from_millis(150), &peer.url(), &large);
+    assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
+    assert!(late < Duration::from_millis(600), "{late:?}");
+}
+
+#[test]
+fn a_handshake_that_hangs_ends_with_the_deadline() {
+    let peer = Peer::start([Reply::Hang(Vec::new())]);
+    let started = Instant::now();
+    let budget = CallBudget::until(started + Duration::from_millis(300));
+    let url = peer.url().replace("http:", "https:");
+    let error = model(&url).complete(&request("q"), &budget).unwrap_err();
+    assert!(matches!(error, ChatError::DeadlineExceeded { .. }), "{error:?}");
+    assert!(started.elapsed() < LATE);
+}
+
+#[test]
+fn connecting_to_a_silent_host_can_be_cancelled() {
+    // A listener whose queue of pending connections is full drops further requests, as a firewall does.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut filling = Vec::new();
+    while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, Duration::from_millis(100)) {
+        filling.push(stream);
+        assert!(filling.len() < 10_000, "the queue never fills");
+    }
+    let (error, late) = cancel_after(Duration::from_millis(150), &format!("http://{address}"), &request("q"));
+    assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
+    assert!(late < LATE, "{late:?}");
+}
+
+#[test]
+fn a_call_that_is_over_before_it_begins_sends_nothing() {
+    let peer = Peer::start([good("x"), good("x")]);
+    let always = || true;
+    let cancelled = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &always };
+    let error = model(&peer.url()).complete(&request("q"), &cancelled).unwrap_err();
+    assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
+    let error = model(&peer.url()).complete(&request("q"), &CallBudget::until(Instant::now())).unwrap_err();
+    assert!(matches!(error, ChatError::DeadlineExceeded { .. }), "{error:?}");
+    assert!(peer.requests().is_empty());
+}

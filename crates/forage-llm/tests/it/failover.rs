@@ -1,0 +1,125 @@
+//! Retries and the next model.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use forage_llm::{AllFailed, CallBudget, ChatAnswer, ChatError, ChatModel, complete_first};
+
+use crate::peer::{Peer, Reply, good, json};
+use crate::{ample, check_error, model, request};
+
+fn first(peers: &[&Peer], budget: &CallBudget<'_>) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+    let models: Vec<Box<dyn ChatModel>> =
+        peers.iter().map(|peer| Box::new(model(&peer.url())) as Box<dyn ChatModel>).collect();
+    let outcome = complete_first(&models, &request("the question of this test"), budget);
+    match &outcome {
+        Ok((_, errors)) => errors.iter().for_each(check_error),
+        Err(failed) => failed.errors.iter().for_each(check_error),
+    }
+    outcome
+}
+
+fn status(status: u16) -> Reply {
+    json(status, "", "{}")
+}
+
+#[test]
+fn the_first_model_answers() {
+    let (one, two) = (Peer::start([good("one")]), Peer::start([good("two")]));
+    let (answer, errors) = first(&[&one, &two], &ample()).unwrap();
+    assert_eq!((answer.text.as_str(), errors.len(), two.requests().len()), ("one", 0, 0));
+}
+
+#[test]
+fn a_hiccup_is_ridden_out() {
+    for hiccup in [
+        status(500),
+        json(429, "retry-after: 0\r\n", "{}"),
+        Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{".to_vec()),
+    ] {
+        let peer = Peer::start([hiccup, good("later")]);
+        let (answer, errors) = first(&[&peer], &ample()).unwrap();
+        assert_eq!((answer.text.as_str(), errors.len(), peer.requests().len()), ("later", 0, 2));
+    }
+}
+
+#[test]
+fn the_servers_pause_is_kept() {
+    let peer = Peer::start([json(429, "retry-after: 1\r\n", "{}"), good("later")]);
+    let started = Instant::now();
+    assert_eq!(first(&[&peer], &ample()).unwrap().0.text, "later");
+    assert!(started.elapsed() >= Duration::from_secs(1));
+}
+
+#[test]
+fn a_pause_that_does_not_fit_leads_to_the_next_model_at_once() {
+    let one = Peer::start([json(429, "retry-after: 3600\r\n", "{}"), good("one")]);
+    let two = Peer::start([good("two")]);
+    let started = Instant::now();
+    let (answer, errors) = first(&[&one, &two], &ample()).unwrap();
+    assert_eq!((answer.text.as_str(), one.requests().len()), ("two", 1));
+    assert!(matches!(errors[..], [ChatError::RateLimited { .. }]), "{errors:?}");
+    assert!(started.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_model_that_fails_twice_is_given_up() {
+    let (one, two) = (Peer::start([status(500), status(503), good("one")]), Peer::start([good("two")]));
+    let (answer, errors) = first(&[&one, &two], &ample()).unwrap();
+    assert_eq!((answer.text.as_str(), one.requests().len()), ("two", 2));
+    assert!(matches!(errors[..], [ChatError::Server { status: 503, .. }]), "{errors:?}");
+}
+
+#[test]
+fn what_a_retry_cannot_mend_is_not_retried() {
+    for reply in [status(401), status(404), good(""), json(200, "", "nonsense")] {
+        let (one, two) = (Peer::start([reply, good("one")]), Peer::start([good("two")]));
+        let (answer, errors) = first(&[&one, &two], &ample()).unwrap();
+        assert_eq!((answer.text.as_str(), errors.len(), one.requests().len()), ("two", 1, 1));
+    }
+}
+
+#[test]
+fn at_most_two_models_are_asked() {
+    let peers = [Peer::start([status(401)]), Peer::start([status(401)]), Peer::start([good("three")])];
+    let failed = first(&[&peers[0], &peers[1], &peers[2]], &ample()).unwrap_err();
+    assert_eq!((failed.errors.len(), peers[2].requests().len()), (2, 0));
+    assert!(failed.to_string().contains("acme/small-1"), "{failed}");
+    assert!(!failed.is_cancelled());
+    let none = first(&[], &ample()).unwrap_err();
+    assert!(none.errors.is_empty() && none.to_string().contains("configure"), "{none}");
+}
+
+#[test]
+fn the_deadline_ends_everything() {
+    let (one, two) = (Peer::start([Reply::Hang(Vec::new())]), Peer::start([good("two")]));
+    let budget = CallBudget::until(Instant::now() + Duration::from_millis(200));
+    let failed = first(&[&one, &two], &budget).unwrap_err();
+    assert!(matches!(failed.errors[..], [ChatError::DeadlineExceeded { .. }]), "{failed}");
+    assert!(two.requests().is_empty());
+}
+
+#[test]
+fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
+    let one = Peer::start([json(429, "retry-after: 20\r\n", "{}"), good("one")]);
+    let two = Peer::start([good("two")]);
+    let cancelled = AtomicBool::new(false);
+    let check = || cancelled.load(Ordering::SeqCst);
+    let budget = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &check };
+    let started = Instant::now();
+    let failed = thread::scope(|scope| {
+        scope.spawn(|| {
+            // Not before the pause has begun.
+            while one.requests().is_empty() {
+                thread::sleep(Duration::from_millis(5));
+            }
+            thread::sleep(Duration::from_millis(100));
+            cancelled.store(true, Ordering::SeqCst);
+        });
+        first(&[&one, &two], &budget).unwrap_err()
+    });
+    assert!(failed.is_cancelled(), "{failed}");
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!((one.requests().len(), two.requests().len()), (1, 0));
+}

@@ -1,0 +1,60 @@
+//! The crate through its outer boundary: real sockets on the loopback, a scripted server, real deadlines.
+
+#![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a failed unwrap is a failed test")]
+
+mod budget;
+mod failover;
+mod peer;
+mod secrets;
+mod wire;
+
+use std::time::{Duration, Instant};
+
+use forage_llm::{
+    ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings,
+    OpenAiChat, Redacted, Redactor,
+};
+
+/// The key of every test; no output may hold it.
+const KEY: &str = "test-key-0f9e8d7c6b5a";
+
+fn request(user: &str) -> ChatRequest {
+    ChatRequest {
+        system: Redacted::trusted("You filter search results."),
+        user: Redactor::standard().redact(user),
+        max_output_tokens: 321,
+    }
+}
+
+fn settings(base_url: &str) -> EndpointSettings {
+    let mut settings = EndpointSettings::new("acme", base_url, "small-1");
+    settings.key = Some(ApiKey::new(KEY).unwrap());
+    settings
+}
+
+fn model(base_url: &str) -> OpenAiChat {
+    OpenAiChat::new(Endpoint::new(settings(base_url)).unwrap())
+}
+
+/// A budget that no healthy test comes near.
+fn ample() -> CallBudget<'static> {
+    CallBudget::until(Instant::now() + Duration::from_secs(30))
+}
+
+/// Asks once, and checks what holds for every outcome.
+fn ask(base_url: &str) -> Result<ChatAnswer, ChatError> {
+    let outcome = model(base_url).complete(&request("the question of this test"), &ample());
+    if let Err(error) = &outcome {
+        check_error(error);
+    }
+    outcome
+}
+
+/// What holds for every error: it names the model, and shows neither key nor request.
+fn check_error(error: &ChatError) {
+    let shown = format!("{error} {error:?}");
+    assert!(shown.starts_with("acme/small-1: "), "{shown}");
+    assert!(!shown.contains(KEY), "{shown}");
+    assert!(!shown.contains("the question of this test"), "{shown}");
+    assert!(shown.len() < 2000, "{shown}");
+}

@@ -1,0 +1,161 @@
+//! A scripted HTTP/1.1 server on the loopback that records what it receives.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// One reply of the script, for one connection.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// These bytes, then the end of the connection.
+    Raw(Vec<u8>),
+    /// These bytes in pieces of the given size with a pause between them.
+    Drip(Vec<u8>, usize, Duration),
+    /// These bytes (none: not even a status line), then silence until the client leaves.
+    Hang(Vec<u8>),
+    /// These bytes at once, whatever the client sends.
+    Blurt(&'static [u8]),
+    /// Not even the request is read, until the client leaves.
+    Deaf,
+}
+
+/// A response of JSON with the given status.
+pub(crate) fn json(status: u16, extra_headers: &str, body: &str) -> Reply {
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n");
+    Reply::Raw(format!("{head}{extra_headers}\r\n{body}").into_bytes())
+}
+
+/// A good answer with the given `content`, itself JSON.
+pub(crate) fn content(content: &str) -> Reply {
+    json(200, "", &answer_body(content))
+}
+
+/// A good answer with the given text.
+pub(crate) fn good(text: &str) -> Reply {
+    content(&format!("\"{text}\""))
+}
+
+/// The body of a good answer with the given `content`.
+pub(crate) fn answer_body(content: &str) -> String {
+    format!(
+        r#"{{"choices":[{{"index":0,"message":{{"role":"assistant","content":{content}}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":11,"completion_tokens":7,"prompt_tokens_details":{{"cached_tokens":5}}}}}}"#
+    )
+}
+
+/// The server. Dropping it ends its thread.
+pub(crate) struct Peer {
+    address: String,
+    requests: Arc<Mutex<Vec<String>>>,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Peer {
+    /// Serves the replies in order, one connection each; further connections are closed at once.
+    pub(crate) fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let over = Arc::new(AtomicBool::new(false));
+        let mut replies = replies.into_iter().collect::<Vec<_>>().into_iter();
+        let thread = thread::spawn({
+            let (requests, over) = (Arc::clone(&requests), Arc::clone(&over));
+            move || {
+                for stream in listener.incoming() {
+                    if over.load(Ordering::SeqCst) {
+                        return;
+                    }
+                    // A client that leaves in the middle is what several tests are about.
+                    let _ = stream.and_then(|stream| serve(stream, replies.next(), &requests));
+                }
+            }
+        });
+        Self { address, requests, over, thread: Some(thread) }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// Everything received, head and body, one text per connection.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(&self.address);
+        if let Some(thread) = self.thread.take() {
+            thread.join().unwrap();
+        }
+    }
+}
+
+fn serve(mut stream: TcpStream, reply: Option<Reply>, requests: &Mutex<Vec<String>>) -> std::io::Result<()> {
+    // A test that hangs fails instead of blocking the suite.
+    stream.set_read_timeout(Some(Duration::from_secs(20)))?;
+    if matches!(reply, Some(Reply::Deaf)) {
+        thread::sleep(Duration::from_millis(1000));
+        return Ok(());
+    }
+    if let Some(Reply::Blurt(bytes)) = reply {
+        stream.write_all(bytes)?;
+        let mut received = vec![0; 65536];
+        let count = stream.read(&mut received)?;
+        requests.lock().unwrap().push(String::from_utf8_lossy(&received[..count]).into_owned());
+        return Ok(());
+    }
+    let text = read_request(&mut stream)?;
+    requests.lock().unwrap().push(text);
+    match reply {
+        Some(Reply::Raw(bytes)) => {
+            stream.write_all(&bytes)?;
+            stream.shutdown(Shutdown::Write)?;
+            until_closed(&mut stream)
+        }
+        Some(Reply::Drip(bytes, size, pause)) => {
+            for piece in bytes.chunks(size) {
+                stream.write_all(piece)?;
+                thread::sleep(pause);
+            }
+            Ok(())
+        }
+        Some(Reply::Hang(bytes)) => {
+            stream.write_all(&bytes)?;
+            until_closed(&mut stream)
+        }
+        Some(Reply::Blurt(_) | Reply::Deaf) | None => Ok(()),
+    }
+}
+
+fn until_closed(stream: &mut TcpStream) -> std::io::Result<()> {
+    while stream.read(&mut [0; 4096])? > 0 {}
+    Ok(())
+}
+
+fn read_request(stream: &mut TcpStream) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 65536];
+    loop {
+        let text = String::from_utf8_lossy(&bytes);
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head
+                .lines()
+                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return Ok(text.into_owned());
+            }
+        }
+        match stream.read(&mut piece)? {
+            0 => return Ok(text.into_owned()),
+            count => bytes.extend_from_slice(&piece[..count]),
+        }
+    }
+}

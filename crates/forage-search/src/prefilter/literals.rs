@@ -1,0 +1,391 @@
+//! Literals that every match of a pattern must contain.
+//!
+//! The syntax tree is folded bottom up into a [`Shape`]: either the complete, small set of strings that a
+//! node matches, or what is known of the beginning, the end and the inside of its matches. Every step may
+//! forget something but must never claim too much: a missed literal costs speed, a wrong one loses matches.
+
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::frequency::{self, ByteSet};
+
+/// One string of a [`LiteralSet`].
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Literal {
+    /// The bytes to look for: not empty, without a newline, in ASCII lower case when `fold` is set.
+    pub bytes: Vec<u8>,
+    /// Whether ASCII letters match in either case; all other bytes match exactly.
+    pub fold: bool,
+}
+
+/// Strings of which every match of a pattern contains at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiteralSet {
+    /// The strings; none of them contains another.
+    pub literals: Vec<Literal>,
+    /// Whether the pattern is exactly the one, case-sensitive literal, so that an occurrence is a match.
+    pub whole: bool,
+}
+
+/// Largest cross product that a concatenation keeps, in strings.
+const MAX_PRODUCT: usize = 16;
+/// Largest set that alternations may gather; also what one vector search holds.
+pub(super) const MAX_LITERALS: usize = 64;
+/// Members of a class, after folding, up to which it is expanded into one literal each.
+const MAX_CLASS_LITERALS: usize = 4;
+/// Longest literal that concatenation builds, in bytes: longer ones find nothing more.
+const MAX_JOINED_BYTES: usize = 256;
+/// Copies of a repeated part that are written out.
+const MAX_COPIES: u32 = 8;
+/// Shortest literal worth a search, in bytes.
+const MIN_LITERAL_BYTES: usize = 2;
+/// Candidates per byte above which the regex engine alone is faster: about one on every other line.
+pub(super) const MAX_CANDIDATE_RATE: f64 = 1.0 / 64.0;
+/// The rate below which literals count as equally rare, because the frequency model knows no words.
+const RATE_FLOOR: f64 = 1e-6;
+/// Candidates per byte up to which no other search can gain much.
+const RARE_ENOUGH: f64 = 1.0 / 2048.0;
+/// What a two-byte literal is charged over its rate: its fingerprint has no byte to spare.
+const SHORT_LITERAL_PENALTY: f64 = 4.0;
+
+/// Finds the rarest set of literals of which every match of `hir` contains at least one.
+///
+/// Relies on matches being free of newlines, and on text free of U+017F and U+212A wherever a folded literal
+/// contains `s` or `k`: these two are the only characters outside ASCII that fold to ASCII letters.
+/// `None` when there is no such set, or only one that would be found on nearly every line.
+pub fn required_literals(hir: &Hir) -> Option<LiteralSet> {
+    if let Some(bytes) = whole_literal(hir) {
+        return Some(LiteralSet { literals: vec![Literal { bytes, fold: false }], whole: true });
+    }
+    let mut literals = analyse(hir).into_required()?;
+    remove_implied(&mut literals);
+    let found = LiteralSet { literals, whole: false };
+    found.is_selective().then_some(found)
+}
+
+impl LiteralSet {
+    /// Estimated candidates per byte of text.
+    pub(super) fn rate(&self) -> f64 {
+        self.literals.iter().map(Literal::rate).sum()
+    }
+
+    /// Whether the literals are long and rare enough to be worth a search.
+    pub(super) fn is_selective(&self) -> bool {
+        self.literals.iter().all(|literal| literal.bytes.len() >= MIN_LITERAL_BYTES)
+            && self.rate() < MAX_CANDIDATE_RATE
+    }
+
+    /// Whether no other search need be considered. Of two bytes the frequency model knows too little: it
+    /// takes `0x` for rare.
+    pub(super) fn is_surely_rare(&self) -> bool {
+        self.literals.iter().all(|literal| literal.bytes.len() > MIN_LITERAL_BYTES)
+            && self.rate() <= RARE_ENOUGH
+    }
+}
+
+impl Literal {
+    /// Folds `bytes`; a string without letters needs no folding.
+    fn new(mut bytes: Vec<u8>, fold: bool) -> Literal {
+        let fold = fold && bytes.iter().any(u8::is_ascii_alphabetic);
+        if fold {
+            bytes.make_ascii_lowercase();
+        }
+        Literal { bytes, fold }
+    }
+
+    /// Where only one side is folded the whole is, which finds more than asked but never less.
+    fn join(&self, tail: &Literal) -> Literal {
+        Literal::new([self.bytes.as_slice(), &tail.bytes].concat(), self.fold || tail.fold)
+    }
+
+    /// The bytes that may stand at each position.
+    pub(super) fn byte_sets(&self) -> impl Iterator<Item = ByteSet> {
+        self.bytes.iter().map(|&byte| {
+            let mut set = ByteSet::single(byte);
+            if self.fold {
+                set.insert(byte.to_ascii_uppercase());
+            }
+            set
+        })
+    }
+
+    fn rate(&self) -> f64 {
+        frequency::rate(self.byte_sets())
+    }
+
+    /// Whether text with a character outside ASCII that folds to a letter could match unseen by this literal.
+    pub(super) fn has_foreign_folds(&self) -> bool {
+        self.fold && self.bytes.iter().any(|byte| matches!(byte, b's' | b'k'))
+    }
+
+    /// Whether every occurrence of `longer` holds an occurrence of `self`.
+    fn is_implied_by(&self, longer: &Literal) -> bool {
+        let comparable = self.fold || !longer.fold || !self.bytes.iter().any(u8::is_ascii_alphabetic);
+        comparable
+            && longer.bytes.windows(self.bytes.len().max(1)).any(|window| match self.fold {
+                true => window.eq_ignore_ascii_case(&self.bytes),
+                false => window == self.bytes,
+            })
+    }
+}
+
+/// Drops every literal that contains another, and duplicates: the shorter one finds it too.
+fn remove_implied(literals: &mut Vec<Literal>) {
+    literals.sort_by_key(|literal| (literal.bytes.len(), !literal.fold));
+    let mut kept: Vec<Literal> = Vec::with_capacity(literals.len());
+    for literal in literals.drain(..) {
+        if !kept.iter().any(|shorter| shorter.is_implied_by(&literal)) {
+            kept.push(literal);
+        }
+    }
+    *literals = kept;
+}
+
+/// The bytes of a pattern that is one case-sensitive literal and nothing else.
+fn whole_literal(hir: &Hir) -> Option<Vec<u8>> {
+    let bytes = match hir.kind() {
+        HirKind::Literal(literal) => literal.0.to_vec(),
+        HirKind::Capture(capture) => whole_literal(&capture.sub)?,
+        HirKind::Concat(parts) => parts.iter().map(whole_literal).collect::<Option<Vec<_>>>()?.concat(),
+        HirKind::Empty
+        | HirKind::Class(_)
+        | HirKind::Look(_)
+        | HirKind::Repetition(_)
+        | HirKind::Alternation(_) => return None,
+    };
+    (!bytes.is_empty() && !bytes.contains(&b'\n')).then_some(bytes)
+}
+
+/// A set of strings during analysis. The empty string means «anything»; the set itself is never empty.
+type Strings = Vec<Literal>;
+
+/// What is known of the strings that a node matches.
+#[derive(Clone)]
+enum Shape {
+    /// Exactly these.
+    Exact(Strings),
+    /// Each begins with one of `prefix`, ends with one of `suffix`, and contains one of `inner` if given.
+    Partial { prefix: Strings, inner: Option<Strings>, suffix: Strings },
+}
+
+fn empty_string() -> Strings {
+    vec![Literal { bytes: Vec::new(), fold: false }]
+}
+
+fn analyse(hir: &Hir) -> Shape {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Shape::Exact(empty_string()),
+        HirKind::Literal(literal) => Shape::of_literal(&literal.0),
+        HirKind::Class(class) => class_literals(class).map_or_else(Shape::unknown, Shape::Exact),
+        HirKind::Capture(capture) => analyse(&capture.sub),
+        HirKind::Concat(parts) => parts
+            .iter()
+            .fold(Shape::Exact(empty_string()), |left, part| Shape::concatenate(left, analyse(part))),
+        HirKind::Alternation(branches) => Shape::alternate(branches.iter().map(analyse)),
+        HirKind::Repetition(repetition) => match (repetition.min, repetition.max) {
+            (0, Some(1)) => {
+                Shape::alternate([analyse(&repetition.sub), Shape::Exact(empty_string())].into_iter())
+            }
+            (0, _) => Shape::unknown(),
+            (min, max) => {
+                let copies = min.min(MAX_COPIES);
+                let one = analyse(&repetition.sub);
+                let mut shape = one.clone();
+                for _ in 1..copies {
+                    shape = Shape::concatenate(shape, one.clone());
+                }
+                // More copies may follow: the first ones still begin the match, and the last ones end it.
+                if max == Some(copies) { shape } else { shape.into_partial() }
+            }
+        },
+    }
+}
+
+impl Shape {
+    fn unknown() -> Shape {
+        Shape::Partial { prefix: empty_string(), inner: None, suffix: empty_string() }
+    }
+
+    /// A literal across lines cannot occur in a match; what stands on either side of the newline is kept.
+    fn of_literal(bytes: &[u8]) -> Shape {
+        let exact = |bytes: &[u8]| vec![Literal::new(bytes.to_vec(), false)];
+        match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
+            (Some(first), Some(last)) => Shape::Partial {
+                prefix: exact(&bytes[..first]),
+                inner: None,
+                suffix: exact(&bytes[last + 1..]),
+            },
+            _ => Shape::Exact(exact(bytes)),
+        }
+    }
+
+    fn into_partial(self) -> Shape {
+        match self {
+            Shape::Exact(strings) => Shape::Partial { prefix: strings.clone(), inner: None, suffix: strings },
+            partial @ Shape::Partial { .. } => partial,
+        }
+    }
+
+    /// The best set of strings of which each match contains one; `None` if nothing is known.
+    fn into_required(self) -> Option<Strings> {
+        match self {
+            Shape::Exact(strings) => better(None, Some(strings)),
+            Shape::Partial { prefix, inner, suffix } => better(better(Some(prefix), inner), Some(suffix)),
+        }
+    }
+
+    fn concatenate(left: Shape, right: Shape) -> Shape {
+        match (left, right) {
+            (Shape::Exact(left), Shape::Exact(right)) => match product(&left, &right) {
+                Some(joined) => Shape::Exact(joined),
+                None => Shape::Partial { prefix: left, inner: None, suffix: right },
+            },
+            (Shape::Exact(left), Shape::Partial { prefix, inner, suffix }) => match product(&left, &prefix) {
+                Some(prefix) => Shape::Partial { prefix, inner, suffix },
+                None => Shape::Partial { prefix: left, inner: better(inner, Some(prefix)), suffix },
+            },
+            (Shape::Partial { prefix, inner, suffix }, Shape::Exact(right)) => match product(&suffix, &right)
+            {
+                Some(suffix) => Shape::Partial { prefix, inner, suffix },
+                None => Shape::Partial { prefix, inner: better(inner, Some(suffix)), suffix: right },
+            },
+            (
+                Shape::Partial { prefix, inner: left_inner, suffix: left_end },
+                Shape::Partial { prefix: right_start, inner: right_inner, suffix },
+            ) => {
+                let middle = match product(&left_end, &right_start) {
+                    Some(middle) => Some(middle),
+                    None => better(Some(left_end), Some(right_start)),
+                };
+                Shape::Partial { prefix, inner: better(better(left_inner, right_inner), middle), suffix }
+            }
+        }
+    }
+
+    fn alternate(branches: impl Iterator<Item = Shape>) -> Shape {
+        let branches: Vec<Shape> = branches.collect();
+        let exact = branches.iter().map(|branch| match branch {
+            Shape::Exact(strings) => Some(strings.clone()),
+            Shape::Partial { .. } => None,
+        });
+        if let Some(all) = union(exact) {
+            return Shape::Exact(all);
+        }
+        let (mut prefixes, mut required, mut suffixes) = (Vec::new(), Vec::new(), Vec::new());
+        for branch in branches {
+            let (prefix, suffix) = match &branch {
+                Shape::Exact(strings) => (strings, strings),
+                Shape::Partial { prefix, suffix, .. } => (prefix, suffix),
+            };
+            prefixes.push(Some(prefix.clone()));
+            suffixes.push(Some(suffix.clone()));
+            required.push(branch.into_required());
+        }
+        Shape::Partial {
+            prefix: union(prefixes.into_iter()).unwrap_or_else(empty_string),
+            inner: union(required.into_iter()),
+            suffix: union(suffixes.into_iter()).unwrap_or_else(empty_string),
+        }
+    }
+}
+
+/// The strings of all sets; `None` when one is missing or they are too many.
+fn union(sets: impl Iterator<Item = Option<Strings>>) -> Option<Strings> {
+    let mut all = Strings::new();
+    for set in sets {
+        all.extend(set?);
+        all.sort();
+        all.dedup();
+        if all.len() > MAX_LITERALS {
+            return None;
+        }
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+/// Every string of `left` followed by every string of `right`, while that stays small.
+fn product(left: &Strings, right: &Strings) -> Option<Strings> {
+    let limit = MAX_PRODUCT.max(left.len()).max(right.len());
+    let longest = |strings: &Strings| strings.iter().map(|string| string.bytes.len()).max().unwrap_or(0);
+    if left.len() * right.len() > limit || longest(left) + longest(right) > MAX_JOINED_BYTES {
+        return None;
+    }
+    let mut joined: Strings =
+        left.iter().flat_map(|head| right.iter().map(move |tail| head.join(tail))).collect();
+    joined.sort();
+    joined.dedup();
+    Some(joined)
+}
+
+/// The rarer of two sets. A set that contains the empty string says nothing and never wins.
+fn better(left: Option<Strings>, right: Option<Strings>) -> Option<Strings> {
+    let informative = |set: &Strings| set.iter().all(|string| !string.bytes.is_empty());
+    match (left.filter(informative), right.filter(informative)) {
+        (Some(left), Some(right)) => {
+            let key = |set: &Strings| (cost(set), set.iter().map(|string| string.bytes.len()).min());
+            let ((left_cost, left_length), (right_cost, right_length)) = (key(&left), key(&right));
+            let right_wins = right_cost < left_cost || right_cost == left_cost && right_length > left_length;
+            Some(if right_wins { right } else { left })
+        }
+        (left, right) => left.or(right),
+    }
+}
+
+/// The candidates per byte that a set is expected to cost, for comparison only.
+fn cost(set: &Strings) -> f64 {
+    let one = |string: &Literal| match string.bytes.len() {
+        0 | 1 => 1.0,
+        2 => string.rate() * SHORT_LITERAL_PENALTY,
+        _ => string.rate().max(RATE_FLOOR),
+    };
+    set.iter().map(one).sum()
+}
+
+/// The members of a small class: one folded literal for a letter present in both cases, the encoded
+/// character otherwise. `None` for classes that are large, empty or hold a newline.
+fn class_literals(class: &Class) -> Option<Strings> {
+    // Each folded letter stands for up to three members, the third being one of the two foreign characters.
+    const MAX_MEMBERS: usize = 3 * MAX_CLASS_LITERALS;
+    let (mut ascii, mut other): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
+    match class {
+        Class::Unicode(class) => {
+            let members = class.iter().flat_map(|range| range.start()..=range.end());
+            for member in members.take(MAX_MEMBERS + 1) {
+                match u8::try_from(member) {
+                    Ok(byte) if byte.is_ascii() => ascii.push(byte),
+                    _ => other.push(member.to_string().into_bytes()),
+                }
+            }
+        }
+        Class::Bytes(class) => {
+            let members = class.iter().flat_map(|range| range.start()..=range.end());
+            for byte in members.take(MAX_MEMBERS + 1) {
+                match byte.is_ascii() {
+                    true => ascii.push(byte),
+                    false => other.push(vec![byte]),
+                }
+            }
+        }
+    }
+    if ascii.len() + other.len() > MAX_MEMBERS || ascii.contains(&b'\n') {
+        return None;
+    }
+    let in_both_cases =
+        |byte: u8| ascii.contains(&byte.to_ascii_lowercase()) && ascii.contains(&byte.to_ascii_uppercase());
+    // The two foreign characters need no literal beside their folded letter: text that holds one is refused.
+    other.retain(|character| match character.as_slice() {
+        LONG_S => !in_both_cases(b's'),
+        KELVIN_SIGN => !in_both_cases(b'k'),
+        _ => true,
+    });
+    let ascii = ascii.iter().map(|&byte| Literal::new(vec![byte], in_both_cases(byte)));
+    let mut strings: Strings =
+        ascii.chain(other.into_iter().map(|bytes| Literal::new(bytes, false))).collect();
+    strings.sort();
+    strings.dedup();
+    (1..=MAX_CLASS_LITERALS).contains(&strings.len()).then_some(strings)
+}
+
+/// U+017F, which folds to `s`.
+pub(super) const LONG_S: &[u8] = b"\xc5\xbf";
+/// U+212A, which folds to `k`.
+pub(super) const KELVIN_SIGN: &[u8] = b"\xe2\x84\xaa";

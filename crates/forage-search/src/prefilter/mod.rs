@@ -1,0 +1,227 @@
+//! Candidate search ahead of the regex engine.
+//!
+//! Line search over text in memory spends nearly all its time on lines that do not match. A [`Prefilter`]
+//! looks for something that every match must contain — a literal, one of several literals, or a run of byte
+//! classes — many times faster than a regex engine reads; the engine then decides on the lines found.
+//!
+//! A prefilter may report lines that do not match, but never misses one that does.
+
+mod frequency;
+mod literals;
+#[cfg(target_arch = "x86_64")]
+mod teddy;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod window;
+
+use aho_corasick::{AhoCorasick, Input, MatchKind};
+use memchr::memmem;
+use regex_syntax::hir::Hir;
+
+use literals::{KELVIN_SIGN, LONG_S};
+pub use literals::{Literal, LiteralSet, required_literals};
+
+/// How much rarer than the literals of a pattern its class window must be to be preferred.
+#[cfg(target_arch = "x86_64")]
+const WINDOW_ADVANTAGE: f64 = 16.0;
+/// A search for the lines on which one of several patterns may match.
+#[derive(Debug)]
+pub struct Prefilter {
+    engine: Engine,
+    literals: usize,
+    folded: bool,
+    /// Whether a character outside ASCII could match what the engine looks for as an ASCII letter.
+    has_foreign_folds: bool,
+    confirms: bool,
+}
+
+#[derive(Debug)]
+enum Engine {
+    Memmem(Box<memmem::Finder<'static>>),
+    /// For processors without vector instructions, and for more literals than those can hold.
+    AhoCorasick {
+        automaton: AhoCorasick,
+        /// The pattern of each literal.
+        patterns: Vec<usize>,
+    },
+    #[cfg(target_arch = "x86_64")]
+    Teddy(Box<teddy::Teddy>),
+    #[cfg(target_arch = "x86_64")]
+    Window(Box<window::Window>),
+}
+
+impl Prefilter {
+    /// Builds the search for patterns none of whose matches contains a newline.
+    ///
+    /// `None` when some pattern has nothing rare that all its matches contain; the caller may then search for
+    /// the other patterns only. A window of classes is used for a single pattern alone.
+    pub fn new(hirs: &[&Hir]) -> Option<Prefilter> {
+        Prefilter::build(hirs, true)
+    }
+
+    /// As [`Prefilter::new`], with the vector searches only if `vectors` is set, so that the portable ones can
+    /// be tested on any processor.
+    fn build(hirs: &[&Hir], vectors: bool) -> Option<Prefilter> {
+        if let [hir] = hirs {
+            let set = required_literals(hir);
+            if vectors && let Some(window) = Prefilter::from_window(hir, set.as_ref()) {
+                return Some(window);
+            }
+            if let Some(LiteralSet { literals, whole }) = &set
+                && let [Literal { bytes, fold: false }] = literals.as_slice()
+            {
+                return Some(Prefilter {
+                    engine: Engine::Memmem(Box::new(memmem::Finder::new(bytes).into_owned())),
+                    literals: 1,
+                    folded: false,
+                    has_foreign_folds: false,
+                    confirms: *whole,
+                });
+            }
+        }
+        let mut literals = Vec::new();
+        for (pattern, hir) in hirs.iter().enumerate() {
+            // One literal that is on every line would spoil the search for all the others.
+            let set = required_literals(hir).filter(LiteralSet::is_selective)?;
+            literals.extend(set.literals.into_iter().map(|literal| (literal, pattern)));
+        }
+        Some(Prefilter {
+            engine: Engine::for_literals(&literals, vectors)?,
+            literals: literals.len(),
+            folded: literals.iter().any(|(literal, _)| literal.fold),
+            has_foreign_folds: literals.iter().any(|(literal, _)| literal.has_foreign_folds()),
+            confirms: false,
+        })
+    }
+
+    /// The class window of `hir`, where the pattern has no literals or only common ones.
+    #[cfg(target_arch = "x86_64")]
+    fn from_window(hir: &Hir, literals: Option<&LiteralSet>) -> Option<Prefilter> {
+        let literal_rate = match literals {
+            Some(set) if set.whole || set.is_surely_rare() => return None,
+            Some(set) => set.rate(),
+            None => f64::INFINITY,
+        };
+        let window = window::Window::new(hir)?;
+        (window.rate() * WINDOW_ADVANTAGE < literal_rate).then(|| Prefilter {
+            literals: 0,
+            folded: false,
+            has_foreign_folds: window.has_foreign_folds(),
+            confirms: false,
+            engine: Engine::Window(Box::new(window)),
+        })
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn from_window(_hir: &Hir, _literals: Option<&LiteralSet>) -> Option<Prefilter> {
+        None
+    }
+
+    /// Whether `haystack` may be searched with this prefilter.
+    ///
+    /// U+017F and U+212A match `s` and `k` in patterns without case, but the vector searches fold ASCII only.
+    /// One pass over the text rules these two characters out, at the speed of `memchr`.
+    pub fn applies_to(&self, haystack: &[u8]) -> bool {
+        !self.has_foreign_folds
+            || !memchr::memchr2_iter(LONG_S[0], KELVIN_SIGN[0], haystack).any(|position| {
+                let rest = &haystack[position..];
+                rest.starts_with(LONG_S) || rest.starts_with(KELVIN_SIGN)
+            })
+    }
+
+    /// Calls `on_candidate(pattern, position)` for the candidates of all patterns, by rising position.
+    ///
+    /// `pattern` is the index given to [`Prefilter::new`]. `position` lies inside whatever the search looks
+    /// for, hence on the line of the match; it is the start of the match if [`Prefilter::confirms`]. Several
+    /// calls may share one position.
+    ///
+    /// The callback returns where to go on. Up to `position + 1` nothing is skipped, not even further patterns
+    /// at the same position; anything greater skips all candidates before it (the end of the line is the
+    /// usual choice), and `usize::MAX` ends the search. Everything that lies wholly at or behind the place to
+    /// go on from, or behind `from` at the beginning, is found.
+    pub fn candidates<F: FnMut(usize, usize) -> usize>(
+        &self,
+        haystack: &[u8],
+        from: usize,
+        mut on_candidate: F,
+    ) {
+        match &self.engine {
+            Engine::Memmem(finder) => {
+                let mut start = from;
+                while let Some(found) = haystack.get(start..).and_then(|rest| finder.find(rest)) {
+                    let position = start + found;
+                    start = on_candidate(0, position).max(position + 1);
+                }
+            }
+            Engine::AhoCorasick { automaton, patterns } => {
+                let mut start = from;
+                'restart: while start < haystack.len() {
+                    for found in automaton.find_overlapping_iter(Input::new(haystack).range(start..)) {
+                        // Matches come by rising end; the first byte would not be in order.
+                        let position = found.end() - 1;
+                        let wanted = on_candidate(patterns[found.pattern().as_usize()], position);
+                        if wanted > position + 1 {
+                            start = wanted;
+                            continue 'restart;
+                        }
+                    }
+                    return;
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            Engine::Teddy(teddy) => teddy.candidates(haystack, from, on_candidate),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Window(window) => window.candidates(haystack, from, on_candidate),
+        }
+    }
+
+    /// Whether every candidate is a match, so that none needs the regex engine: true for a single pattern that
+    /// is one case-sensitive literal without assertions.
+    pub fn confirms(&self) -> bool {
+        self.confirms
+    }
+
+    /// How the search works, in a few words for `--explain`.
+    pub fn describe(&self) -> String {
+        let literals = || {
+            let plural = if self.literals == 1 { "" } else { "s" };
+            let folded = if self.folded { ", folded" } else { "" };
+            format!("{} literal{plural}{folded}", self.literals)
+        };
+        match &self.engine {
+            Engine::Memmem(_) => "memmem".to_owned(),
+            Engine::AhoCorasick { .. } => format!("aho-corasick ({})", literals()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Teddy(_) => format!("teddy ({})", literals()),
+            #[cfg(target_arch = "x86_64")]
+            Engine::Window(window) => format!("class window ({} bytes)", window.length()),
+        }
+    }
+}
+
+impl Engine {
+    fn for_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Engine> {
+        if literals.is_empty() {
+            return None;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if vectors && let Some(teddy) = teddy::Teddy::new(literals) {
+            return Some(Engine::Teddy(Box::new(teddy)));
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = vectors;
+        // The automaton folds all literals or none. To fold one too many costs candidates, not matches.
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(literals.iter().any(|(literal, _)| literal.fold))
+            .build(literals.iter().map(|(literal, _)| &literal.bytes))
+            .ok()?;
+        Some(Engine::AhoCorasick {
+            automaton,
+            patterns: literals.iter().map(|&(_, pattern)| pattern).collect(),
+        })
+    }
+}

@@ -1,0 +1,353 @@
+//! Search for a short run of byte classes, for patterns that contain no literal.
+//!
+//! Every match of `\b[A-Z]{4,}[0-9]{3}[a-z]\b` holds four capitals, three digits and a small letter in a row.
+//! A lookup by nibble sorts 64 bytes into such classes at once; shifting and combining one bit mask per class
+//! leaves the positions where the whole run stands.
+
+use std::arch::x86_64::{__m256i, _mm256_and_si256, _mm256_set1_epi8};
+
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::frequency::{self, ByteSet};
+use super::literals::{KELVIN_SIGN, LONG_S, MAX_CANDIDATE_RATE};
+use super::vector::{self, Avx2, LANES, LoadedTable, NibbleTable};
+
+const SHORTEST_WINDOW: usize = 3;
+const LONGEST_WINDOW: usize = 8;
+/// Bits of a nibble table, hence rectangles that the classes of one window may need.
+const RECTANGLES: usize = 8;
+/// Bytes sorted in one step: the bits of one mask.
+const BLOCK_BYTES: usize = 64;
+/// Steps that a node may grow to; beyond that its middle is forgotten, which keeps nested repetitions small.
+const MAX_STEPS: usize = 64;
+/// Copies of a repeated part that are written out.
+const MAX_COPIES: u32 = LONGEST_WINDOW as u32;
+
+/// A search for one run of byte classes.
+#[derive(Debug)]
+pub(super) struct Window {
+    table: NibbleTable,
+    /// The classes, rarest first, so that most blocks are given up after the first ones.
+    runs: Vec<Run>,
+    length: usize,
+    rate: f64,
+    has_foreign_folds: bool,
+    processor: Avx2,
+}
+
+/// Consecutive positions of a window that hold the same class.
+#[derive(Debug)]
+struct Run {
+    /// The rectangles that make up the class.
+    rectangles: u8,
+    /// Where in the window the run begins.
+    offset: u32,
+    /// Shifts by which a mask of single members becomes one of whole runs; see [`Run::starts`].
+    shifts: [u32; 3],
+}
+
+impl Run {
+    fn new(rectangles: u8, offset: usize, length: usize) -> Run {
+        // Runs of n bits, shifted against each other by up to n, make runs of up to 2n.
+        let mut covered = 1;
+        let shifts = [(); 3].map(|()| {
+            let shift = covered.min(length - covered);
+            covered += shift;
+            shift as u32
+        });
+        Run { rectangles, offset: offset as u32, shifts }
+    }
+
+    /// One bit for every place at which a window may begin, going by this run alone.
+    ///
+    /// Always three shifts, some by nothing: that is cheaper than a loop whose end has to be guessed.
+    #[inline]
+    #[target_feature(enable = "bmi2")]
+    fn starts(&self, mut members: u64) -> u64 {
+        members &= members >> self.shifts[0];
+        members &= members >> self.shifts[1];
+        members &= members >> self.shifts[2];
+        members >> self.offset
+    }
+}
+
+impl Window {
+    /// The rarest window that every match of `hir` contains. `None` when there is none rare enough, or the
+    /// processor lacks the instructions.
+    pub(super) fn new(hir: &Hir) -> Option<Window> {
+        let processor = Avx2::detect()?;
+        let mut has_foreign_folds = false;
+        let steps = steps(hir, &mut has_foreign_folds);
+        let mut best: Option<Window> = None;
+        for run in steps.split(Option::is_none) {
+            let run: Vec<ByteSet> = run.iter().copied().flatten().collect();
+            for length in SHORTEST_WINDOW..=LONGEST_WINDOW {
+                for sets in run.windows(length) {
+                    let rate = frequency::rate(sets.iter().copied());
+                    if rate >= best.as_ref().map_or(MAX_CANDIDATE_RATE, |best| best.rate) {
+                        continue;
+                    }
+                    if let Some((table, runs)) = encode(sets) {
+                        best = Some(Window { table, runs, length, rate, has_foreign_folds, processor });
+                    }
+                }
+            }
+        }
+        best
+    }
+
+    /// Bytes in the window.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Estimated candidates per byte of text.
+    pub(super) fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// Whether text that holds U+017F or U+212A must be searched without the window.
+    pub(super) fn has_foreign_folds(&self) -> bool {
+        self.has_foreign_folds
+    }
+
+    /// Calls `on_candidate(0, position)` for every start of the window; see [`super::Prefilter::candidates`].
+    pub(super) fn candidates<F: FnMut(usize, usize) -> usize>(
+        &self,
+        haystack: &[u8],
+        from: usize,
+        on_candidate: F,
+    ) {
+        let Avx2 { .. } = self.processor;
+        #[expect(unsafe_code, reason = "the callee needs AVX2 and BMI2, which the type system cannot see")]
+        // SAFETY: `processor` exists, so the processor has AVX2 and BMI2.
+        unsafe {
+            self.scan(haystack, from, on_candidate);
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi2")]
+    fn scan<F: FnMut(usize, usize) -> usize>(&self, haystack: &[u8], from: usize, mut on_candidate: F) {
+        let mut start = from;
+        while start < haystack.len() {
+            let Block { start: block, mut found } = self.next_hit(haystack, start);
+            let mut resume = block + self.stride();
+            while found != 0 {
+                let position = block + found.trailing_zeros() as usize;
+                found &= found - 1;
+                let wanted = on_candidate(0, position);
+                if wanted > position + 1 {
+                    match u32::try_from(wanted - block) {
+                        Ok(lanes) if lanes < u64::BITS => found &= u64::MAX << lanes,
+                        _ => found = 0,
+                    }
+                    resume = resume.max(wanted);
+                }
+            }
+            start = resume;
+        }
+    }
+
+    /// Bytes from one block to the next. A window that begins near the end of a block is found in the next
+    /// one, which overlaps it.
+    fn stride(&self) -> usize {
+        BLOCK_BYTES - (self.length - 1)
+    }
+
+    /// Steps to the next block with a window in it, or to the last block of all.
+    ///
+    /// Kept apart from the callback so that no call gets between the tables and their registers.
+    #[inline(never)]
+    #[target_feature(enable = "avx2,bmi2")]
+    fn next_hit(&self, haystack: &[u8], from: usize) -> Block {
+        let table = self.table.load();
+        let stride = self.stride();
+        let fitting = u64::MAX >> (BLOCK_BYTES - stride);
+        let mut start = from;
+        loop {
+            let rest = haystack.get(start..).unwrap_or_default();
+            let Some(block) = rest.first_chunk() else {
+                let fitting = match (rest.len() + 1).checked_sub(self.length) {
+                    None | Some(0) => 0,
+                    Some(starts) => u64::MAX >> (BLOCK_BYTES - starts),
+                };
+                return Block { start, found: self.window_starts(&table, &vector::padded(rest)) & fitting };
+            };
+            vector::prefetch(haystack, start);
+            let found = self.window_starts(&table, block) & fitting;
+            if found != 0 {
+                return Block { start, found };
+            }
+            start += stride;
+        }
+    }
+
+    /// One bit for every byte of the block at which the window begins, unless it would leave the block.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi2")]
+    fn window_starts(&self, table: &LoadedTable, block: &[u8; BLOCK_BYTES]) -> u64 {
+        let low = table.classify(vector::load(block, 0));
+        let high = table.classify(vector::load(block, LANES));
+        let mut found = u64::MAX;
+        for (index, run) in self.runs.iter().enumerate() {
+            let mask = _mm256_set1_epi8(run.rectangles.cast_signed());
+            found &= run.starts(class_lanes(low, high, mask));
+            // One class alone is often in a block, and a branch that cannot be foretold costs more than the
+            // second class.
+            if index > 0 && found == 0 {
+                break;
+            }
+        }
+        found
+    }
+}
+
+/// A block of text, with one bit for every position at which the window begins.
+struct Block {
+    start: usize,
+    found: u64,
+}
+
+/// One bit for every byte that lies in one of the rectangles.
+#[inline]
+#[target_feature(enable = "avx2,bmi2")]
+fn class_lanes(low: __m256i, high: __m256i, rectangles: __m256i) -> u64 {
+    let low = vector::nonzero_lanes(_mm256_and_si256(low, rectangles));
+    let high = vector::nonzero_lanes(_mm256_and_si256(high, rectangles));
+    u64::from(low) | u64::from(high) << LANES
+}
+
+/// The nibble table for the sets of a window, and the window in terms of it; `None` when the sets need more
+/// rectangles than there are.
+fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<Run>)> {
+    let mut table = NibbleTable::default();
+    let mut used = 0;
+    let mut classes: Vec<(ByteSet, u8)> = Vec::new();
+    for set in sets {
+        if classes.iter().any(|(known, _)| known == set) {
+            continue;
+        }
+        // Rows of the square with the same members make one rectangle.
+        let row = |high: u8| {
+            (0..16u8).filter(|low| set.contains(high << 4 | low)).fold(0u16, |row, low| row | 1 << low)
+        };
+        let mut rows: Vec<u16> = (0..16).map(row).filter(|&members| members != 0).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut rectangles = 0;
+        for members in rows {
+            if used == RECTANGLES {
+                return None;
+            }
+            for nibble in 0..16u8 {
+                let index = usize::from(nibble);
+                table.low[index] |= u8::from(members >> nibble & 1 == 1) << used;
+                table.high[index] |= u8::from(row(nibble) == members) << used;
+            }
+            rectangles |= 1 << used;
+            used += 1;
+        }
+        classes.push((*set, rectangles));
+    }
+    let mut runs = Vec::new();
+    let mut offset = 0;
+    for equal in sets.chunk_by(PartialEq::eq) {
+        let (_, rectangles) = classes.iter().find(|(known, _)| *known == equal[0])?;
+        let rarity = frequency::rate(equal.iter().copied());
+        runs.push((rarity, Run::new(*rectangles, offset, equal.len())));
+        offset += equal.len();
+    }
+    runs.sort_by(|left, right| left.0.total_cmp(&right.0));
+    Some((table, runs.into_iter().map(|(_, run)| run).collect()))
+}
+
+/// One byte of a match, or `None` where anything, or nothing, may stand.
+type Step = Option<ByteSet>;
+
+/// The bytes that every match of `hir` goes through, in order.
+fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<Step> {
+    let mut steps = match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Vec::new(),
+        HirKind::Literal(literal) => {
+            literal.0.iter().map(|&byte| without_newline(ByteSet::single(byte))).collect()
+        }
+        HirKind::Class(class) => vec![class_step(class, has_foreign_folds)],
+        HirKind::Capture(capture) => steps(&capture.sub, has_foreign_folds),
+        HirKind::Concat(parts) => parts.iter().flat_map(|part| steps(part, has_foreign_folds)).collect(),
+        HirKind::Alternation(branches) => {
+            let branches: Vec<_> = branches.iter().map(|branch| steps(branch, has_foreign_folds)).collect();
+            merge_branches(&branches)
+        }
+        HirKind::Repetition(repetition) if repetition.min == 0 => vec![None],
+        HirKind::Repetition(repetition) => {
+            let copies = repetition.min.min(MAX_COPIES);
+            let one = steps(&repetition.sub, has_foreign_folds);
+            let mut all = one.repeat(copies as usize);
+            // More copies may follow: what stands before the part meets its first copies, what stands behind
+            // it the last ones, and nothing is known to lie between those.
+            if repetition.max != Some(copies) {
+                let last = all.clone();
+                all.push(None);
+                all.extend(last);
+            }
+            all
+        }
+    };
+    if steps.len() > MAX_STEPS {
+        let end = steps.split_off(steps.len() - MAX_STEPS / 2);
+        steps.truncate(MAX_STEPS / 2);
+        steps.push(None);
+        steps.extend(end);
+    }
+    steps
+}
+
+/// Branches of equal length merge byte by byte; of others nothing is known.
+fn merge_branches(branches: &[Vec<Step>]) -> Vec<Step> {
+    let Some((first, others)) = branches.split_first() else {
+        return vec![None];
+    };
+    let fixed = branches.iter().all(|branch| branch.len() == first.len() && !branch.contains(&None));
+    if !fixed {
+        return vec![None];
+    }
+    others.iter().fold(first.clone(), |merged, branch| {
+        merged.iter().zip(branch).map(|(left, right)| Some(left.as_ref()?.union(right.as_ref()?))).collect()
+    })
+}
+
+/// A class as one byte, if its members outside ASCII can be ruled out by looking at the whole text.
+fn class_step(class: &Class, has_foreign_folds: &mut bool) -> Step {
+    let mut set = ByteSet::default();
+    match class {
+        Class::Bytes(class) => {
+            for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
+                set.insert(byte);
+            }
+        }
+        Class::Unicode(class) => {
+            for range in class.iter() {
+                for byte in range.start()..=range.end().min('\x7f') {
+                    set.insert(u8::try_from(byte).ok()?);
+                }
+                if range.end().is_ascii() {
+                    continue;
+                }
+                let foreign = range.start() == range.end()
+                    && [LONG_S, KELVIN_SIGN].contains(&range.start().to_string().as_bytes());
+                if !foreign {
+                    return None;
+                }
+                *has_foreign_folds = true;
+            }
+        }
+    }
+    without_newline(set)
+}
+
+/// A match holds no newline, and a window must not either, lest it begin on the line before the match. What
+/// can be nothing but a newline ends the window, so that no window is ever empty.
+fn without_newline(mut set: ByteSet) -> Step {
+    set.remove(b'\n');
+    (set != ByteSet::default()).then_some(set)
+}
