@@ -27,5 +27,5 @@ pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use stop::{Stop, Stopped};
-pub use text::{Decoded, Encoding, count_lines, decode};
+pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{Entry, EntryKind, Globs, Step, WalkOptions, WalkReport, walk};

@@ -36,3 +36,6 @@ pub const OPEN_RETRIES: usize = 4;
 
 /// Warnings kept with their text; the rest are counted.
 pub const WARNINGS_KEPT: usize = 20;
+
+/// Bytes at the beginning of a file in which a NUL byte is looked for before the file is searched.
+pub const BINARY_HEAD_BYTES: usize = 8 << 10;

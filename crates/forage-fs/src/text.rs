@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::limits;
+
 /// How the bytes of a file were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
@@ -41,17 +43,31 @@ pub enum Decoded<'a> {
     Binary,
 }
 
-/// Decodes by byte-order mark; a NUL byte in the decoded text means binary, as in ripgrep.
+/// Decodes by byte-order mark; a NUL byte anywhere in the decoded text means binary.
 pub fn decode(raw: &[u8]) -> Decoded<'_> {
+    match decode_head(raw) {
+        Decoded::Text { bytes, .. } if is_binary(&bytes) => Decoded::Binary,
+        decoded => decoded,
+    }
+}
+
+/// Whether decoded text holds a NUL byte.
+pub fn is_binary(text: &[u8]) -> bool {
+    memchr::memchr(0, text).is_some()
+}
+
+/// As [`decode`], but looks for a NUL byte only in the beginning, where nearly all binary files have one. A search
+/// that finds something asks [`is_binary`] for the rest; one that finds nothing need not read the text twice.
+pub fn decode_head(raw: &[u8]) -> Decoded<'_> {
     let (bytes, encoding) = match raw {
         [0xef, 0xbb, 0xbf, rest @ ..] => (Cow::Borrowed(rest), Encoding::Utf8Bom),
         [0xff, 0xfe, rest @ ..] => (utf8_from(encoding_rs::UTF_16LE, rest), Encoding::Utf16Le),
         [0xfe, 0xff, rest @ ..] => (utf8_from(encoding_rs::UTF_16BE, rest), Encoding::Utf16Be),
         _ => (Cow::Borrowed(raw), Encoding::Utf8),
     };
-    match memchr::memchr(0, &bytes) {
-        Some(_) => Decoded::Binary,
-        None => Decoded::Text { bytes, encoding },
+    match is_binary(&bytes[..bytes.len().min(limits::BINARY_HEAD_BYTES)]) {
+        true => Decoded::Binary,
+        false => Decoded::Text { bytes, encoding },
     }
 }
 

@@ -10,6 +10,7 @@ mod list;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use ignore::overrides::{Override, OverrideBuilder};
 
@@ -52,6 +53,8 @@ pub struct WalkOptions {
     pub max_depth: usize,
     /// Chooses files, over the ignore rules. Paths are matched below the root.
     pub globs: Option<Globs>,
+    /// Chooses files among those that the rules leave: unlike `globs` it brings back nothing that they exclude.
+    pub only: Option<Globs>,
     /// More globs whose files are left out whatever else chooses them.
     pub excludes: Option<Globs>,
     /// Names of directories that are never entered.
@@ -64,6 +67,8 @@ pub struct WalkOptions {
     pub from: Option<RelPath>,
     /// Worker threads; 0 for one per processor.
     pub threads: usize,
+    /// Counts visited files while the walk runs, for whoever shows progress.
+    pub progress: Option<Arc<AtomicU64>>,
 }
 
 impl Default for WalkOptions {
@@ -74,12 +79,14 @@ impl Default for WalkOptions {
             follow: false,
             max_depth: limits::WALK_DEPTH,
             globs: None,
+            only: None,
             excludes: None,
             prune: &[".git"],
             all_entries: false,
             label_hidden: false,
             from: None,
             threads: 0,
+            progress: None,
         }
     }
 }

@@ -66,7 +66,8 @@ pub(crate) fn search_text(
         let (mut start, up) = lines_before(text, line.start, options.before_context, next);
         number = line_number - up;
         while start < line.start {
-            let context = start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
+            let context =
+                start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
             start = builder.push(number, EventKind::Context, text, &context);
             number += 1;
         }
@@ -92,7 +93,8 @@ pub(crate) struct EventBuilder<'a> {
 
 impl<'a> EventBuilder<'a> {
     pub(crate) fn new(finder: &'a LineFinder<'a>, path: &RelPath, options: &'a ScanOptions) -> Self {
-        let file = FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
+        let file =
+            FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
         Self { finder, options, bytes: 0, file }
     }
 
@@ -130,7 +132,8 @@ impl<'a> EventBuilder<'a> {
             false => Cut { before: kept.start, after: length - kept.end },
         };
         spans.retain_mut(|span| {
-            *span = span.start.max(kept.start) - kept.start..span.end.min(kept.end).saturating_sub(kept.start);
+            *span =
+                span.start.max(kept.start) - kept.start..span.end.min(kept.end).saturating_sub(kept.start);
             span.start <= span.end && span.end <= kept.len()
         });
         self.bytes += kept.len() + size_of::<Event>();

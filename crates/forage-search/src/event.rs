@@ -55,6 +55,7 @@ pub struct FileEvents {
 impl FileEvents {
     /// Bytes that this holds, about.
     pub(crate) fn weight(&self) -> usize {
-        self.events.iter().map(|event| event.bytes.len() + size_of::<Event>()).sum::<usize>() + size_of::<Self>()
+        self.events.iter().map(|event| event.bytes.len() + size_of::<Event>()).sum::<usize>()
+            + size_of::<Self>()
     }
 }

@@ -123,10 +123,12 @@ pub fn gather(
         terms.iter().take(limits::TERMS).map(|term| split(Pattern::new(term, &options))).unzip();
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
     let valid = mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i));
-    let live = || counters.iter().enumerate().fold(valid, |live, (i, counter)| match counter.is_over(bounds) {
-        true => live & !(1 << i),
-        false => live,
-    });
+    let live = || {
+        counters.iter().enumerate().fold(valid, |live, (i, counter)| match counter.is_over(bounds) {
+            true => live & !(1 << i),
+            false => live,
+        })
+    };
     let mut files = Vec::new();
     let report = if valid == 0 {
         WalkReport::default()
@@ -143,10 +145,13 @@ pub fn gather(
                     return Step::Nothing;
                 }
                 worker.state.look_for(live);
-                let found = with_text(worker, entry, bounds.max_file_bytes, skipped, |finder, text, skipped| match text {
-                    Text::Whole(text) => finder.search(&entry.path, text, stop),
-                    Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
-                });
+                let found =
+                    with_text(worker, entry, bounds.max_file_bytes, skipped, |finder, text, skipped| {
+                        match text {
+                            Text::Whole(text) => finder.search(&entry.path, text, stop),
+                            Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
+                        }
+                    });
                 let Some(mut file) = found else { return Step::Nothing };
                 let mut kept = 0;
                 for (index, counter) in counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {
@@ -193,7 +198,8 @@ fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<Patt
 /// Drops the least important term until the rest is under the bound; returns the bytes of the rest.
 fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordLimits) -> u64 {
     loop {
-        let kept = mask_of(terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i));
+        let kept =
+            mask_of(terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i));
         let mut printed = Printed::new(0u64);
         files.iter().for_each(|file| printed.file(file, kept));
         let bytes = printed.into_inner();

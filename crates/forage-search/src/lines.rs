@@ -58,7 +58,9 @@ impl<'p> LineFinder<'p> {
                 go_on
             };
             match self.prefilter {
-                Some(prefilter) if prefilter.applies_to(piece) => self.by_candidates(prefilter, piece, &mut found),
+                Some(prefilter) if prefilter.applies_to(piece) => {
+                    self.by_candidates(prefilter, piece, &mut found)
+                }
                 _ if self.matcher.line_terminator().is_some() => self.by_regex(piece, &mut found),
                 // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
                 _ => self.line_by_line(piece, &mut found),
@@ -70,7 +72,12 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    fn by_candidates(&self, prefilter: &Prefilter, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+    fn by_candidates(
+        &self,
+        prefilter: &Prefilter,
+        text: &[u8],
+        found: &mut impl FnMut(Range<usize>) -> bool,
+    ) {
         prefilter.candidates(text, 0, |_, position| {
             let line = line_at(text, position);
             let resume = line.end + 1;

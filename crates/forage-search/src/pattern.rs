@@ -37,7 +37,10 @@ pub enum PatternError {
     #[error("the pattern is empty, which would match every line; write what to look for")]
     Empty,
     /// It is longer than the limit.
-    #[error("the pattern has {bytes} bytes, over the limit of {}; search for a shorter part of it", limits::PATTERN_BYTES)]
+    #[error(
+        "the pattern has {bytes} bytes, over the limit of {}; search for a shorter part of it",
+        limits::PATTERN_BYTES
+    )]
     TooLong {
         /// Its length.
         bytes: usize,
@@ -64,13 +67,18 @@ pub enum PatternError {
     #[error("a pattern can't match across lines ({0}); search for one of the lines")]
     LineFeed(String),
     /// The syntax is wrong.
-    #[error("the regex is not valid: {message}; escape special characters with `\\` or search for literal text")]
+    #[error(
+        "the regex is not valid: {message}; escape special characters with `\\` or search for literal text"
+    )]
     Syntax {
         /// What is wrong, with the place.
         message: String,
     },
     /// Its automaton is too large.
-    #[error("the regex is too large once compiled (over {} bytes); use smaller repetition counts", limits::COMPILED_PATTERN_BYTES)]
+    #[error(
+        "the regex is too large once compiled (over {} bytes); use smaller repetition counts",
+        limits::COMPILED_PATTERN_BYTES
+    )]
     TooLarge,
 }
 
@@ -148,18 +156,20 @@ impl Pattern {
 
 fn parse(source: &str) -> Result<Ast, PatternError> {
     use ast::ErrorKind::{NestLimitExceeded, UnsupportedBackreference, UnsupportedLookAround};
-    ast::parse::ParserBuilder::new().nest_limit(limits::PATTERN_NESTING).build().parse(source).map_err(|error| {
-        let span = error.span();
-        let found = source.get(span.start.offset..span.end.offset).unwrap_or_default().to_owned();
-        match error.kind() {
-            UnsupportedLookAround => PatternError::LookAround { found },
-            UnsupportedBackreference => PatternError::Backreference { found },
-            NestLimitExceeded(_) => PatternError::TooLarge,
-            kind => PatternError::Syntax {
-                message: if found.is_empty() { kind.to_string() } else { format!("{kind} (`{found}`)") },
-            },
-        }
-    })
+    ast::parse::ParserBuilder::new().nest_limit(limits::PATTERN_NESTING).build().parse(source).map_err(
+        |error| {
+            let span = error.span();
+            let found = source.get(span.start.offset..span.end.offset).unwrap_or_default().to_owned();
+            match error.kind() {
+                UnsupportedLookAround => PatternError::LookAround { found },
+                UnsupportedBackreference => PatternError::Backreference { found },
+                NestLimitExceeded(_) => PatternError::TooLarge,
+                kind => PatternError::Syntax {
+                    message: if found.is_empty() { kind.to_string() } else { format!("{kind} (`{found}`)") },
+                },
+            }
+        },
+    )
 }
 
 fn compile_error(error: &grep_regex::Error) -> PatternError {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, WalkOptions, WalkReport, decode,
-    walk,
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, WalkOptions,
+    WalkReport, decode_head, is_binary, walk,
 };
 
 use crate::buffer::{EventBuilder, search_text};
@@ -83,12 +83,19 @@ pub(crate) fn with_text<S, T>(
             skipped.add(SkipReason::Unreadable);
             None
         }
-        Ok(Contents::Whole) => match decode(&worker.buffer) {
+        Ok(Contents::Whole) => match decode_head(&worker.buffer) {
             Decoded::Binary => {
                 skipped.add(SkipReason::Binary);
                 None
             }
-            Decoded::Text { bytes, .. } => search(&mut worker.state, Text::Whole(&bytes), skipped),
+            Decoded::Text { bytes, .. } => {
+                let found = search(&mut worker.state, Text::Whole(&bytes), skipped)?;
+                if is_binary(&bytes) {
+                    skipped.add(SkipReason::Binary);
+                    return None;
+                }
+                Some(found)
+            }
         },
         Ok(Contents::TooLarge) => {
             let mut reader = std::io::Read::chain(&worker.buffer[..], file.reader());
@@ -108,15 +115,17 @@ pub fn search(
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
     let visit = |worker: &mut Worker<LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-        let found = with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
-            Text::Whole(text) => search_text(finder, &entry.path, text, options, stop),
-            Text::Pieces(reader) => {
-                let context = (options.before_context, options.after_context);
-                let mut sink = PieceSink { builder: EventBuilder::new(finder, &entry.path, options) };
-                let is_text = search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
-                is_text.then(|| sink.builder.finish()).flatten()
-            }
-        });
+        let found =
+            with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
+                Text::Whole(text) => search_text(finder, &entry.path, text, options, stop),
+                Text::Pieces(reader) => {
+                    let context = (options.before_context, options.after_context);
+                    let mut sink = PieceSink { builder: EventBuilder::new(finder, &entry.path, options) };
+                    let is_text =
+                        search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
+                    is_text.then(|| sink.builder.finish()).flatten()
+                }
+            });
         match found {
             None => Step::Nothing,
             Some(mut file) => {

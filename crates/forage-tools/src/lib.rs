@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The tools: what an agent or a person can ask for. Every front (command line, MCP, agent, library) runs the
+//! [`registry`] and gives the same bytes.
+//!
+//! A tool is one file that ties together its name, description, request, response and code; its description stands
+//! next to it in a `.md` file. The way of a call: JSON → coercion → typed request → checked arguments → engine →
+//! [`Outcome`] → text and records.
+//!
+//! This is the only crate that writes text that a model reads. It knows no protocol, no command line and no stdout.
+
+mod arguments;
+mod context;
+mod cursor;
+mod error;
+pub mod limits;
+mod outcome;
+pub mod registry;
+mod sanitize;
+pub mod schema;
+mod text;
+mod tool;
+pub mod tools;
+mod verdict;
+
+pub use context::{Context, FilterMode, FilterSettings, OnModelFailure};
+pub use error::ToolError;
+pub use outcome::{Answer, Limit, Outcome};
+pub use sanitize::{sanitize, sanitize_line};
+pub use tool::{Egress, Tool};

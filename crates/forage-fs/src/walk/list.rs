@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering as AtomicOrdering;
 
 use super::frontier::{Done, Key};
 use super::{EntryKind, Step, WalkOptions};
@@ -202,6 +203,9 @@ impl<'a> Plan<'a> {
         mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
     ) {
         let directory = OnceCell::new();
+        if let Some(progress) = &self.options.progress {
+            progress.fetch_add(batch.len() as u64, AtomicOrdering::Relaxed);
+        }
         for Found { path, kind, real, hidden_by } in batch {
             if let Some(stopped) = stop.check() {
                 done.stopped = Some(stopped);
@@ -340,6 +344,12 @@ impl<'a> Plan<'a> {
         here: &Place,
     ) -> Option<(Option<SkipReason>, Option<Arc<str>>)> {
         let os_path = os_str(path.as_bytes())?;
+        if let Some(only) = &self.options.only
+            && !is_directory
+            && !only.0.matched(Path::new(&*os_path), false).is_whitelist()
+        {
+            return Some((None, None));
+        }
         if let Some(excludes) = &self.options.excludes
             && excludes.0.matched(Path::new(&*os_path), is_directory).is_ignore()
         {

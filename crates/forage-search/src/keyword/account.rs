@@ -14,6 +14,8 @@ pub struct EvidenceLine {
     pub number: u64,
     /// The terms that match the line, a bit each in the order of the terms; 0 for context.
     pub terms: u64,
+    /// For a long line that matches: the byte at which the first match begins; else 0.
+    pub first_match: usize,
     /// The line with its line feed, if it has one.
     pub bytes: Vec<u8>,
 }
@@ -51,7 +53,8 @@ impl FileEvidence {
 
     /// Bytes that this holds, about.
     pub(super) fn weight(&self) -> usize {
-        self.lines.iter().map(|line| line.bytes.len() + size_of::<EvidenceLine>()).sum::<usize>() + size_of::<Self>()
+        self.lines.iter().map(|line| line.bytes.len() + size_of::<EvidenceLine>()).sum::<usize>()
+            + size_of::<Self>()
     }
 
     /// The groups of adjacent lines.
@@ -68,7 +71,8 @@ struct Near {
 
 impl Near {
     fn new(lines: &[EvidenceLine], mask: u64) -> Self {
-        let matches: Vec<u64> = lines.iter().filter(|line| line.terms & mask != 0).map(|line| line.number).collect();
+        let matches: Vec<u64> =
+            lines.iter().filter(|line| line.terms & mask != 0).map(|line| line.number).collect();
         Self { matches: matches.into_iter().peekable(), last: None }
     }
 

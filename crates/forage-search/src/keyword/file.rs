@@ -39,9 +39,15 @@ struct Hit {
 }
 
 impl<'p> TermFinder<'p> {
-    pub(super) fn new(patterns: &'p [Option<Pattern>], live: u64, start: &'p RelPath, term_bytes: u64) -> Self {
+    pub(super) fn new(
+        patterns: &'p [Option<Pattern>],
+        live: u64,
+        start: &'p RelPath,
+        term_bytes: u64,
+    ) -> Self {
         let finders = patterns.iter().map(|pattern| pattern.as_ref().map(LineFinder::new)).collect();
-        let mut this = Self { patterns, finders, live: 0, start, term_bytes, together: None, alone: Vec::new() };
+        let mut this =
+            Self { patterns, finders, live: 0, start, term_bytes, together: None, alone: Vec::new() };
         this.look_for(live);
         this
     }
@@ -54,12 +60,13 @@ impl<'p> TermFinder<'p> {
         self.live = live;
         let terms = || bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?)));
         let literal = |hir: &Hir| crate::prefilter::required_literals(hir).is_some();
-        let (together, alone): (Vec<_>, Vec<_>) =
-            terms().partition(|(_, pattern)| literal(pattern.hir()));
+        let (together, alone): (Vec<_>, Vec<_>) = terms().partition(|(_, pattern)| literal(pattern.hir()));
         let hirs: Vec<&Hir> = together.iter().map(|(_, pattern)| pattern.hir()).collect();
         let indices = |terms: Vec<(usize, &Pattern)>| terms.into_iter().map(|(i, _)| i).collect::<Vec<_>>();
         match Prefilter::new(&hirs) {
-            Some(prefilter) => (self.together, self.alone) = (Some((indices(together), prefilter)), indices(alone)),
+            Some(prefilter) => {
+                (self.together, self.alone) = (Some((indices(together), prefilter)), indices(alone))
+            }
             None => (self.together, self.alone) = (None, indices(terms().collect())),
         }
     }
@@ -84,7 +91,7 @@ impl<'p> TermFinder<'p> {
             earlier.terms |= if same { later.terms } else { 0 };
             same
         });
-        Some(self.file(path, evidence(text, &hits)))
+        Some(self.file(path, self.evidence(text, &hits)))
     }
 
     fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Vec<Hit>) {
@@ -136,7 +143,8 @@ impl<'p> TermFinder<'p> {
     ) -> Option<FileEvidence> {
         let context = EVIDENCE_CONTEXT as usize;
         let matcher = self.any_term()?;
-        let mut sink = Collector { finder: self, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
+        let mut sink =
+            Collector { finder: self, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
         let is_text = search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink);
         let file = sink.file;
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
@@ -147,37 +155,60 @@ impl<'p> TermFinder<'p> {
         FileEvidence { path: path.clone(), printed_path, lines, over: 0 }
     }
 
+    /// The lines of the hits and those around them.
+    fn evidence(&self, text: &[u8], hits: &[Hit]) -> Vec<EvidenceLine> {
+        let mut lines = Vec::new();
+        let mut counter = LineCounter::default();
+        let mut next = 0;
+        for (index, hit) in hits.iter().enumerate() {
+            let number = counter.number(text, hit.line.start);
+            let (start, up) = lines_before(text, hit.line.start, EVIDENCE_CONTEXT as usize, next);
+            let until = hits.get(index + 1).map_or(text.len(), |later| later.line.start);
+            let mut line_number = number - up;
+            next = start;
+            while next < until && line_number <= number + EVIDENCE_CONTEXT {
+                let line = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
+                let terms = if line_number == number { hit.terms } else { 0 };
+                let whole = with_feed(text, &line);
+                next = whole.end;
+                let first_match = self.first_match(terms, &text[line]);
+                lines.push(EvidenceLine {
+                    number: line_number,
+                    terms,
+                    first_match,
+                    bytes: text[whole].to_vec(),
+                });
+                line_number += 1;
+            }
+        }
+        lines
+    }
+
+    /// Where the first match of any of the terms begins, for a line too long to be shown whole.
+    fn first_match(&self, terms: u64, line: &[u8]) -> usize {
+        if line.len() <= SHORT_LINE_BYTES {
+            return 0;
+        }
+        let finder = |term: usize| self.finders.get(term)?.as_ref();
+        bits(terms)
+            .filter_map(finder)
+            .filter_map(|finder| Some(finder.spans(line).first()?.start))
+            .min()
+            .unwrap_or(0)
+    }
+
     /// One matcher for all live terms.
     fn any_term(&self) -> Option<RegexMatcher> {
         let pattern = |i: usize| self.patterns.get(i)?.as_ref();
-        let sources: Vec<String> = bits(self.live).filter_map(pattern).map(|pattern| pattern.hir().to_string()).collect();
+        let sources: Vec<String> =
+            bits(self.live).filter_map(pattern).map(|pattern| pattern.hir().to_string()).collect();
         // The terms' own case folding is part of their syntax trees.
         RegexMatcherBuilder::new().multi_line(true).line_terminator(Some(b'\n')).build_many(&sources).ok()
     }
 }
 
-/// The lines of the hits and those around them.
-fn evidence(text: &[u8], hits: &[Hit]) -> Vec<EvidenceLine> {
-    let mut lines = Vec::new();
-    let mut counter = LineCounter::default();
-    let mut next = 0;
-    for (index, hit) in hits.iter().enumerate() {
-        let number = counter.number(text, hit.line.start);
-        let (start, up) = lines_before(text, hit.line.start, EVIDENCE_CONTEXT as usize, next);
-        let until = hits.get(index + 1).map_or(text.len(), |later| later.line.start);
-        let mut line_number = number - up;
-        next = start;
-        while next < until && line_number <= number + EVIDENCE_CONTEXT {
-            let line = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
-            let terms = if line_number == number { hit.terms } else { 0 };
-            let whole = with_feed(text, &line);
-            next = whole.end;
-            lines.push(EvidenceLine { number: line_number, terms, bytes: text[whole].to_vec() });
-            line_number += 1;
-        }
-    }
-    lines
-}
+/// Bytes of a line that is always shown whole.
+const SHORT_LINE_BYTES: usize = 128;
 
 /// Bytes of a large file's evidence after which the terms that this file alone makes too broad are given up.
 const COLLECTED_BYTES: usize = 8 << 20;
@@ -211,11 +242,14 @@ impl LineSink for Collector<'_, '_> {
     fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let terms = match kind {
-            EventKind::Match => bits(self.live()).filter(|&term| self.finder.matches(term, text)).fold(0, |mask, i| mask | 1 << i),
+            EventKind::Match => bits(self.live())
+                .filter(|&term| self.finder.matches(term, text))
+                .fold(0, |mask, i| mask | 1 << i),
             EventKind::Context => 0,
         };
         self.bytes += line.len() + size_of::<EvidenceLine>();
-        self.file.lines.push(EvidenceLine { number, terms, bytes: line.to_vec() });
+        let first_match = self.finder.first_match(terms, text);
+        self.file.lines.push(EvidenceLine { number, terms, first_match, bytes: line.to_vec() });
         if self.bytes > self.room {
             self.give_up_broad_terms();
         }

@@ -10,20 +10,20 @@ use super::frequency::{self, ByteSet};
 
 /// One string of a [`LiteralSet`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Literal {
+pub(crate) struct Literal {
     /// The bytes to look for: not empty, without a newline, in ASCII lower case when `fold` is set.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Whether ASCII letters match in either case; all other bytes match exactly.
-    pub fold: bool,
+    pub(crate) fold: bool,
 }
 
 /// Strings of which every match of a pattern contains at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LiteralSet {
+pub(crate) struct LiteralSet {
     /// The strings; none of them contains another.
-    pub literals: Vec<Literal>,
+    pub(crate) literals: Vec<Literal>,
     /// Whether the pattern is exactly the one, case-sensitive literal, so that an occurrence is a match.
-    pub whole: bool,
+    pub(crate) whole: bool,
 }
 
 /// Largest cross product that a concatenation keeps, in strings.
@@ -52,7 +52,7 @@ const SHORT_LITERAL_PENALTY: f64 = 4.0;
 /// Relies on matches being free of newlines, and on text free of U+017F and U+212A wherever a folded literal
 /// contains `s` or `k`: these two are the only characters outside ASCII that fold to ASCII letters.
 /// `None` when there is no such set, or only one that would be found on nearly every line.
-pub fn required_literals(hir: &Hir) -> Option<LiteralSet> {
+pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     if let Some(bytes) = whole_literal(hir) {
         return Some(LiteralSet { literals: vec![Literal { bytes, fold: false }], whole: true });
     }

@@ -22,14 +22,14 @@ use memchr::memmem;
 use regex_syntax::hir::Hir;
 
 use literals::{KELVIN_SIGN, LONG_S};
-pub use literals::{Literal, LiteralSet, required_literals};
+pub(crate) use literals::{Literal, LiteralSet, required_literals};
 
 /// How much rarer than the literals of a pattern its class window must be to be preferred.
 #[cfg(target_arch = "x86_64")]
 const WINDOW_ADVANTAGE: f64 = 16.0;
 /// A search for the lines on which one of several patterns may match.
 #[derive(Debug)]
-pub struct Prefilter {
+pub(crate) struct Prefilter {
     engine: Engine,
     literals: usize,
     folded: bool,
@@ -58,7 +58,7 @@ impl Prefilter {
     ///
     /// `None` when some pattern has nothing rare that all its matches contain; the caller may then search for
     /// the other patterns only. A window of classes is used for a single pattern alone.
-    pub fn new(hirs: &[&Hir]) -> Option<Prefilter> {
+    pub(crate) fn new(hirs: &[&Hir]) -> Option<Prefilter> {
         Prefilter::build(hirs, true)
     }
 
@@ -124,7 +124,7 @@ impl Prefilter {
     ///
     /// U+017F and U+212A match `s` and `k` in patterns without case, but the vector searches fold ASCII only.
     /// One pass over the text rules these two characters out, at the speed of `memchr`.
-    pub fn applies_to(&self, haystack: &[u8]) -> bool {
+    pub(crate) fn applies_to(&self, haystack: &[u8]) -> bool {
         !self.has_foreign_folds
             || !memchr::memchr2_iter(LONG_S[0], KELVIN_SIGN[0], haystack).any(|position| {
                 let rest = &haystack[position..];
@@ -142,7 +142,7 @@ impl Prefilter {
     /// at the same position; anything greater skips all candidates before it (the end of the line is the
     /// usual choice), and `usize::MAX` ends the search. Everything that lies wholly at or behind the place to
     /// go on from, or behind `from` at the beginning, is found.
-    pub fn candidates<F: FnMut(usize, usize) -> usize>(
+    pub(crate) fn candidates<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
         from: usize,
@@ -180,12 +180,12 @@ impl Prefilter {
 
     /// Whether every candidate is a match, so that none needs the regex engine: true for a single pattern that
     /// is one case-sensitive literal without assertions.
-    pub fn confirms(&self) -> bool {
+    pub(crate) fn confirms(&self) -> bool {
         self.confirms
     }
 
     /// How the search works, in a few words for `--explain`.
-    pub fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let literals = || {
             let plural = if self.literals == 1 { "" } else { "s" };
             let folded = if self.folded { ", folded" } else { "" };

@@ -32,7 +32,11 @@ fn procedure(root: &Path, terms: &[String], bounds: &KeywordLimits) -> Procedure
     let (mut usable, mut too_broad) = (Vec::new(), Vec::new());
     for term in terms {
         let result = ripgrep(root, std::slice::from_ref(term));
-        if result.len() as u64 <= bounds.term_bytes { usable.push(term.clone()) } else { too_broad.push(term.clone()) }
+        if result.len() as u64 <= bounds.term_bytes {
+            usable.push(term.clone())
+        } else {
+            too_broad.push(term.clone())
+        }
     }
     let mut evidence = String::new();
     while !usable.is_empty() {
@@ -54,8 +58,8 @@ fn terms_with(gathered: &Gathered, fate: &TermFate) -> Vec<String> {
 
 fn check(root: &Path, terms: &[String], bounds: &KeywordLimits, what: &str) -> Gathered {
     let theirs = procedure(root, terms, bounds);
-    let ours =
-        gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never()).unwrap();
+    let ours = gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never())
+        .unwrap();
     assert_eq!(terms_with(&ours, &TermFate::TooBroad), theirs.too_broad, "{what} {terms:?}: too broad");
     // The procedure keeps a term without hits, which adds nothing to its output, until it drops it for size.
     let silent = terms_with(&ours, &TermFate::NoHits);
@@ -67,15 +71,41 @@ fn check(root: &Path, terms: &[String], bounds: &KeywordLimits, what: &str) -> G
     if ours.to_ripgrep_output() != theirs.evidence {
         let output = ours.to_ripgrep_output();
         let pair = output.lines().zip(theirs.evidence.lines()).find(|(a, b)| a != b);
-        panic!("{what} {terms:?}: the evidence differs at {pair:?} ({} and {} bytes)", output.len(), theirs.evidence.len());
+        panic!(
+            "{what} {terms:?}: the evidence differs at {pair:?} ({} and {} bytes)",
+            output.len(),
+            theirs.evidence.len()
+        );
     }
     assert_eq!(ours.bytes, theirs.evidence.len() as u64, "{what}: bytes");
     ours
 }
 
 const TERMS: &[&str] = &[
-    "foo", "needle", "retry|backoff", r"error_\w+", "naïve", "absent", "K", r"\bif\b", "^foo", "fo+b", ".", "nothing here",
-    "straße", "foo_bar", "needle.*retry", "backoff$", "^error", "é-", "_x_", "Foo-", "bar needle", "ſtra", "if é", "K_",
+    "foo",
+    "needle",
+    "retry|backoff",
+    r"error_\w+",
+    "naïve",
+    "absent",
+    "K",
+    r"\bif\b",
+    "^foo",
+    "fo+b",
+    ".",
+    "nothing here",
+    "straße",
+    "foo_bar",
+    "needle.*retry",
+    "backoff$",
+    "^error",
+    "é-",
+    "_x_",
+    "Foo-",
+    "bar needle",
+    "ſtra",
+    "if é",
+    "K_",
 ];
 
 /// Bounds small enough for small trees to meet them; the same code, with the requirement's numbers, meets the
@@ -88,13 +118,20 @@ fn terms_and_evidence_equal_the_procedures() {
         let (_keep, root) = tree(&mut random, false);
         let terms: Vec<String> = (0..2 + random.below(7)).map(|_| random.pick(TERMS).to_owned()).collect();
         let term_bytes = 3000 + random.below(12_000) as u64;
-        let bounds = KeywordLimits { term_bytes, evidence_bytes: term_bytes + 1 + random.below(800) as u64, ..KeywordLimits::default() };
+        let bounds = KeywordLimits {
+            term_bytes,
+            evidence_bytes: term_bytes + 1 + random.below(800) as u64,
+            ..KeywordLimits::default()
+        };
         let gathered = check(&root, &terms, &bounds, &format!("seed {seed}"));
         broad += gathered.with_fate(&TermFate::TooBroad).count();
         dropped += gathered.with_fate(&TermFate::Dropped).count();
         kept += gathered.with_fate(&TermFate::Kept).count();
     }
-    assert!(broad > 50 && dropped >= 10 && kept > 100, "too little was decided: {broad} broad, {dropped} dropped, {kept} kept");
+    assert!(
+        broad > 50 && dropped >= 10 && kept > 100,
+        "too little was decided: {broad} broad, {dropped} dropped, {kept} kept"
+    );
 }
 
 /// A file whose ripgrep output for `needle` has exactly `bytes` bytes.
@@ -158,8 +195,19 @@ fn large_trees_with_real_bounds_equal_the_procedures() {
             let lines = 100 + random.below(800);
             fs::write(directory.path().join(format!("f{i:02}.txt")), text(&mut random, lines)).unwrap();
         }
-        let terms: Vec<String> =
-            ["naïve error_code", "needle needle", "foo.*retry.*bar", "x", "backoff_foo", "é é", "absent", "if_retry"].iter().map(|&t| t.to_owned()).collect();
+        let terms: Vec<String> = [
+            "naïve error_code",
+            "needle needle",
+            "foo.*retry.*bar",
+            "x",
+            "backoff_foo",
+            "é é",
+            "absent",
+            "if_retry",
+        ]
+        .iter()
+        .map(|&t| t.to_owned())
+        .collect();
         check(directory.path(), &terms, &KeywordLimits::default(), &format!("large seed {seed}"));
     }
 }
@@ -170,7 +218,12 @@ fn invalid_terms_are_reported_and_the_others_run() {
     fs::write(directory.path().join("a.txt"), "needle\n").unwrap();
     let terms: Vec<String> = ["(", "", "needle", r"a\nb", "(?=x)"].iter().map(|&t| t.to_owned()).collect();
     let gathered = gather(
-        &open(directory.path()), &RelPath::root(), &WalkOptions::default(), &terms, &KeywordLimits::default(), &Stop::never(),
+        &open(directory.path()),
+        &RelPath::root(),
+        &WalkOptions::default(),
+        &terms,
+        &KeywordLimits::default(),
+        &Stop::never(),
     )
     .unwrap();
     let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermFate::Invalid(_))).count();

@@ -20,7 +20,8 @@ pub fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("{program:?} is needed by this test (see CONTRIBUTING.md): {error}"));
     let (code, errors) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
     // ripgrep also ends with 2 when the rules leave nothing to search, and for links that lead nowhere or round.
-    let harmless = ["No files were searched", "os error 2", "os error 40", "File system loop", "Running with --debug"];
+    let harmless =
+        ["No files were searched", "os error 2", "os error 40", "File system loop", "Running with --debug"];
     let expected = matches!(code, Some(0 | 1))
         || errors.lines().all(|line| line.is_empty() || harmless.iter().any(|known| line.contains(known)));
     assert!(expected, "rg {arguments:?} ended with {code:?}: {errors}");
@@ -54,7 +55,11 @@ pub fn records(root: &Path, arguments: &[String]) -> (Vec<Record>, u64) {
 
 fn record(data: &Value, is_match: bool) -> Record {
     let offset = |span: &Value, end: &str| usize::try_from(span[end].as_u64().unwrap()).unwrap();
-    let spans = data["submatches"].as_array().unwrap().iter().map(|span| (offset(span, "start"), offset(span, "end")));
+    let spans = data["submatches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|span| (offset(span, "start"), offset(span, "end")));
     let spans = if is_match { spans.collect() } else { Vec::new() };
     (bytes(&data["path"]), data["line_number"].as_u64().unwrap(), is_match, bytes(&data["lines"]), spans)
 }
@@ -74,7 +79,8 @@ fn bytes(value: &Value) -> Vec<u8> {
     let encoded = value["bytes"].as_str().unwrap().trim_end_matches('=').as_bytes();
     let mut out = Vec::new();
     for chunk in encoded.chunks(4) {
-        let word = chunk.iter().fold(0u32, |word, &c| word << 6 | u32::from(digit(c))) << (6 * (4 - chunk.len()));
+        let word =
+            chunk.iter().fold(0u32, |word, &c| word << 6 | u32::from(digit(c))) << (6 * (4 - chunk.len()));
         out.extend_from_slice(&word.to_be_bytes()[1..chunk.len()]);
     }
     out

@@ -10,9 +10,34 @@ use crate::ripgrep::{self, Record};
 use crate::trees::{Random, tree};
 
 const PATTERNS: &[&str] = &[
-    "foo", "Foo", "needle|retry", r"\bfoo\b", "fo+", "^foo", "foo$", "^$", r"\w+_code", "[A-Z]", "k", "s", "é", "naïve",
-    "x*", r"[a-z]{3}", ".", "ſ", "(foo|bar)(bar)?", r"error\w*", "a.b", "FOO", r"\bif\b", r"fo{1,2}\b", r"[^a-z\s]",
-    "backoff|bar|needle|retry|error_code", r"\s$", "K",
+    "foo",
+    "Foo",
+    "needle|retry",
+    r"\bfoo\b",
+    "fo+",
+    "^foo",
+    "foo$",
+    "^$",
+    r"\w+_code",
+    "[A-Z]",
+    "k",
+    "s",
+    "é",
+    "naïve",
+    "x*",
+    r"[a-z]{3}",
+    ".",
+    "ſ",
+    "(foo|bar)(bar)?",
+    r"error\w*",
+    "a.b",
+    "FOO",
+    r"\bif\b",
+    r"fo{1,2}\b",
+    r"[^a-z\s]",
+    "backoff|bar|needle|retry|error_code",
+    r"\s$",
+    "K",
 ];
 const LITERALS: &[&str] = &["a.b", "(", "foo", "_code", "K", "é"];
 const GLOBS: &[&str] = &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
@@ -101,7 +126,11 @@ fn records_equal_ripgreps() {
             assert!(skipped.get(SkipReason::Binary) >= binary, "seed {seed}: {binary} binary files");
             binaries += binary;
             if ours != theirs {
-                let first = ours.iter().zip(&theirs).position(|(a, b)| a != b).unwrap_or(ours.len().min(theirs.len()));
+                let first = ours
+                    .iter()
+                    .zip(&theirs)
+                    .position(|(a, b)| a != b)
+                    .unwrap_or(ours.len().min(theirs.len()));
                 panic!(
                     "seed {seed}, rg {arguments:?}: {} records, rg has {}; first difference at {first}:\n{:?}\n{:?}\n{}",
                     ours.len(),

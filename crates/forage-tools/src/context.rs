@@ -1,0 +1,110 @@
+//! What a call may use: roots, limits, models, deadline. There are no globals.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use forage_fs::{Globs, Roots, Stop};
+use forage_llm::{ChatModel, Redactor};
+
+use crate::limits;
+
+/// Who keeps the relevant files of a `keyword_search`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterMode {
+    /// A model.
+    #[default]
+    Model,
+    /// A deterministic ranking. Only ever chosen explicitly.
+    Lexical,
+}
+
+/// What to do when every model failed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnModelFailure {
+    /// The call fails.
+    #[default]
+    Error,
+    /// The files come in lexical order, and the answer says so.
+    Lexical,
+}
+
+/// How `keyword_search` filters.
+#[derive(Clone)]
+pub struct FilterSettings {
+    /// Who filters.
+    pub mode: FilterMode,
+    /// What happens when all models fail.
+    pub on_model_failure: OnModelFailure,
+    /// The models in order of preference.
+    pub models: Vec<Arc<dyn ChatModel>>,
+    /// For the error without models: which providers and variables were looked for. Names, never values.
+    pub looked_for: String,
+    /// Takes secrets out of what is sent.
+    pub redactor: Arc<Redactor>,
+    /// Time for all models together.
+    pub timeout: Duration,
+}
+
+impl Default for FilterSettings {
+    fn default() -> Self {
+        Self {
+            mode: FilterMode::default(),
+            on_model_failure: OnModelFailure::default(),
+            models: Vec::new(),
+            looked_for: String::new(),
+            redactor: Arc::new(Redactor::standard()),
+            timeout: limits::MODEL_TIMEOUT,
+        }
+    }
+}
+
+/// What a call may use.
+#[derive(Clone)]
+pub struct Context {
+    /// Where files may be read.
+    pub roots: Roots,
+    /// Files that are left out of every search, over all other rules.
+    pub excludes: Option<Globs>,
+    /// Bytes of a text answer.
+    pub text_bytes: usize,
+    /// Bytes of a file; larger ones are not searched. `None` for no limit.
+    pub max_file_bytes: Option<u64>,
+    /// Time for the search.
+    pub timeout: Duration,
+    /// Worker threads; 0 for one per processor.
+    pub threads: usize,
+    /// How `keyword_search` filters.
+    pub filter: FilterSettings,
+    /// Cancels the call.
+    pub stop: Stop,
+    /// Counts visited files, for whoever shows progress.
+    pub progress: Arc<AtomicU64>,
+}
+
+impl Context {
+    /// A context with the default limits.
+    pub fn new(roots: Roots) -> Self {
+        Self {
+            roots,
+            excludes: None,
+            text_bytes: limits::TEXT_BYTES,
+            max_file_bytes: None,
+            timeout: limits::TIMEOUT,
+            threads: 0,
+            filter: FilterSettings::default(),
+            stop: Stop::never(),
+            progress: Arc::default(),
+        }
+    }
+
+    /// The walk that every search of this call starts from.
+    pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
+        forage_fs::WalkOptions {
+            excludes: self.excludes.clone(),
+            threads: self.threads,
+            progress: Some(Arc::clone(&self.progress)),
+            ..forage_fs::WalkOptions::default()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Errors of a call. All of them are for whoever made the call: they name the argument and what to do next.
+
+use forage_fs::OpenError;
+use forage_search::PatternError;
+
+/// Why a call has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// No tool has this name.
+    #[error("there is no tool `{name}`; the tools are {known}")]
+    UnknownTool {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The request is not a JSON object with the right fields.
+    #[error("{0}")]
+    Request(String),
+    /// An argument's value can't be used.
+    #[error("`{argument}`: {problem}")]
+    Argument {
+        /// The argument's name.
+        argument: &'static str,
+        /// What is wrong, and what to write instead.
+        problem: String,
+    },
+    /// A pattern is not valid.
+    #[error("`{argument}`: {source}")]
+    Pattern {
+        /// The argument's name.
+        argument: &'static str,
+        /// What is wrong with it.
+        source: PatternError,
+    },
+    /// A path can't be used.
+    #[error("`path`: {0}")]
+    Path(#[from] OpenError),
+    /// Every term of a keyword search is too broad. The first sentence is the requirement's.
+    #[error("each of those search terms yielded too many results\n{terms}\nUse longer, more specific terms.")]
+    TooBroad {
+        /// A line per term with its size.
+        terms: String,
+    },
+    /// No model can be asked, and no other way was chosen.
+    #[error(
+        "no model is configured to filter the results of keyword_search. {looked_for}\nWithout a model, ask for \
+         deterministic ranking explicitly: `--filter lexical`, or `filter = \"lexical\"` in your configuration."
+    )]
+    NoModel {
+        /// Providers and variables that were looked for; names only.
+        looked_for: String,
+    },
+    /// Every model that was asked failed.
+    #[error(
+        "no model could filter the results: {errors}\nTry again, choose another model, or rank without one: \
+         `--filter lexical`, or `on_model_failure = \"lexical\"` in your configuration."
+    )]
+    ModelsFailed {
+        /// One sentence per model.
+        errors: String,
+    },
+    /// The caller cancelled.
+    #[error("the call was cancelled")]
+    Cancelled,
+    /// A fault of this program.
+    #[error("internal error in {tool}: {message}; please report it")]
+    Internal {
+        /// The tool's name.
+        tool: &'static str,
+        /// What happened.
+        message: String,
+    },
+}
+
+impl ToolError {
+    /// An argument whose value can't be used.
+    pub(crate) fn argument(argument: &'static str, problem: impl Into<String>) -> Self {
+        Self::Argument { argument, problem: problem.into() }
+    }
+}

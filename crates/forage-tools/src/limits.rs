@@ -1,0 +1,78 @@
+//! Every bound of the tools, with its unit and its reason. Those that a user may change are defaults in
+//! [`crate::Context`].
+
+use std::time::Duration;
+
+/// Time for the search stage of a call (the requirement's 20 s).
+pub const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Time for the model stage of a `keyword_search`. Fast models answer within a few seconds; a reasoning model may
+/// take most of a minute.
+pub const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Bytes of one text answer by default: some 10,000 tokens, which every client shows inline.
+pub const TEXT_BYTES: usize = 40_000;
+
+/// Bytes of one text answer at the most: above this clients put answers aside in files.
+pub const TEXT_BYTES_MAX: usize = 100_000;
+
+/// Bytes below which an answer can't hold even its totals and notes.
+pub const TEXT_BYTES_MIN: usize = 2_000;
+
+/// Lines of context in `grep_search` by default (the plan's 2), and at the most.
+pub const GREP_CONTEXT: u64 = 2;
+/// See [`GREP_CONTEXT`].
+pub const GREP_CONTEXT_MAX: u64 = 50;
+
+/// Matching lines in one answer of `grep_search` by default (the plan's 50), and at the most.
+pub const GREP_MATCHES: u64 = 50;
+/// See [`GREP_MATCHES`].
+pub const GREP_MATCHES_MAX: u64 = 10_000;
+
+/// Bytes of a line in `grep_search` (the plan's 200 characters); longer ones are cut around the match.
+pub const GREP_LINE_BYTES: usize = 200;
+
+/// Bytes of a line of evidence that a model sees; longer ones are cut around the match.
+pub const EVIDENCE_LINE_BYTES: usize = 400;
+
+/// Levels that `list_directory` shows when it is recursive (the plan's 2), and at the most.
+pub const LIST_DEPTH: u64 = 2;
+/// See [`LIST_DEPTH`].
+pub const LIST_DEPTH_MAX: u64 = 20;
+
+/// Entries that `list_directory` shows.
+pub const LIST_ENTRIES: usize = 400;
+
+/// Entries that `list_directory` reads; a wider tree is listed in part, and the answer says so.
+pub const LIST_ENTRIES_READ: usize = 200_000;
+
+/// Bytes of a file whose lines `list_directory` counts; of larger ones it shows the size.
+pub const LIST_COUNT_BYTES: usize = 16 << 20;
+
+/// Bytes of a line that `read_file` shows; the rest is counted.
+pub const READ_LINE_BYTES: usize = 2_000;
+
+/// Bytes of a UTF-16 file that `read_file` can turn into text.
+pub const READ_DECODE_BYTES: usize = 16 << 20;
+
+/// Bytes that `read_file` reads to count the lines of a file; of a longer one it says «at least».
+pub const READ_COUNT_BYTES: u64 = 256 << 20;
+
+/// Files looked at to tell what a search without hits has not seen.
+pub const VERDICT_FILES: u64 = 20_000;
+
+/// Time for the same.
+pub const VERDICT_TIME: Duration = Duration::from_secs(2);
+
+/// Bytes of a query for `keyword_search`.
+pub const QUERY_BYTES: usize = 8 << 10;
+
+/// Tokens that a model may answer with in `keyword_search`. The wanted answer needs a few hundred; reasoning
+/// models spend several thousand before it.
+pub const FILTER_ANSWER_TOKENS: u32 = 8_192;
+
+/// Files in an answer of `keyword_search --filter lexical`.
+pub const LEXICAL_FILES: usize = 20;
+
+/// Bytes of an explanation that a model gave.
+pub const EXPLANATION_BYTES: usize = 300;

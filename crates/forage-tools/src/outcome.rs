@@ -1,0 +1,140 @@
+//! What a call gives: the response, and what must be known to trust it.
+
+use std::time::Duration;
+
+use forage_fs::{Skipped, Stopped, WalkReport};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// The limit that cut an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// `max_results` matches, and there was at least one more.
+    MaxResults,
+    /// The byte budget of the text; the records are whole.
+    TextBytes,
+    /// The deadline.
+    Timeout,
+    /// Cancelled by the caller.
+    Cancelled,
+    /// A bound on the entries of a directory tree.
+    Entries,
+}
+
+impl Limit {
+    /// The word in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MaxResults => "max_results",
+            Self::TextBytes => "text_bytes",
+            Self::Timeout => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Entries => "entries",
+        }
+    }
+}
+
+impl From<Stopped> for Limit {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Deadline => Self::Timeout,
+            Stopped::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+/// A response and the facts about it.
+#[derive(Debug)]
+pub struct Outcome<R> {
+    /// The tool's own answer.
+    pub response: R,
+    /// Whether anything was found: decides the exit status of the command line.
+    pub found: bool,
+    /// What was not searched, by reason.
+    pub skipped: Skipped,
+    /// What went wrong without ending the call.
+    pub warnings: Vec<String>,
+    /// The limit that cut the answer, if one did.
+    pub truncated_by: Option<Limit>,
+    /// Passed back as `cursor`, the call goes on where this one ended.
+    pub next_cursor: Option<String>,
+    /// Wall time of the call.
+    pub elapsed: Duration,
+}
+
+impl<R> Outcome<R> {
+    /// A complete outcome.
+    pub(crate) fn new(response: R, found: bool) -> Self {
+        Self {
+            response,
+            found,
+            skipped: Skipped::default(),
+            warnings: Vec::new(),
+            truncated_by: None,
+            next_cursor: None,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    /// Takes over what a walk reports.
+    pub(crate) fn add_report(&mut self, report: &WalkReport) {
+        self.skipped.merge(&report.skipped);
+        self.warnings.extend(report.warnings.iter().cloned());
+        if report.more_warnings > 0 {
+            self.warnings.push(format!("{} more warnings of this kind", report.more_warnings));
+        }
+        if report.too_many_entries {
+            self.warnings
+                .push("the tree has more entries than one search looks at; name a directory".to_owned());
+            self.truncated_by.get_or_insert(Limit::Entries);
+        }
+        if let Some(stopped) = report.stopped {
+            self.truncated_by = Some(stopped.into());
+        }
+    }
+}
+
+/// How a response becomes text.
+pub(crate) trait Render: Sized {
+    /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
+    /// middle of a line. Returns whether something was left out for the budget.
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool);
+}
+
+/// An outcome in both renderings.
+#[derive(Debug)]
+pub struct Answer {
+    /// For people and models.
+    pub text: String,
+    /// For programs.
+    pub records: Value,
+    /// Whether anything was found.
+    pub found: bool,
+    /// Whether the answer is cut by its deadline or by cancellation.
+    pub partial: bool,
+}
+
+impl Answer {
+    pub(crate) fn of<R: Serialize + Render>(
+        outcome: &Outcome<R>,
+        budget: usize,
+    ) -> Result<Self, serde_json::Error> {
+        let (text, cut) = R::render(outcome, budget);
+        let mut records = match serde_json::to_value(&outcome.response)? {
+            Value::Object(fields) => fields,
+            other => Map::from_iter([("response".to_owned(), other)]),
+        };
+        let skipped: Map<String, Value> =
+            outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
+        records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some()));
+        records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
+        records.insert("text_cut".to_owned(), json!(cut));
+        records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
+        records.insert("skipped".to_owned(), Value::Object(skipped));
+        records.insert("warnings".to_owned(), json!(outcome.warnings));
+        records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
+        let partial = matches!(outcome.truncated_by, Some(Limit::Timeout | Limit::Cancelled));
+        Ok(Self { text, records: Value::Object(records), found: outcome.found, partial })
+    }
+}

@@ -1,0 +1,96 @@
+//! The one table of tools. Schemas, command line, definitions for providers and tests come from it.
+
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::arguments;
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::outcome::Answer;
+use crate::schema;
+use crate::tool::{Egress, Tool};
+use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile};
+
+/// A tool without its types.
+pub trait AnyTool: Sync {
+    /// The name that callers use.
+    fn name(&self) -> &'static str;
+    /// Names that are resolved and not advertised.
+    fn aliases(&self) -> &'static [&'static str];
+    /// A short title for people.
+    fn title(&self) -> &'static str;
+    /// What a model reads.
+    fn description(&self) -> &'static str;
+    /// Whether text leaves the machine.
+    fn egress(&self) -> Egress;
+    /// The arguments as a JSON schema in the subset that every provider takes.
+    fn input_schema(&self) -> Value;
+    /// Runs a call from JSON. A panic is this call's error and nobody else's.
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
+}
+
+struct Entry<T>(PhantomData<fn() -> T>);
+
+impl<T: Tool> AnyTool for Entry<T> {
+    fn name(&self) -> &'static str {
+        T::NAME
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        T::ALIASES
+    }
+
+    fn title(&self) -> &'static str {
+        T::TITLE
+    }
+
+    fn description(&self) -> &'static str {
+        T::DESCRIPTION.trim_ascii_end()
+    }
+
+    fn egress(&self) -> Egress {
+        T::EGRESS
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::portable::<T::Request>()
+    }
+
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        let started = Instant::now();
+        let request = arguments::coerce(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request)?;
+        let request: T::Request = serde_json::from_value(request)
+            .map_err(|error| ToolError::Request(format!("{} can't use these arguments: {error}", T::NAME)))?;
+        let internal = |message: String| ToolError::Internal { tool: T::NAME, message };
+        let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
+            .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
+        outcome.elapsed = started.elapsed();
+        Answer::of(&outcome, context.text_bytes).map_err(|error| internal(error.to_string()))
+    }
+}
+
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+}
+
+/// All tools, in the order in which they are advertised.
+pub static TOOLS: &[&dyn AnyTool] = &[
+    &Entry::<KeywordSearch>(PhantomData),
+    &Entry::<GrepSearch>(PhantomData),
+    &Entry::<ListDirectory>(PhantomData),
+    &Entry::<ReadFile>(PhantomData),
+];
+
+/// The tool with this name or alias.
+pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {
+    TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)).copied().ok_or_else(
+        || {
+            let known: Vec<_> = TOOLS.iter().map(|tool| tool.name()).collect();
+            ToolError::UnknownTool { name: name.escape_debug().to_string(), known: known.join(", ") }
+        },
+    )
+}

@@ -1,0 +1,120 @@
+//! Argument schemas in the subset of JSON Schema that every provider and host takes, and the definitions of tools in
+//! each provider's shape.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::registry::AnyTool;
+use crate::tool::Egress;
+
+/// The shapes in which tool definitions are handed to models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `tools/list` of the Model Context Protocol.
+    Mcp,
+    /// OpenAI chat completions.
+    OpenAi,
+    /// The same with `strict`: all properties required, optional ones nullable.
+    OpenAiStrict,
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini function declarations.
+    Gemini,
+}
+
+/// The definition of a tool in a provider's shape.
+pub fn definition(tool: &dyn AnyTool, format: Format) -> Value {
+    let (name, description, schema) = (tool.name(), tool.description(), tool.input_schema());
+    match format {
+        Format::Mcp => json!({
+            "name": name,
+            "title": tool.title(),
+            "description": description,
+            "inputSchema": schema,
+            "annotations": {
+                "title": tool.title(),
+                "readOnlyHint": true,
+                "destructiveHint": false,
+                "idempotentHint": true,
+                "openWorldHint": tool.egress() == Egress::SendsText,
+            },
+        }),
+        Format::OpenAi => json!({
+            "type": "function",
+            "function": { "name": name, "description": description, "parameters": schema },
+        }),
+        Format::OpenAiStrict => json!({
+            "type": "function",
+            "function": { "name": name, "description": description, "parameters": strict(schema), "strict": true },
+        }),
+        Format::Anthropic => json!({ "name": name, "description": description, "input_schema": schema }),
+        Format::Gemini => {
+            let mut parameters = schema;
+            if let Some(fields) = parameters.as_object_mut() {
+                fields.remove("additionalProperties");
+            }
+            json!({ "name": name, "description": description, "parameters": parameters })
+        }
+    }
+}
+
+/// The schema of a request type, reduced to the portable subset: one plain object, one type per property, no
+/// references, no combinators.
+pub(crate) fn portable<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let mut out = Map::new();
+    out.insert("type".to_owned(), json!("object"));
+    let properties = schema["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
+    let properties: Map<String, Value> =
+        properties.into_iter().map(|(name, value)| (name, property(value))).collect();
+    out.insert("properties".to_owned(), Value::Object(properties));
+    out.insert("required".to_owned(), schema.get("required").cloned().unwrap_or_else(|| json!([])));
+    out.insert("additionalProperties".to_owned(), json!(false));
+    Value::Object(out)
+}
+
+const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maximum"];
+
+fn property(value: Value) -> Value {
+    let Value::Object(mut fields) = value else { return value };
+    // An optional field is `["integer", "null"]`: optional is said by leaving it out of `required`.
+    if let Some(Value::Array(types)) = fields.get("type") {
+        let single = types.iter().find(|kind| *kind != "null").cloned();
+        fields.insert("type".to_owned(), single.unwrap_or(Value::Null));
+    }
+    if let Some(items) = fields.remove("items") {
+        fields.insert("items".to_owned(), property(items));
+    }
+    if let Some(description) =
+        fields.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "))
+    {
+        fields.insert("description".to_owned(), Value::String(description));
+    }
+    let mut out = Map::new();
+    for key in KEPT {
+        if let Some(value) = fields.remove(*key) {
+            out.insert((*key).to_owned(), value);
+        }
+    }
+    Value::Object(out)
+}
+
+fn strict(mut schema: Value) -> Value {
+    let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+    let names: Vec<Value> =
+        schema["properties"].as_object().into_iter().flat_map(|p| p.keys().map(|name| json!(name))).collect();
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        for (name, property) in properties {
+            if !required.contains(&json!(name)) {
+                let kind = property["type"].take();
+                property["type"] = json!([kind, "null"]);
+            }
+        }
+    }
+    schema["required"] = Value::Array(names);
+    schema
+}

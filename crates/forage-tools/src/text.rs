@@ -1,0 +1,100 @@
+//! Pieces of text answers that all tools share.
+
+use std::path::Path;
+
+use forage_fs::{RelPath, Root};
+
+use crate::outcome::{Limit, Outcome};
+use crate::sanitize::{sanitize, sanitize_line};
+
+/// `1 file`, `2 files`.
+pub(crate) fn count(n: u64, singular: &str) -> String {
+    let plural = match singular {
+        "match" => "matches",
+        "entry" => "entries",
+        "directory" => "directories",
+        _ => return format!("{} {singular}{}", grouped(n), if n == 1 { "" } else { "s" }),
+    };
+    format!("{} {}", grouped(n), if n == 1 { singular } else { plural })
+}
+
+/// `12,345`.
+pub(crate) fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The absolute path of a file, for people.
+pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
+    let text = match path.to_os_string() {
+        Some(below) if std::str::from_utf8(path.as_bytes()).is_ok() => Path::new(root.path()).join(&*below),
+        _ => return format!("{}/{}", root.path().display(), path.display()),
+    };
+    match path.is_root() {
+        true => root.path().display().to_string(),
+        false if path.display().starts_with('"') => path.display().into_owned(),
+        false => sanitize_line(&text.display().to_string()).into_owned(),
+    }
+}
+
+/// The notes that end an answer: what was cut, what was not searched, what went wrong. They come last and only we
+/// write them.
+pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<String> {
+    let mut notes = Vec::new();
+    match outcome.truncated_by {
+        Some(Limit::Timeout) => notes.push("stopped at the time limit: the results are partial".to_owned()),
+        Some(Limit::Cancelled) => notes.push("cancelled: the results are partial".to_owned()),
+        _ => {}
+    }
+    if !outcome.skipped.is_empty() {
+        let searched =
+            searched.map(|files| format!("searched {}; ", count(files, "file"))).unwrap_or_default();
+        notes.push(format!("{searched}not searched: {}", outcome.skipped));
+    } else if let Some(files) = searched {
+        notes.push(format!("searched {}", count(files, "file")));
+    }
+    notes.extend(outcome.warnings.iter().map(|warning| format!("warning: {warning}")));
+    if let Some(cursor) = &outcome.next_cursor {
+        notes.push(format!("more results: repeat the call with cursor=\"{cursor}\""));
+    }
+    notes
+}
+
+/// Joins the body and its notes, each note in brackets on its own line.
+pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
+    while body.ends_with('\n') {
+        body.pop();
+    }
+    if !notes.is_empty() {
+        body.push_str("\n\n");
+        for note in notes {
+            body.push('[');
+            body.push_str(&sanitize(note).replace('\n', " "));
+            body.push_str("]\n");
+        }
+        body.pop();
+    }
+    body.push('\n');
+    body
+}
+
+/// Bytes that the notes will take.
+pub(crate) fn notes_bytes(notes: &[String]) -> usize {
+    notes.iter().map(|note| note.len() + 3).sum::<usize>() + 2
+}
+
+/// Cuts text to at most `limit` bytes on a character border, with a mark.
+pub(crate) fn clip(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    format!("{}…", &text[..end])
+}

@@ -1,0 +1,44 @@
+//! What a tool is.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::outcome::{Outcome, Render};
+
+/// Whether text of the repository leaves the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Egress {
+    /// Never.
+    None,
+    /// Redacted text goes to a model provider.
+    SendsText,
+}
+
+/// A tool: everything about it in one place.
+///
+/// A call blocks: the work is disk and processor, done on the tool's own threads. A front that serves many callers
+/// runs it on a thread of its own and stops it through [`Context::stop`].
+#[expect(private_bounds, reason = "text for models is written in this crate only")]
+pub trait Tool {
+    /// The name that callers use.
+    const NAME: &'static str;
+    /// Other names that are resolved when called and never advertised.
+    const ALIASES: &'static [&'static str] = &[];
+    /// A short title for people.
+    const TITLE: &'static str;
+    /// What a model reads before it calls: what, when, when not, what comes back.
+    const DESCRIPTION: &'static str;
+    /// Whether text leaves the machine.
+    const EGRESS: Egress = Egress::None;
+    /// Other names of arguments that callers use by mistake, and the right ones.
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
+    /// The arguments.
+    type Request: DeserializeOwned + JsonSchema;
+    /// The answer.
+    type Response: Serialize + Render;
+    /// Runs a call.
+    fn run(context: &Context, request: Self::Request) -> Result<Outcome<Self::Response>, ToolError>;
+}

@@ -1,0 +1,11 @@
+//! One file per tool.
+
+mod grep_search;
+mod keyword_search;
+mod list_directory;
+mod read_file;
+
+pub use grep_search::GrepSearch;
+pub use keyword_search::KeywordSearch;
+pub use list_directory::ListDirectory;
+pub use read_file::ReadFile;

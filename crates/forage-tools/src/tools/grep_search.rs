@@ -1,0 +1,419 @@
+//! `grep_search`: regex over files, grouped per file.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use forage_fs::{Globs, RelPath, WalkOptions};
+use forage_search::{Case, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::Context;
+use crate::cursor::{Cursor, fingerprint};
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::{Limit, Outcome, Render};
+use crate::sanitize::line_text;
+use crate::text::{count, grouped, notes, notes_bytes, with_notes};
+use crate::tool::Tool;
+use crate::verdict::unseen_matches;
+
+/// The tool.
+pub struct GrepSearch;
+
+/// The arguments of `grep_search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Regular expression to search for, matched line by line.
+    pattern: String,
+    /// Directory or file to search, relative to the project root or absolute within it (default: ".").
+    path: Option<String>,
+    /// Glob that chooses files: by name ("*.py"), or by path if it has a slash ("src/**/*.rs") (default: all files).
+    file_pattern: Option<String>,
+    /// Lines of context around each match, 0 to 50 (default: 2).
+    context_lines: Option<i64>,
+    /// Matching lines to return, 1 to 10000 (default: 50).
+    max_results: Option<i64>,
+    /// Match without regard to case (default: false).
+    ignore_case: Option<bool>,
+    /// Search ignored and hidden files too (default: false).
+    include_ignored: Option<bool>,
+    /// Where to go on: the cursor from a previous answer to the same request.
+    cursor: Option<String>,
+}
+
+/// The records of `grep_search`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    pattern: String,
+    path: String,
+    /// Matching lines found; a lower bound unless `totals_exact`.
+    match_count: u64,
+    /// Files with matching lines.
+    file_count: u64,
+    totals_exact: bool,
+    files_searched: u64,
+    files: Vec<FileRecord>,
+    /// For a search without hits: what is in files that were not searched.
+    not_searched_matches: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileRecord {
+    path: String,
+    match_count: u64,
+    lines: Vec<LineRecord>,
+}
+
+#[derive(Debug, Serialize)]
+struct LineRecord {
+    line_number: u64,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    spans: Vec<[usize; 2]>,
+    #[serde(skip_serializing_if = "is_zero")]
+    cut_before: usize,
+    #[serde(skip_serializing_if = "is_zero")]
+    cut_after: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// A number within its range, or an error that names both.
+pub(crate) fn in_range(
+    argument: &'static str,
+    value: Option<i64>,
+    default: u64,
+    least: u64,
+    most: u64,
+) -> Result<u64, ToolError> {
+    match value {
+        None => Ok(default),
+        Some(value) => {
+            u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
+                ToolError::argument(
+                    argument,
+                    format!("{value} is out of range; give {least} to {most} (default {default})"),
+                )
+            })
+        }
+    }
+}
+
+impl Tool for GrepSearch {
+    const NAME: &'static str = "grep_search";
+    const TITLE: &'static str = "Search file contents";
+    const DESCRIPTION: &'static str = include_str!("grep_search.md");
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("query", "pattern"),
+        ("regex", "pattern"),
+        ("glob", "file_pattern"),
+        ("include", "file_pattern"),
+        ("directory", "path"),
+        ("context", "context_lines"),
+        ("limit", "max_results"),
+        ("head_limit", "max_results"),
+        ("case_insensitive", "ignore_case"),
+    ];
+    type Request = Request;
+    type Response = Response;
+
+    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+        let context_lines = in_range(
+            "context_lines",
+            request.context_lines,
+            limits::GREP_CONTEXT,
+            0,
+            limits::GREP_CONTEXT_MAX,
+        )?;
+        let max_results =
+            in_range("max_results", request.max_results, limits::GREP_MATCHES, 1, limits::GREP_MATCHES_MAX)?;
+        let ignore_case = request.ignore_case.unwrap_or(false);
+        let include_ignored = request.include_ignored.unwrap_or(false);
+        let case = if ignore_case { Case::Insensitive } else { Case::Sensitive };
+        let pattern = Pattern::new(&request.pattern, &PatternOptions { case, ..PatternOptions::default() })
+            .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
+        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
+        let only = file_globs(request.file_pattern.as_deref(), &start)?;
+        let bound = fingerprint(&(
+            (&request.pattern, start.as_bytes(), &request.file_pattern),
+            (context_lines, ignore_case, include_ignored),
+        ));
+        let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
+
+        let walk = WalkOptions {
+            only,
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            from: cursor.as_ref().map(|cursor| cursor.path.clone()),
+            ..context.walk_options()
+        };
+        let lines = usize::try_from(context_lines).unwrap_or(0);
+        let earlier = cursor.as_ref();
+        let scan = ScanOptions {
+            before_context: lines,
+            after_context: lines,
+            line_bytes: Some(limits::GREP_LINE_BYTES),
+            // One more than is wanted tells whether there is more. Behind a cursor, earlier lines of its file come too.
+            max_file_matches: earlier
+                .map_or(usize::try_from(max_results + 1).unwrap_or(usize::MAX), |_| usize::MAX),
+            max_file_bytes: context.max_file_bytes,
+            count_only: false,
+        };
+        let mut page = Page::new(max_results);
+        let stop = context.stop.within(context.timeout);
+        let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, earlier))?;
+
+        let exact = !page.full && report.stopped.is_none();
+        let next = page.full.then(|| page.last.as_ref().map(|place| place.encode(bound))).flatten();
+        let nothing = page.matches == 0;
+        let not_searched_matches = match nothing && exact && cursor.is_none() && !include_ignored {
+            true => unseen_matches(context, &root, &start, &walk, std::slice::from_ref(&pattern)),
+            false => Vec::new(),
+        };
+        let mut outcome = Outcome::new(
+            Response {
+                pattern: request.pattern,
+                path: start.display().into_owned(),
+                match_count: page.matches,
+                file_count: page.file_count,
+                totals_exact: exact,
+                files_searched: report.visited,
+                files: page.files,
+                not_searched_matches,
+            },
+            !nothing,
+        );
+        outcome.add_report(&report);
+        outcome.next_cursor = next;
+        if page.full {
+            outcome.truncated_by = Some(Limit::MaxResults);
+        }
+        Ok(outcome)
+    }
+}
+
+/// Compiles the glob that chooses files. One with a slash is read from the root and from the start of the search,
+/// because callers mean either.
+fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
+    let Some(glob) = glob.map(str::trim).filter(|glob| !glob.is_empty() && *glob != "*") else {
+        return Ok(None);
+    };
+    if glob.starts_with('!') {
+        return Err(ToolError::argument(
+            "file_pattern",
+            "it chooses files and can't exclude; write a glob without `!`",
+        ));
+    }
+    let mut globs = vec![glob.to_owned()];
+    if glob.contains('/') && !start.is_root() && !glob.starts_with('/') {
+        globs.push(format!("{}/{glob}", String::from_utf8_lossy(start.as_bytes())));
+    }
+    Globs::new(&globs).map(Some).map_err(|error| {
+        ToolError::argument(
+            "file_pattern",
+            format!("it is not a valid glob ({error}); write for example \"*.py\" or \"src/**/*.rs\""),
+        )
+    })
+}
+
+/// Collects files until the page is full.
+struct Page {
+    files: Vec<FileRecord>,
+    matches: u64,
+    file_count: u64,
+    max_results: u64,
+    /// One more match than fits was seen.
+    full: bool,
+    /// The last line taken.
+    last: Option<Cursor>,
+}
+
+impl Page {
+    fn new(max_results: u64) -> Self {
+        Self { files: Vec::new(), matches: 0, file_count: 0, max_results, full: false, last: None }
+    }
+
+    fn add(&mut self, file: FileEvents, cursor: Option<&Cursor>) -> ControlFlow<()> {
+        let delivered = cursor.filter(|cursor| cursor.path == file.path).map_or(0, |cursor| cursor.line);
+        let mut record =
+            FileRecord { path: file.path.display().into_owned(), match_count: 0, lines: Vec::new() };
+        for event in file.events.into_iter().filter(|event| event.line_number > delivered) {
+            if event.kind == EventKind::Match {
+                if self.matches == self.max_results {
+                    // This match and its file are seen and counted, but not shown.
+                    self.full = true;
+                    self.matches += 1;
+                    self.file_count += u64::from(record.match_count == 0);
+                    // Lines of context that belong to the match that is not shown.
+                    while record.lines.last().is_some_and(|line| {
+                        self.last.as_ref().is_some_and(|last| {
+                            line.kind == "context" && record.match_count == 0 && last.line < line.line_number
+                        })
+                    }) {
+                        record.lines.pop();
+                    }
+                    break;
+                }
+                self.matches += 1;
+                record.match_count += 1;
+                self.last = Some(Cursor { path: file.path.clone(), line: event.line_number });
+            }
+            record.lines.push(line_record(&event));
+        }
+        if record.match_count > 0 {
+            self.file_count += 1;
+            self.files.push(record);
+        }
+        if self.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+fn line_record(event: &Event) -> LineRecord {
+    let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
+    LineRecord {
+        line_number: event.line_number,
+        kind: if event.kind == EventKind::Match { "match" } else { "context" },
+        text: String::from_utf8_lossy(line).into_owned(),
+        spans: event.spans.iter().map(|span| [span.start, span.end]).collect(),
+        cut_before: event.cut.before,
+        cut_after: event.cut.after,
+    }
+}
+
+/// How much of the findings a text shows; each step less.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Context,
+    Matches,
+    Files,
+    Directories,
+}
+
+impl Render for Response {
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let mut notes = notes(outcome, Some(response.files_searched));
+        if response.match_count == 0 {
+            return (with_notes(no_matches(response), &notes), false);
+        }
+        let full = body(response, Detail::Context);
+        if full.len() + notes_bytes(&notes) <= budget {
+            return (with_notes(full, &notes), false);
+        }
+        let steps = [
+            (
+                Detail::Matches,
+                "the answer was too long: context lines are left out; ask for fewer results or a narrower path",
+            ),
+            (
+                Detail::Files,
+                "the answer was too long: only files with counts are shown; read them with read_file, or narrow `path`, `file_pattern` or `pattern`",
+            ),
+            (
+                Detail::Directories,
+                "the answer was too long: only directories with counts are shown; narrow `path`, `file_pattern` or `pattern`",
+            ),
+        ];
+        for (detail, note) in steps {
+            notes.insert(0, note.to_owned());
+            let text = body(response, detail);
+            if text.len() + notes_bytes(&notes) <= budget || detail == Detail::Directories {
+                let room = budget.saturating_sub(notes_bytes(&notes));
+                return (with_notes(whole_lines(&text, room), &notes), true);
+            }
+            notes.remove(0);
+        }
+        (with_notes(headline(response), &notes), true)
+    }
+}
+
+/// The lines of a text that fit, with a count of the rest.
+fn whole_lines(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let end = text.as_bytes()[..room.saturating_sub(40)]
+        .iter()
+        .rposition(|&b| b == b'\n')
+        .map_or(0, |feed| feed + 1);
+    format!("{}… and {} more lines\n", &text[..end], text[end..].lines().count())
+}
+
+fn no_matches(response: &Response) -> String {
+    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    let mut text = format!("No matches found for `{}`{within}.", crate::sanitize_line(&response.pattern));
+    if !response.totals_exact {
+        text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
+    } else if !response.not_searched_matches.is_empty() {
+        text.push_str(" But there are matches in files that are not searched by default (set include_ignored to search them):");
+        for line in &response.not_searched_matches {
+            let _ = write!(text, "\n- {line}");
+        }
+    }
+    text
+}
+
+fn headline(response: &Response) -> String {
+    let at_least = if response.totals_exact { "" } else { "at least " };
+    let (matches, files) = (count(response.match_count, "match"), count(response.file_count, "file"));
+    let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
+    let showing =
+        if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
+    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n")
+}
+
+fn body(response: &Response, detail: Detail) -> String {
+    let mut text = headline(response);
+    if detail == Detail::Directories {
+        let mut directories: Vec<(&str, u64, u64)> = Vec::new();
+        for file in &response.files {
+            let directory = file.path.rsplit_once('/').map_or(".", |(directory, _)| directory);
+            match directories.last_mut() {
+                Some(last) if last.0 == directory => {
+                    (last.1, last.2) = (last.1 + 1, last.2 + file.match_count)
+                }
+                _ => directories.push((directory, 1, file.match_count)),
+            }
+        }
+        for (directory, files, matches) in directories {
+            let _ = writeln!(text, "\n{directory}/: {} in {}", count(matches, "match"), count(files, "file"));
+        }
+        return text;
+    }
+    for file in &response.files {
+        if detail == Detail::Files {
+            let _ = write!(text, "\n{}: {}", file.path, count(file.match_count, "match"));
+            continue;
+        }
+        let _ = write!(text, "\n{}:\n", file.path);
+        let mut previous: Option<u64> = None;
+        for line in file.lines.iter().filter(|line| detail == Detail::Context || line.kind == "match") {
+            if detail == Detail::Context && previous.is_some_and(|previous| previous + 1 != line.line_number)
+            {
+                text.push_str("  ---\n");
+            }
+            previous = Some(line.line_number);
+            let mark = if line.kind == "match" { ':' } else { '-' };
+            let before = if line.cut_before > 0 {
+                format!("[{} bytes] …", grouped(line.cut_before as u64))
+            } else {
+                String::new()
+            };
+            let after = if line.cut_after > 0 {
+                format!("… [{} bytes more]", grouped(line.cut_after as u64))
+            } else {
+                String::new()
+            };
+            let shown = line_text(line.text.as_bytes());
+            let _ = writeln!(text, "  {}{mark} {before}{shown}{after}", line.line_number);
+        }
+    }
+    text
+}

@@ -1,0 +1,387 @@
+//! `keyword_search`: many terms, one pass over the repository, and a filter that keeps the relevant files.
+
+mod answer;
+mod evidence;
+mod lexical;
+mod render;
+
+use std::time::{Duration, Instant};
+
+use forage_fs::{RelPath, Root, find_git_root};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, complete_first};
+use forage_search::keyword::{Gathered, KeywordLimits, TermFate, TermReport, gather};
+use forage_search::{Case, Pattern, PatternOptions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Context, FilterMode, OnModelFailure};
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::Outcome;
+use crate::sanitize::{line_text, sanitize_line};
+use crate::text::{absolute, clip, grouped};
+use crate::tool::{Egress, Tool};
+use crate::verdict::unseen_matches;
+
+/// The tool.
+pub struct KeywordSearch;
+
+/// The arguments of `keyword_search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// A detailed statement of what you're trying to find or learn.
+    query: String,
+    /// List of search terms in descending order of importance.
+    search_terms: Vec<String>,
+}
+
+/// The records of `keyword_search`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    query: String,
+    /// Absolute path of the directory that was searched.
+    root: String,
+    /// `model`, `lexical`, or `lexical_after_model_failure`.
+    filter: &'static str,
+    /// Most relevant first.
+    files: Vec<FileRecord>,
+    /// Files that any kept term matches.
+    candidate_files: u64,
+    terms: Vec<TermRecord>,
+    /// Bytes that ripgrep would print for the kept terms.
+    evidence_bytes: u64,
+    files_searched: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<ModelRecord>,
+    /// For a search without hits: what is in files that were not searched.
+    not_searched_matches: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct FileRecord {
+    path: String,
+    explanation: String,
+    /// Numbers of the lines that a term matches, from our own search.
+    match_lines: Vec<u64>,
+    /// The lines that say most, without a model's words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<LineRecord>,
+}
+
+#[derive(Debug, Serialize)]
+struct LineRecord {
+    line_number: u64,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct TermRecord {
+    term: String,
+    /// `kept`, `no_hits`, `too_broad`, `dropped` or `invalid`.
+    fate: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Bytes that ripgrep prints for this term alone; a lower bound for a term that is too broad.
+    bytes: u64,
+    lines: u64,
+    files: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelRecord {
+    name: String,
+    input_tokens: Option<u64>,
+    cached_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    elapsed_ms: u64,
+    /// Secrets taken out of what was sent.
+    redacted: usize,
+    /// Lines of the answer that name files which were not sent.
+    dropped_paths: usize,
+}
+
+impl Tool for KeywordSearch {
+    const NAME: &'static str = "keyword_search";
+    const TITLE: &'static str = "Search by concept";
+    const DESCRIPTION: &'static str = include_str!("keyword_search.md");
+    const EGRESS: Egress = Egress::SendsText;
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] =
+        &[("terms", "search_terms"), ("keywords", "search_terms"), ("question", "query")];
+    type Request = Request;
+    type Response = Response;
+
+    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+        check(&request)?;
+        let settings = &context.filter;
+        if settings.mode == FilterMode::Model && settings.models.is_empty() {
+            return Err(ToolError::NoModel { looked_for: settings.looked_for.clone() });
+        }
+        let root = context.roots.main();
+        let start = search_start(root, context.roots.base());
+        let bounds = KeywordLimits { max_file_bytes: context.max_file_bytes, ..KeywordLimits::default() };
+        let stop = context.stop.within(context.timeout);
+        let gathered = gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
+        if context.stop.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        refuse_if_nothing_is_left(&gathered)?;
+
+        let mut outcome = Outcome::new(response(root, &start, &request, &gathered), false);
+        outcome.add_report(&gathered.report);
+        if gathered.files.is_empty() {
+            if gathered.report.stopped.is_none() {
+                outcome.response.not_searched_matches = unseen(context, root, &start, &gathered);
+            }
+            return Ok(outcome);
+        }
+        match settings.mode {
+            FilterMode::Lexical => fill_lexical(&mut outcome.response, root, &gathered),
+            FilterMode::Model => fill_by_model(context, root, &gathered, &mut outcome)?,
+        }
+        outcome.found = !outcome.response.files.is_empty();
+        Ok(outcome)
+    }
+}
+
+fn check(request: &Request) -> Result<(), ToolError> {
+    if request.query.trim().is_empty() {
+        return Err(ToolError::argument(
+            "query",
+            "it is empty; say in a sentence what you are trying to find or learn",
+        ));
+    }
+    if request.query.len() > limits::QUERY_BYTES {
+        let problem = format!(
+            "it has {} bytes, over the limit of {}; shorten it",
+            request.query.len(),
+            limits::QUERY_BYTES
+        );
+        return Err(ToolError::argument("query", problem));
+    }
+    if request.search_terms.is_empty() {
+        return Err(ToolError::argument(
+            "search_terms",
+            "at least one search term is required; give several specific ones",
+        ));
+    }
+    let most = forage_search::limits::TERMS;
+    if request.search_terms.len() > most {
+        let problem = format!(
+            "{} terms are over the limit of {most}; give the most specific ones",
+            request.search_terms.len()
+        );
+        return Err(ToolError::argument("search_terms", problem));
+    }
+    Ok(())
+}
+
+/// Where the search begins: the git root that holds the working directory, but not above the allowed root; without
+/// one, the working directory.
+fn search_start(root: &Root, base: &RelPath) -> RelPath {
+    let Some(below) = base.to_os_string() else { return base.clone() };
+    let working = root.path().join(&*below);
+    match find_git_root(&working) {
+        Some(git) if git.starts_with(root.path()) => {
+            let up = working.strip_prefix(&git).map_or(0, |rest| rest.components().count());
+            let mut start = base.clone();
+            for _ in 0..up {
+                start = start.parent().unwrap_or_else(RelPath::root);
+            }
+            start
+        }
+        Some(_) => RelPath::root(),
+        None => base.clone(),
+    }
+}
+
+/// All terms too broad, or none of them valid: errors that name each.
+fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
+    let all = |fits: fn(&TermFate) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
+    if all(|fate| matches!(fate, TermFate::Invalid(_))) {
+        let errors: Vec<String> = gathered
+            .terms
+            .iter()
+            .map(|term| format!("`{}`: {}", sanitize_line(&term.term), error_of(term)))
+            .collect();
+        return Err(ToolError::argument(
+            "search_terms",
+            format!("none of the terms is a valid regex: {}", errors.join("; ")),
+        ));
+    }
+    if all(|fate| matches!(fate, TermFate::TooBroad | TermFate::Invalid(_)))
+        && gathered.report.stopped.is_none()
+    {
+        let line = |term: &TermReport| match &term.fate {
+            TermFate::Invalid(error) => format!("- `{}`: invalid ({error})", sanitize_line(&term.term)),
+            _ => format!(
+                "- `{}`: over {} bytes of matches with context",
+                sanitize_line(&term.term),
+                grouped(forage_search::limits::TERM_BYTES)
+            ),
+        };
+        return Err(ToolError::TooBroad {
+            terms: gathered.terms.iter().map(line).collect::<Vec<_>>().join("\n"),
+        });
+    }
+    Ok(())
+}
+
+fn error_of(term: &TermReport) -> String {
+    match &term.fate {
+        TermFate::Invalid(error) => error.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn unseen(
+    context: &Context,
+    root: &std::sync::Arc<Root>,
+    start: &RelPath,
+    gathered: &Gathered,
+) -> Vec<String> {
+    let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
+    let silent = gathered.with_fate(&TermFate::NoHits);
+    let patterns: Vec<Pattern> = silent.filter_map(|term| Pattern::new(&term.term, &options).ok()).collect();
+    unseen_matches(context, root, start, &context.walk_options(), &patterns)
+}
+
+fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered) -> Response {
+    let term = |term: &TermReport| TermRecord {
+        term: term.term.clone(),
+        fate: match term.fate {
+            TermFate::Kept => "kept",
+            TermFate::NoHits => "no_hits",
+            TermFate::TooBroad => "too_broad",
+            TermFate::Dropped => "dropped",
+            TermFate::Invalid(_) => "invalid",
+        },
+        error: matches!(term.fate, TermFate::Invalid(_)).then(|| error_of(term)),
+        bytes: term.bytes,
+        lines: term.lines,
+        files: term.files,
+    };
+    Response {
+        query: request.query.clone(),
+        root: absolute(root, start),
+        filter: "model",
+        files: Vec::new(),
+        candidate_files: gathered.files.len() as u64,
+        terms: gathered.terms.iter().map(term).collect(),
+        evidence_bytes: gathered.bytes,
+        files_searched: gathered.report.visited,
+        model: None,
+        not_searched_matches: Vec::new(),
+    }
+}
+
+fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: String) -> Option<FileRecord> {
+    let file = gathered.files.get(index)?;
+    let match_lines = file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+    Some(FileRecord { path: absolute(root, &file.path), explanation, match_lines, evidence: Vec::new() })
+}
+
+/// Lines of evidence under a file that was ranked without a model, and bytes of each.
+const LEXICAL_LINES: usize = 3;
+const LEXICAL_LINE_BYTES: usize = 160;
+
+fn fill_lexical(response: &mut Response, root: &Root, gathered: &Gathered) {
+    response.filter = "lexical";
+    for index in lexical::rank(gathered).into_iter().take(limits::LEXICAL_FILES) {
+        let Some(file) = gathered.files.get(index) else { continue };
+        let hits = |term: usize| file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
+        let terms = gathered
+            .terms
+            .iter()
+            .enumerate()
+            .map(|(term, report)| (report, hits(term)))
+            .filter(|(_, hits)| *hits > 0);
+        let named: Vec<String> =
+            terms.map(|(report, hits)| format!("`{}` ×{hits}", sanitize_line(&report.term))).collect();
+        let Some(mut record) = file_record(root, gathered, index, format!("matches {}", named.join(", ")))
+        else {
+            continue;
+        };
+        let lines =
+            lexical::best_lines(file, LEXICAL_LINES).into_iter().filter_map(|line| file.lines.get(line));
+        record.evidence = lines
+            .map(|line| LineRecord {
+                line_number: line.number,
+                text: clip(line_text(&line.bytes).trim(), LEXICAL_LINE_BYTES),
+            })
+            .collect();
+        response.files.push(record);
+    }
+}
+
+fn fill_by_model(
+    context: &Context,
+    root: &Root,
+    gathered: &Gathered,
+    outcome: &mut Outcome<Response>,
+) -> Result<(), ToolError> {
+    let settings = &context.filter;
+    let (request, redacted) = evidence::request(root, gathered, &outcome.response.query, &settings.redactor);
+    let deadline = Instant::now() + settings.timeout;
+    let cancelled = || context.stop.is_cancelled();
+    let budget = CallBudget { deadline, cancelled: &cancelled };
+    let mut failures: Vec<String> = Vec::new();
+    let mut models = &settings.models[..];
+    // An answer that is no answer counts as a failure of its model: the next one is asked.
+    let (answer, parsed) = loop {
+        match complete_first(models, &request, &budget) {
+            Ok((answer, errors)) => {
+                failures.extend(errors.iter().map(ChatError::to_string));
+                if let Some(parsed) = answer::parse(&answer.text, root, gathered) {
+                    break (answer, parsed);
+                }
+                failures.push(format!(
+                    "{}/{} answered without naming a file or saying that none is relevant",
+                    answer.provider, answer.model
+                ));
+                models = models.get(errors.len() + 1..).unwrap_or_default();
+                if !models.is_empty() && failures.len() < forage_llm::limits::MAX_MODELS_PER_CALL {
+                    continue;
+                }
+            }
+            Err(all) if all.is_cancelled() => return Err(ToolError::Cancelled),
+            Err(all) => failures.extend(all.errors.iter().map(ChatError::to_string)),
+        }
+        let errors = failures.join("; ");
+        return match settings.on_model_failure {
+            OnModelFailure::Error => Err(ToolError::ModelsFailed { errors }),
+            OnModelFailure::Lexical => {
+                fill_lexical(&mut outcome.response, root, gathered);
+                outcome.response.filter = "lexical_after_model_failure";
+                outcome.warnings.push(format!("the files are in lexical order and not filtered, because no model could be used: {errors}"));
+                Ok(())
+            }
+        };
+    };
+    outcome.warnings.extend(failures.into_iter().map(|failure| format!("another model was used: {failure}")));
+    if answer.finish == forage_llm::Finish::Length {
+        outcome.warnings.push(
+            "the model's answer was cut at its length limit; less relevant files may be missing".to_owned(),
+        );
+    }
+    outcome.response.files = parsed
+        .kept
+        .into_iter()
+        .filter_map(|kept| file_record(root, gathered, kept.file, kept.explanation))
+        .collect();
+    outcome.response.model = Some(model_record(&answer, redacted, parsed.dropped));
+    Ok(())
+}
+
+fn model_record(answer: &ChatAnswer, redacted: usize, dropped_paths: usize) -> ModelRecord {
+    let elapsed: Duration = answer.elapsed;
+    ModelRecord {
+        name: format!("{}/{}", answer.provider, answer.model),
+        input_tokens: answer.usage.map(|usage| usage.input_tokens),
+        cached_input_tokens: answer.usage.map(|usage| usage.cached_input_tokens),
+        output_tokens: answer.usage.map(|usage| usage.output_tokens),
+        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        redacted,
+        dropped_paths,
+    }
+}

@@ -1,0 +1,98 @@
+//! What the model said, held against what it was shown.
+
+use forage_fs::Root;
+use forage_search::keyword::Gathered;
+
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::clip;
+
+/// The sentence that says that nothing is relevant, as the prompt asks for it.
+const NOTHING_RELEVANT: &str = "no relevant files found";
+
+/// A file that the model kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Index among the files of the evidence.
+    pub(super) file: usize,
+    pub(super) explanation: String,
+}
+
+/// An answer in the order of the model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Parsed {
+    pub(super) kept: Vec<Kept>,
+    /// Lines that name a path which is not in the evidence.
+    pub(super) dropped: usize,
+}
+
+/// Reads lines `path: explanation`. `None` when the text is no such answer at all: neither a list nor the sentence
+/// that nothing is relevant.
+pub(super) fn parse(text: &str, root: &Root, gathered: &Gathered) -> Option<Parsed> {
+    let root = root.path().display().to_string();
+    let paths: Vec<String> = gathered.files.iter().map(|file| file.path.display().into_owned()).collect();
+    let mut parsed = Parsed::default();
+    let mut says_nothing = false;
+    for line in text.lines() {
+        let line = bare(line);
+        if line.is_empty() {
+            continue;
+        }
+        if line.to_lowercase().starts_with(NOTHING_RELEVANT) {
+            says_nothing = true;
+        } else if let Some((file, explanation)) = find(line, &root, &paths) {
+            // The first mention is the most relevant one.
+            if parsed.kept.iter().all(|kept| kept.file != file) {
+                let explanation = clip(&sanitize_line(explanation), limits::EXPLANATION_BYTES);
+                parsed.kept.push(Kept { file, explanation });
+            }
+        } else if looks_like_path(line) {
+            parsed.dropped += 1;
+        }
+    }
+    (says_nothing || !parsed.kept.is_empty() || parsed.dropped > 0).then_some(parsed)
+}
+
+/// A line without list marks and code marks around the path.
+fn bare(line: &str) -> &str {
+    let line = line.trim();
+    let line = line.trim_start_matches(['-', '*', '•', '>', '`', ' ']);
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    match line[digits..].strip_prefix(['.', ')']) {
+        Some(rest) if digits > 0 && rest.starts_with(' ') => rest.trim_start_matches([' ', '*', '`']),
+        _ => line,
+    }
+}
+
+/// The file that a line begins with, absolute or relative to the root, and what follows it. The longest path wins,
+/// because one may begin with another.
+fn find<'a>(line: &'a str, root: &str, paths: &[String]) -> Option<(usize, &'a str)> {
+    let relative =
+        line.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).or_else(|| line.strip_prefix("./"));
+    let relative = relative.unwrap_or(line);
+    let fits = |path: &&String| {
+        relative
+            .strip_prefix(path.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ', '`', '*', '\t', ',', '(']))
+    };
+    let path = paths.iter().filter(fits).max_by_key(|path| path.len())?;
+    let file = paths.iter().position(|candidate| candidate == path)?;
+    let rest = &relative[path.len()..];
+    // `path:12-40: why` is a range that nobody asked for.
+    let rest = rest.trim_start_matches(|c: char| {
+        c.is_ascii_digit() || matches!(c, ':' | '`' | '*' | '-' | ' ' | ',' | '—' | '–')
+    });
+    Some((file, rest.trim()))
+}
+
+/// Whether a line names something that could be a file: its first word has a slash, or a dot within it, and a
+/// colon follows.
+fn looks_like_path(line: &str) -> bool {
+    let first = line.split(|c: char| c.is_whitespace() || c == '`').next().unwrap_or_default();
+    let (path, colon) = match first.split_once(':') {
+        Some((path, _)) => (path, true),
+        None => (first, line.contains(": ")),
+    };
+    let path = path.trim_end_matches([',', '.']);
+    path.contains('/') || (colon && path.trim_start_matches('.').contains('.'))
+}

@@ -1,0 +1,143 @@
+//! The answer of `keyword_search` as text.
+
+use std::fmt::Write as _;
+
+use super::{FileRecord, Response, TermRecord};
+use crate::outcome::{Outcome, Render};
+use crate::sanitize::sanitize_line;
+use crate::text::{clip, count, grouped, notes, notes_bytes, with_notes};
+
+/// Line numbers shown per file.
+const LINES_SHOWN: usize = 12;
+
+impl Render for Response {
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let mut all = term_notes(response);
+        all.extend(model_notes(response));
+        all.extend(notes(outcome, Some(response.files_searched)));
+        if response.files.is_empty() {
+            return (with_notes(nothing(outcome), &all), false);
+        }
+        // Without a model's order there is no telling which file can go; with one, the last is the least relevant.
+        let room = budget.saturating_sub(notes_bytes(&all));
+        for (lines, evidence) in [(LINES_SHOWN, true), (LINES_SHOWN, false), (3, false)] {
+            let text = files(response, response.files.len(), lines, evidence);
+            if text.len() <= room {
+                return (with_notes(text, &all), !evidence);
+            }
+        }
+        let fits = |shown: usize| files(response, shown, 0, false).len() <= room;
+        let shown = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
+        let left = count((response.files.len() - shown) as u64, "less relevant file");
+        all.insert(0, format!("{left} left out because the answer was too long"));
+        (with_notes(clip(&files(response, shown, 0, false), room), &all), true)
+    }
+}
+
+fn nothing(outcome: &Outcome<Response>) -> String {
+    let response = &outcome.response;
+    if response.candidate_files > 0 {
+        return format!(
+            "No relevant files found ({} matched a term).",
+            count(response.candidate_files, "file")
+        );
+    }
+    let mut text = "No matches found for the given search terms.".to_owned();
+    if outcome.truncated_by.is_some() {
+        text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
+    }
+    if !response.not_searched_matches.is_empty() {
+        text.push_str(" But there are matches in files that are not searched:");
+        for line in &response.not_searched_matches {
+            let _ = write!(text, "\n- {line}");
+        }
+        text.push_str("\nSearch those with grep_search and include_ignored.");
+    }
+    text
+}
+
+fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> String {
+    let relevant = if response.filter == "model" { "relevant file" } else { "file" };
+    let order = if response.filter == "model" { "most relevant first" } else { "best lexical match first" };
+    let mut text = format!(
+        "{} of {} that matched, {order}:\n",
+        count(response.files.len() as u64, relevant),
+        grouped(response.candidate_files)
+    );
+    for file in response.files.iter().take(shown) {
+        let _ = writeln!(text, "\n{}: {}", file.path, file.explanation);
+        if lines > 0 {
+            text.push_str(&match_lines(file, lines));
+        }
+        for line in file.evidence.iter().filter(|_| evidence) {
+            let _ = writeln!(text, "  {}: {}", line.line_number, sanitize_line(&line.text));
+        }
+    }
+    text
+}
+
+fn match_lines(file: &FileRecord, shown: usize) -> String {
+    let numbers: Vec<String> = file.match_lines.iter().take(shown).map(u64::to_string).collect();
+    let more = file.match_lines.len().saturating_sub(shown);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let lines = if file.match_lines.len() == 1 { "line" } else { "lines" };
+    format!("  matching {lines}: {}{more}\n", numbers.join(", "))
+}
+
+fn term_notes(response: &Response) -> Vec<String> {
+    let names = |fate: &str| -> Vec<String> {
+        let terms = response.terms.iter().filter(|term| term.fate == fate);
+        terms.map(|term| format!("`{}`", sanitize_line(&term.term))).collect()
+    };
+    let note = |fate: &str, text: &str| {
+        let names = names(fate);
+        (!names.is_empty()).then(|| format!("{text}: {}", names.join(", ")))
+    };
+    let invalid = |term: &TermRecord| {
+        term.error
+            .as_ref()
+            .map(|error| format!("invalid term, left out: `{}`: {error}", sanitize_line(&term.term)))
+    };
+    let mut notes: Vec<String> = [
+        note("too_broad", "terms skipped because they match too much (over 64 KiB each)"),
+        note("dropped", "least important terms dropped to keep the evidence under 128 KiB"),
+        note("no_hits", "terms without matches"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    notes.extend(response.terms.iter().filter_map(invalid));
+    notes
+}
+
+fn model_notes(response: &Response) -> Vec<String> {
+    let Some(model) = &response.model else {
+        return match response.filter {
+            "lexical" => vec!["ranked without a model".to_owned()],
+            _ => Vec::new(),
+        };
+    };
+    let tokens = match (model.input_tokens, model.output_tokens) {
+        (Some(input), Some(output)) => format!(", {} tokens in, {} out", grouped(input), grouped(output)),
+        _ => String::new(),
+    };
+    let mut notes = vec![format!(
+        "filtered by {}{tokens}, {:.1} s",
+        sanitize_line(&model.name),
+        model.elapsed_ms as f64 / 1000.0
+    )];
+    if model.dropped_paths > 0 {
+        notes.push(format!(
+            "{} left out of the model's answer because it was not among the search results",
+            count(model.dropped_paths as u64, "path")
+        ));
+    }
+    if model.redacted > 0 {
+        notes.push(format!(
+            "{} redacted before the results were sent to the model",
+            count(model.redacted as u64, "secret")
+        ));
+    }
+    notes
+}

@@ -1,0 +1,301 @@
+//! `list_directory`: a tree with line counts.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use forage_fs::{
+    Contents, Decoded, Entry, EntryKind, RelPath, Skipped, Step, WalkOptions, count_lines, decode, walk,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::grep_search::in_range;
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::{Limit, Outcome, Render};
+use crate::text::{count, grouped, notes, notes_bytes, with_notes};
+use crate::tool::Tool;
+
+/// The tool.
+pub struct ListDirectory;
+
+/// Directories of dependencies, caches and version control: large, and not what anybody looks for. Output
+/// directories such as `target` or `build` are left to the ignore rules, because sources have these names too.
+const NOISE: &[&str] = &[
+    ".git",
+    ".hg",
+    ".svn",
+    ".jj",
+    "node_modules",
+    "bower_components",
+    "__pycache__",
+    ".venv",
+    "venv",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".gradle",
+    ".terraform",
+    ".idea",
+];
+
+/// The arguments of `list_directory`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Directory to list, relative to the project root or absolute within it (default: ".").
+    path: Option<String>,
+    /// List subdirectories too (default: false, or true when max_depth is given).
+    recursive: Option<bool>,
+    /// Levels to list when recursive, 1 to 20 (default: 2).
+    max_depth: Option<i64>,
+    /// List ignored and hidden names too (default: false).
+    include_ignored: Option<bool>,
+}
+
+/// The records of `list_directory`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    path: String,
+    max_depth: u64,
+    /// Entries found, whether shown or not.
+    entry_count: u64,
+    /// In path order.
+    entries: Vec<Record>,
+    /// Names of directories that were not entered, wherever they occur.
+    pruned: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Record {
+    path: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<u64>,
+    /// Why there is no line count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(skip)]
+    place: RelPath,
+}
+
+impl Tool for ListDirectory {
+    const NAME: &'static str = "list_directory";
+    const TITLE: &'static str = "List a directory";
+    const DESCRIPTION: &'static str = include_str!("list_directory.md");
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] =
+        &[("directory", "path"), ("dir", "path"), ("depth", "max_depth"), ("hidden", "include_ignored")];
+    type Request = Request;
+    type Response = Response;
+
+    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+        let depth = in_range("max_depth", request.max_depth, limits::LIST_DEPTH, 1, limits::LIST_DEPTH_MAX)?;
+        let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
+        let depth = if recursive { depth } else { 1 };
+        let include_ignored = request.include_ignored.unwrap_or(false);
+        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
+        let (_, is_directory) = root.locate(&start)?;
+        if !is_directory {
+            let problem =
+                format!("{} is a file; list its directory, or read it with read_file", start.display());
+            return Err(ToolError::argument("path", problem));
+        }
+        let options = WalkOptions {
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            max_depth: usize::try_from(depth).unwrap_or(1),
+            prune: NOISE,
+            all_entries: true,
+            ..context.walk_options()
+        };
+        let stop = context.stop.within(context.timeout);
+        let mut entries = Vec::new();
+        let mut too_many = false;
+        let report = walk(
+            &root,
+            &start,
+            &options,
+            &stop,
+            Vec::new,
+            |buffer, entry, skipped| {
+                let record = describe(entry, buffer, skipped);
+                Step::Item(record, size_of::<Record>() + 64)
+            },
+            |record| {
+                too_many = entries.len() >= limits::LIST_ENTRIES_READ;
+                if too_many {
+                    return ControlFlow::Break(());
+                }
+                entries.push(record);
+                ControlFlow::Continue(())
+            },
+        )?;
+        let mut outcome = Outcome::new(
+            Response {
+                path: start.display().into_owned(),
+                max_depth: depth,
+                entry_count: entries.len() as u64,
+                pruned: report.pruned.clone(),
+                entries,
+            },
+            true,
+        );
+        outcome.add_report(&report);
+        if too_many {
+            outcome.truncated_by = Some(Limit::Entries);
+        }
+        Ok(outcome)
+    }
+}
+
+fn describe(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> Record {
+    let mut record = Record {
+        path: entry.path.display().into_owned(),
+        kind: "file",
+        lines: None,
+        note: None,
+        target: None,
+        place: entry.path.clone(),
+    };
+    match entry.kind {
+        EntryKind::Directory => record.kind = "directory",
+        EntryKind::Symlink => {
+            record.kind = "symlink";
+            let target = entry.link_target().unwrap_or_default();
+            record.target = Some(crate::sanitize_line(&String::from_utf8_lossy(&target)).into_owned());
+        }
+        EntryKind::File => match line_count(entry, buffer, skipped) {
+            Ok(lines) => record.lines = Some(lines),
+            Err(note) => record.note = Some(note),
+        },
+    }
+    record
+}
+
+/// The lines of a text file, or what to say instead.
+fn line_count(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> Result<u64, String> {
+    let mut reasons = Skipped::default();
+    let Some(mut file) = entry.open(&mut reasons) else {
+        skipped.merge(&reasons);
+        return Err(reasons
+            .iter()
+            .next()
+            .map_or("unreadable", |(reason, _)| match reason.name() {
+                "denied" => "not read: may hold secrets",
+                name => name,
+            })
+            .to_owned());
+    };
+    match file.read_into(buffer, limits::LIST_COUNT_BYTES) {
+        Err(_) => Err("unreadable".to_owned()),
+        Ok(Contents::TooLarge) => Err(format!("{} bytes", grouped(file.size()))),
+        Ok(Contents::Whole) => match decode(buffer) {
+            Decoded::Binary => Err("binary".to_owned()),
+            Decoded::Text { bytes, .. } => Ok(count_lines(&bytes)),
+        },
+    }
+}
+
+/// A directory of the tree with what is in it.
+#[derive(Default)]
+struct Node<'a> {
+    children: Vec<&'a Record>,
+}
+
+impl Render for Response {
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let mut notes = notes(outcome, None);
+        if !response.pruned.is_empty() {
+            notes.insert(0, format!("not entered: {}", response.pruned.join(", ")));
+        }
+        if outcome.truncated_by == Some(Limit::Entries) {
+            notes
+                .insert(0, "the tree has more entries than are read at once; list a subdirectory".to_owned());
+        }
+        let mut entries = limits::LIST_ENTRIES;
+        // Fewer entries until the text fits; names are of very different lengths.
+        loop {
+            let text = tree(response, entries);
+            if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
+                return (with_notes(text, &notes), (entries as u64) < response.entry_count);
+            }
+            entries = entries * 3 / 4;
+        }
+    }
+}
+
+/// The tree with at most `budget` entries, which go to the upper levels first.
+fn tree(response: &Response, budget: usize) -> String {
+    let mut nodes: BTreeMap<RelPath, Node<'_>> = BTreeMap::new();
+    for record in &response.entries {
+        let parent = record.place.parent().unwrap_or_else(RelPath::root);
+        nodes.entry(parent).or_default().children.push(record);
+    }
+    let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
+    // How many children of each directory are shown: level by level until the budget is used up.
+    let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
+    let mut left = budget;
+    let mut levels: Vec<(&RelPath, usize)> =
+        nodes.iter().map(|(path, node)| (path, node.children.len())).collect();
+    levels.sort_by_key(|(path, _)| (path.depth(), (*path).clone()));
+    for (path, children) in levels {
+        let take = children.min(left);
+        shown.insert(path, take);
+        left -= take;
+    }
+    let mut text = match response.path.as_str() {
+        "." => "./\n".to_owned(),
+        path => format!("{path}/\n"),
+    };
+    let start = response.entries.first().and_then(|first| {
+        let mut place = first.place.clone();
+        while place.depth() >= top {
+            place = place.parent()?;
+        }
+        Some(place)
+    });
+    match start {
+        Some(start) => draw(&nodes, &shown, &start, "", &mut text),
+        None => text.push_str("(empty)\n"),
+    }
+    text
+}
+
+fn draw(
+    nodes: &BTreeMap<RelPath, Node<'_>>,
+    shown: &BTreeMap<&RelPath, usize>,
+    at: &RelPath,
+    indent: &str,
+    text: &mut String,
+) {
+    let Some(node) = nodes.get(at) else { return };
+    let take = shown.get(at).copied().unwrap_or(0);
+    let more = node.children.len() - take;
+    for (index, record) in node.children.iter().take(take).enumerate() {
+        let last = index + 1 == take && more == 0;
+        let (branch, deeper) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
+        let name = RelPath::root().join(record.place.file_name());
+        let name = name.display();
+        let _ = match (record.kind, record.lines, &record.note) {
+            ("directory", ..) => writeln!(text, "{indent}{branch}{name}/"),
+            ("symlink", ..) => {
+                writeln!(text, "{indent}{branch}{name} -> {}", record.target.as_deref().unwrap_or_default())
+            }
+            (_, Some(lines), _) => writeln!(text, "{indent}{branch}{name} ({})", count(lines, "line")),
+            (_, None, note) => {
+                writeln!(text, "{indent}{branch}{name} ({})", note.as_deref().unwrap_or("unreadable"))
+            }
+        };
+        draw(nodes, shown, &record.place, &format!("{indent}{deeper}"), text);
+    }
+    if more > 0 {
+        let _ = writeln!(text, "{indent}└── … and {} more", grouped(more as u64));
+    }
+}
