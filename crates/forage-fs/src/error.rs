@@ -24,7 +24,9 @@ pub enum RootError {
         path: PathBuf,
     },
     /// A directory of the kernel's own file systems, whose files hold keys and environments.
-    #[error("{path} lies on a kernel file system (proc, sys or dev) and can't be a root; name a directory of files")]
+    #[error(
+        "{path} lies on a kernel file system (proc, sys or dev) and can't be a root; name a directory of files"
+    )]
     KernelFileSystem {
         /// The directory, canonical.
         path: PathBuf,
@@ -75,7 +77,9 @@ pub enum OpenError {
         path: String,
     },
     /// A FIFO, socket or device.
-    #[error("{path} is not a regular file (it is a pipe, a socket or a device) and is never opened for reading")]
+    #[error(
+        "{path} is not a regular file (it is a pipe, a socket or a device) and is never opened for reading"
+    )]
     NotRegular {
         /// Path as shown to people.
         path: String,

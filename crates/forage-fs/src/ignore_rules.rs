@@ -90,7 +90,13 @@ impl IgnoreRules {
             return Arc::clone(self);
         }
         let inside_git = self.inside_git || has_git;
-        Arc::new(Self { parent: Some(Arc::clone(self)), directory: path.clone(), matchers, has_git, inside_git })
+        Arc::new(Self {
+            parent: Some(Arc::clone(self)),
+            directory: path.clone(),
+            matchers,
+            has_git,
+            inside_git,
+        })
     }
 
     /// What the rules say of `path`, which lies below this directory.
@@ -121,13 +127,16 @@ impl IgnoreRules {
             past_git_root |= rules.has_git;
             next = rules.parent.as_deref();
         }
-        let Some((kind, (rules, matched))) = found.into_iter().enumerate().find_map(|(kind, hit)| Some((kind, hit?)))
+        let Some((kind, (rules, matched))) =
+            found.into_iter().enumerate().find_map(|(kind, hit)| Some((kind, hit?)))
         else {
             return (Verdict::Nothing, None);
         };
         match matched {
             Match::Ignore(glob) => {
-                let file = IGNORE_FILES.get(kind).map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
+                let file = IGNORE_FILES
+                    .get(kind)
+                    .map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
                 let place = rules.directory.join(file.as_bytes());
                 (Verdict::Ignored, Some(format!("`{}` in {}", glob.original(), place.display())))
             }
@@ -159,7 +168,11 @@ fn compile(
     let text = match read_bounded(directory, name) {
         Ok(Some(text)) => text,
         Ok(None) => {
-            warn(format!("{} is over {} bytes and its rules are not applied", shown(), limits::IGNORE_FILE_BYTES));
+            warn(format!(
+                "{} is over {} bytes and its rules are not applied",
+                shown(),
+                limits::IGNORE_FILE_BYTES
+            ));
             return None;
         }
         Err(error) => {
@@ -194,7 +207,11 @@ fn compile(
         }
     }
     if budget.rules.fetch_add(rules, Ordering::Relaxed) + rules > limits::IGNORE_WALK_RULES {
-        warn(format!("{} is beyond the {} rules of one search and not applied", shown(), limits::IGNORE_WALK_RULES));
+        warn(format!(
+            "{} is beyond the {} rules of one search and not applied",
+            shown(),
+            limits::IGNORE_WALK_RULES
+        ));
         return None;
     }
     match builder.build() {

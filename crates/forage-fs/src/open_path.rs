@@ -73,4 +73,3 @@ pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveEr
     }
     Ok(Resolved { path: resolved, kind })
 }
-

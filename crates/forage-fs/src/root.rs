@@ -32,7 +32,10 @@ pub struct Root {
 
 impl Root {
     /// Opens `path` as a root. Links in `path` itself are followed: the user names it.
-    #[expect(clippy::disallowed_methods, reason = "the root's own path comes from the user, not from a repository")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the root's own path comes from the user, not from a repository"
+    )]
     pub fn open(path: &Path, policy: &RootPolicy, secrets: SecretPolicy) -> Result<Arc<Self>, RootError> {
         let open = |source| RootError::Open { path: path.to_owned(), source };
         let path = std::fs::canonicalize(path).map_err(open)?;
@@ -102,7 +105,8 @@ impl Root {
         if let Some(rule) = self.secrets.denies(real) {
             return Err(OpenError::Secret { path: real.display().into_owned(), rule: rule.to_owned() });
         }
-        let directory = sys::open_directory(&self.directory, &real.parent().unwrap_or_else(RelPath::root)).map_err(io)?;
+        let directory =
+            sys::open_directory(&self.directory, &real.parent().unwrap_or_else(RelPath::root)).map_err(io)?;
         OpenedFile::new(sys::open_leaf(&directory, real.file_name()).map_err(io)?)
             .map_err(io)?
             .ok_or_else(|| OpenError::NotRegular { path: real.display().into_owned() })
@@ -181,7 +185,12 @@ impl Roots {
     pub fn find(&self, text: &str) -> Result<(Arc<Root>, RelPath), OpenError> {
         let outside = || OpenError::OutsideRoot {
             path: text.escape_debug().to_string(),
-            root: self.roots.iter().map(|root| root.path.display().to_string()).collect::<Vec<_>>().join(", "),
+            root: self
+                .roots
+                .iter()
+                .map(|root| root.path.display().to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
         };
         match RelPath::parse(text, &self.base) {
             Ok(path) => Ok((Arc::clone(self.main()), path)),

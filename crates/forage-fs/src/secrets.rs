@@ -125,15 +125,43 @@ mod tests {
     #[test]
     fn closes_secrets_and_leaves_samples_open() {
         for path in [
-            ".env", "a/.ENV", ".env.local", ".env.production", ".Env.Prod", "deploy/id_rsa", "x/server.pem", "tls.KEY",
-            ".npmrc", "infra/prod.tfstate", "home/.aws/credentials", ".kube/config", ".ssh/known", "a/.SSH/b", ".env.",
-            "terraform.tfvars", "app/.gnupg/ring", "service-account.json", "gcloud/application_default_credentials.json",
+            ".env",
+            "a/.ENV",
+            ".env.local",
+            ".env.production",
+            ".Env.Prod",
+            "deploy/id_rsa",
+            "x/server.pem",
+            "tls.KEY",
+            ".npmrc",
+            "infra/prod.tfstate",
+            "home/.aws/credentials",
+            ".kube/config",
+            ".ssh/known",
+            "a/.SSH/b",
+            ".env.",
+            "terraform.tfvars",
+            "app/.gnupg/ring",
+            "service-account.json",
+            "gcloud/application_default_credentials.json",
         ] {
             assert!(denied(path), "{path} is open");
         }
         for path in [
-            ".env.example", ".env.local.sample", "env.rs", "environment.py", "keys.rs", "monkey", "src/credentials.rs",
-            ".ssh_config_docs.md", "config", "docker/config.json", "pem.c", "id_rsa.pub", "key", "src/tokens.rs",
+            ".env.example",
+            ".env.local.sample",
+            "env.rs",
+            "environment.py",
+            "keys.rs",
+            "monkey",
+            "src/credentials.rs",
+            ".ssh_config_docs.md",
+            "config",
+            "docker/config.json",
+            "pem.c",
+            "id_rsa.pub",
+            "key",
+            "src/tokens.rs",
         ] {
             assert!(!denied(path), "{path} is closed");
         }

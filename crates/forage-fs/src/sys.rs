@@ -3,15 +3,20 @@
 //! Nothing here follows a link: a path is resolved by [`crate::open_path`], and what is opened afterwards is
 //! opened without links, so that a link put in place in between makes the call fail instead of leading out.
 
-#[cfg(not(unix))]
+#[cfg(any(not(unix), feature = "portable-disk"))]
 mod portable;
-#[cfg(unix)]
+#[cfg(all(unix, not(feature = "portable-disk")))]
 mod unix;
 
-#[cfg(not(unix))]
-pub(crate) use portable::{Directory, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root, read_some, status};
-#[cfg(unix)]
-pub(crate) use unix::{Directory, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root, read_some, status};
+#[cfg(any(not(unix), feature = "portable-disk"))]
+use portable as system;
+#[cfg(all(unix, not(feature = "portable-disk")))]
+use unix as system;
+
+pub(crate) use system::{
+    Directory, identity, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root,
+    read_some, status,
+};
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +34,10 @@ pub(crate) struct Node {
     pub(crate) kind: NodeKind,
 }
 
-/// What an open handle is.
+/// What an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) kind: NodeKind,
     /// Bytes.
     pub(crate) size: u64,
-    /// Device and file number: the same for the same file whatever its name.
-    pub(crate) identity: (u64, u64),
 }

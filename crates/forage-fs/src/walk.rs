@@ -175,7 +175,9 @@ pub fn walk<W, T: Send>(
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
                 let mut state = worker();
-                frontier.work(stop, |task| plan.run(task, stop, |entry, skipped| visit(&mut state, entry, skipped)));
+                frontier.work(stop, |task| {
+                    plan.run(task, stop, |entry, skipped| visit(&mut state, entry, skipped))
+                });
             });
         }
     });

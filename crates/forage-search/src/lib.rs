@@ -18,4 +18,5 @@ mod scan;
 
 pub use event::{Cut, Event, EventKind, FileEvents};
 pub use pattern::{Case, Pattern, PatternError, PatternOptions};
+pub use regex_syntax::escape;
 pub use scan::{ScanOptions, search};

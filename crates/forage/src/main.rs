@@ -1,2 +1,13 @@
-//! Placeholder.
-fn main() {}
+//! `forage`: code search for LLM agents and the people who run them.
+//!
+//! The binary is glue: it reads arguments, environment and configuration, builds the context of a call, runs the one
+//! registry of tools and prints the answer. It holds no search logic.
+
+mod cli;
+mod config;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

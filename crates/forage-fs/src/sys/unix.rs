@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
@@ -60,7 +60,9 @@ pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> 
 /// directory was expected.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    error.raw_os_error().is_some_and(|code| [Errno::LOOP, Errno::NOTDIR].iter().any(|link| link.raw_os_error() == code))
+    error
+        .raw_os_error()
+        .is_some_and(|code| [Errno::LOOP, Errno::NOTDIR].iter().any(|link| link.raw_os_error() == code))
 }
 
 /// One read into the spare capacity of `buffer`.
@@ -73,18 +75,21 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
     }
 }
 
-/// What an open handle is.
-pub(crate) fn status(handle: impl AsFd) -> io::Result<Status> {
-    let stat = fstat(handle)?;
-    #[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
-    Ok(Status {
-        kind: kind_of(FileType::from_raw_mode(stat.st_mode)),
-        size: stat.st_size as u64,
-        identity: (stat.st_dev as u64, stat.st_ino as u64),
-    })
+/// What an open file is.
+pub(crate) fn status(file: &File) -> io::Result<Status> {
+    let stat = fstat(file)?;
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    Ok(Status { kind: kind_of(FileType::from_raw_mode(stat.st_mode)), size })
 }
 
-/// The target of a link.
+/// Device and file number of a directory: the same whatever the path by which it was reached.
+#[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
+pub(crate) fn identity(directory: &Directory) -> Option<(u64, u64)> {
+    let stat = fstat(directory).ok()?;
+    Some((stat.st_dev as u64, stat.st_ino as u64))
+}
+
+/// The target of a link; `InvalidInput` when it is none.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     Ok(readlinkat(directory, name, Vec::new())?.into_bytes())
 }

@@ -17,7 +17,7 @@ use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
 use crate::stop::Stop;
-use crate::sys::{self, Directory, Node, NodeKind, Status};
+use crate::sys::{self, Directory, Node, NodeKind};
 
 /// A name that a walk visits.
 pub struct Entry<'a> {
@@ -44,7 +44,9 @@ impl Entry<'_> {
         let opened = match &self.real {
             Some(real) => self.root.open_resolved(real).map(Some).unwrap_or_default(),
             None => match self.parent() {
-                Ok(directory) => sys::open_leaf(directory, self.path.file_name()).and_then(OpenedFile::new).unwrap_or_default(),
+                Ok(directory) => sys::open_leaf(directory, self.path.file_name())
+                    .and_then(OpenedFile::new)
+                    .unwrap_or_default(),
                 Err(_) => None,
             },
         };
@@ -133,7 +135,11 @@ struct Start {
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(root: &'a Arc<Root>, start: &RelPath, options: &'a WalkOptions) -> Result<Self, OpenError> {
+    pub(super) fn new(
+        root: &'a Arc<Root>,
+        start: &RelPath,
+        options: &'a WalkOptions,
+    ) -> Result<Self, OpenError> {
         let (real, kind) = root.resolve(start)?;
         if kind == NodeKind::Special {
             return Err(OpenError::NotRegular { path: start.display().into_owned() });
@@ -148,7 +154,8 @@ impl<'a> Plan<'a> {
                 if let Ok(directory) = sys::open_directory(root.handle(), &above)
                     && let Ok(nodes) = sys::list(&directory)
                 {
-                    rules = rules.descend(&above, &directory, &nodes, &budget, &mut |warning| warnings.push(warning));
+                    rules = rules
+                        .descend(&above, &directory, &nodes, &budget, &mut |warning| warnings.push(warning));
                 }
                 above = above.join(name);
             }
@@ -170,7 +177,12 @@ impl<'a> Plan<'a> {
         let work = if *is_directory {
             Work::List(self.start.clone())
         } else {
-            let found = Found { path: self.start.clone(), kind: EntryKind::File, real: real.clone(), hidden_by: None };
+            let found = Found {
+                path: self.start.clone(),
+                kind: EntryKind::File,
+                real: real.clone(),
+                hidden_by: None,
+            };
             Work::Visit(vec![found])
         };
         Task { key: (self.start.clone(), *is_directory), work, place: Arc::new(place) }
@@ -233,7 +245,7 @@ impl<'a> Plan<'a> {
         };
         let mut above = place.above.clone();
         if self.options.follow
-            && let Ok(Status { identity, .. }) = sys::status(&directory)
+            && let Some(identity) = sys::identity(&directory)
         {
             if above.contains(&identity) {
                 done.skipped.add(SkipReason::Symlink);
@@ -260,15 +272,24 @@ impl<'a> Plan<'a> {
         let flush = |batch: &mut Vec<Found>, done: &mut Done<T>| {
             if let Some(first) = batch.first() {
                 let key = (first.path.clone(), false);
-                done.tasks.push(Task { key, work: Work::Visit(std::mem::take(batch)), place: Arc::clone(&here) });
+                done.tasks.push(Task {
+                    key,
+                    work: Work::Visit(std::mem::take(batch)),
+                    place: Arc::clone(&here),
+                });
             }
         };
         for node in nodes {
             let Some(found) = self.choose(path, &directory, node, &here, done) else { continue };
             let directory_task = (found.kind == EntryKind::Directory).then(|| {
-                let mut place = Place { real: found.real.clone(), hidden_by: found.hidden_by.clone(), ..here.copy() };
+                let mut place =
+                    Place { real: found.real.clone(), hidden_by: found.hidden_by.clone(), ..here.copy() };
                 place.depth = here.depth;
-                Task { key: (found.path.clone(), true), work: Work::List(found.path.clone()), place: Arc::new(place) }
+                Task {
+                    key: (found.path.clone(), true),
+                    work: Work::List(found.path.clone()),
+                    place: Arc::new(place),
+                }
             });
             if found.kind == EntryKind::File || self.options.all_entries {
                 batch.push(found);
@@ -335,7 +356,6 @@ impl<'a> Plan<'a> {
 
     /// Why the rules leave a name out: the reason to count (none for a glob that does not choose it), and the
     /// label under which it is visited nevertheless.
-    #[expect(clippy::type_complexity, reason = "two independent facts about one decision")]
     fn left_out(
         &self,
         path: &RelPath,
@@ -362,11 +382,13 @@ impl<'a> Plan<'a> {
                 ignore::Match::None => {}
             }
         }
-        let verdict = if self.options.no_ignore { Verdict::Nothing } else { here.rules.verdict(path, is_directory) };
+        let verdict =
+            if self.options.no_ignore { Verdict::Nothing } else { here.rules.verdict(path, is_directory) };
         let (reason, label) = match verdict {
             Verdict::Kept => return None,
             Verdict::Ignored => {
-                let rule = self.options.label_hidden.then(|| here.rules.deciding(path, is_directory).1).flatten();
+                let rule =
+                    self.options.label_hidden.then(|| here.rules.deciding(path, is_directory).1).flatten();
                 (SkipReason::Ignored, rule.unwrap_or_default())
             }
             Verdict::Nothing if name.first() == Some(&b'.') && !self.options.hidden => {
@@ -382,7 +404,10 @@ impl<'a> Plan<'a> {
             Ok((real, kind)) => Some((kind, Some(real))),
             Err(OpenError::OutsideRoot { .. }) => {
                 done.skipped.add(SkipReason::OutsideRoot);
-                done.warnings.push(format!("{} is a link that leads outside of the root and was not followed", path.display()));
+                done.warnings.push(format!(
+                    "{} is a link that leads outside of the root and was not followed",
+                    path.display()
+                ));
                 None
             }
             Err(error) => {

@@ -3,7 +3,7 @@
     clippy::disallowed_methods,
     reason = "tests make their own trees and run the peer they compare with"
 )]
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod keyword;
 mod ripgrep;

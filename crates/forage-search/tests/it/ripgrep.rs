@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 /// Runs `rg`; exit status 1 (nothing found) is no error. Fails loudly when there is no ripgrep 15.
-pub fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
     let program = std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into());
     let output = Command::new(&program)
         .env_clear()
@@ -29,10 +29,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
 }
 
 /// A line as both sides report it: path, number, whether it matches, bytes, spans.
-pub type Record = (Vec<u8>, u64, bool, Vec<u8>, Vec<(usize, usize)>);
+pub(crate) type Record = (Vec<u8>, u64, bool, Vec<u8>, Vec<(usize, usize)>);
 
 /// The records of `rg --json` for text files, and the number of files in which ripgrep found a match and a NUL byte.
-pub fn records(root: &Path, arguments: &[String]) -> (Vec<Record>, u64) {
+pub(crate) fn records(root: &Path, arguments: &[String]) -> (Vec<Record>, u64) {
     let mut all = vec!["--json".to_owned()];
     all.extend_from_slice(arguments);
     let output = run(root, &all);

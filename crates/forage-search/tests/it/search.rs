@@ -42,7 +42,7 @@ const PATTERNS: &[&str] = &[
 const LITERALS: &[&str] = &["a.b", "(", "foo", "_code", "K", "é"];
 const GLOBS: &[&str] = &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
 
-pub fn open(root: &Path) -> std::sync::Arc<Root> {
+pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
     Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
 }
 

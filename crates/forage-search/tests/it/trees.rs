@@ -4,29 +4,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub fn below(&mut self, n: usize) -> usize {
+    pub(crate) fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() >> 33).unwrap() % n
     }
 
-    pub fn one_in(&mut self, n: usize) -> bool {
+    pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 }
@@ -111,7 +111,7 @@ fn line(random: &mut Random) -> Vec<u8> {
 }
 
 /// Lines of words, one of the endings that files have.
-pub fn text(random: &mut Random, lines: usize) -> Vec<u8> {
+pub(crate) fn text(random: &mut Random, lines: usize) -> Vec<u8> {
     let crlf = random.one_in(8);
     let mut text = Vec::new();
     for _ in 0..lines {
@@ -177,7 +177,7 @@ fn fill(random: &mut Random, directory: &Path, depth: usize, binary: bool) {
 }
 
 /// A tree made from a seed; `binary` says whether files with NUL bytes are in it.
-pub fn tree(random: &mut Random, binary: bool) -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn tree(random: &mut Random, binary: bool) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use forage_fs::{Globs, RelPath, WalkOptions};
+use forage_fs::{Globs, RelPath, Root, WalkOptions};
 use forage_search::{Case, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,40 +126,21 @@ impl Tool for GrepSearch {
     type Response = Response;
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let context_lines = in_range(
-            "context_lines",
-            request.context_lines,
-            limits::GREP_CONTEXT,
-            0,
-            limits::GREP_CONTEXT_MAX,
-        )?;
         let max_results =
             in_range("max_results", request.max_results, limits::GREP_MATCHES, 1, limits::GREP_MATCHES_MAX)?;
-        let ignore_case = request.ignore_case.unwrap_or(false);
-        let include_ignored = request.include_ignored.unwrap_or(false);
-        let case = if ignore_case { Case::Insensitive } else { Case::Sensitive };
-        let pattern = Pattern::new(&request.pattern, &PatternOptions { case, ..PatternOptions::default() })
-            .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
-        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
-        let only = file_globs(request.file_pattern.as_deref(), &start)?;
+        let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context)?;
+        let include_ignored = walk.no_ignore;
         let bound = fingerprint(&(
             (&request.pattern, start.as_bytes(), &request.file_pattern),
-            (context_lines, ignore_case, include_ignored),
+            (context_lines, request.ignore_case, include_ignored),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
-        let walk = WalkOptions {
-            only,
-            hidden: include_ignored,
-            no_ignore: include_ignored,
-            from: cursor.as_ref().map(|cursor| cursor.path.clone()),
-            ..context.walk_options()
-        };
-        let lines = usize::try_from(context_lines).unwrap_or(0);
+        walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
         let earlier = cursor.as_ref();
         let scan = ScanOptions {
-            before_context: lines,
-            after_context: lines,
+            before_context: context_lines,
+            after_context: context_lines,
             line_bytes: Some(limits::GREP_LINE_BYTES),
             // One more than is wanted tells whether there is more. Behind a cursor, earlier lines of its file come too.
             max_file_matches: earlier
@@ -196,6 +178,41 @@ impl Tool for GrepSearch {
             outcome.truncated_by = Some(Limit::MaxResults);
         }
         Ok(outcome)
+    }
+}
+
+/// A request whose arguments are checked.
+pub(super) struct Prepared {
+    pub(super) root: Arc<Root>,
+    pub(super) start: RelPath,
+    pub(super) pattern: Pattern,
+    pub(super) walk: WalkOptions,
+    pub(super) context_lines: usize,
+}
+
+impl Request {
+    /// Checks everything but the limits on the answer.
+    pub(super) fn prepare(&self, context: &Context) -> Result<Prepared, ToolError> {
+        let context_lines =
+            in_range("context_lines", self.context_lines, limits::GREP_CONTEXT, 0, limits::GREP_CONTEXT_MAX)?;
+        let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
+        let pattern = Pattern::new(&self.pattern, &PatternOptions { case, ..PatternOptions::default() })
+            .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
+        let (root, start) = context.roots.find(self.path.as_deref().unwrap_or("."))?;
+        let include_ignored = self.include_ignored.unwrap_or(false);
+        let walk = WalkOptions {
+            only: file_globs(self.file_pattern.as_deref(), &start)?,
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            ..context.walk_options()
+        };
+        Ok(Prepared {
+            root,
+            start,
+            pattern,
+            walk,
+            context_lines: usize::try_from(context_lines).unwrap_or(0),
+        })
     }
 }
 

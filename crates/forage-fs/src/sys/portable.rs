@@ -1,0 +1,113 @@
+//! Systems without `openat`: `cap-std`, which confines every call to the directory that it is made on.
+//!
+//! Built on Unix too with the feature `portable-disk`, so that it can't rot where no such system is at hand.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
+
+use super::{Node, NodeKind, Status};
+use crate::rel_path::{RelPath, os_bytes, os_str};
+
+/// An open directory.
+pub(crate) type Directory = Dir;
+
+/// Opens the directory of a root, following links: the user names it, not the repository.
+pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
+    Dir::open_ambient_dir(path, ambient_authority())
+}
+
+/// Opens a directory beneath `root` along a path without links.
+pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Directory> {
+    let mut directory = root.try_clone()?;
+    for name in path.names() {
+        if node_kind(&directory, name)? != NodeKind::Directory {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        // A link put in place since then is followed, but never out of `directory`.
+        directory = directory.open_dir(as_path(name)?)?;
+    }
+    Ok(directory)
+}
+
+/// Opens one name of a directory for reading, unless it is a link.
+pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> {
+    if node_kind(directory, name)? != NodeKind::File {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(directory.open_with(as_path(name)?, OpenOptions::new().read(true))?.into_std())
+}
+
+/// Whether opening failed because a name was a link.
+pub(crate) fn is_link_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::NotADirectory
+}
+
+/// One read into the spare capacity of `buffer`.
+pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
+    let spare = buffer.capacity() - buffer.len();
+    file.take(spare as u64).read_to_end(buffer)
+}
+
+/// What an open file is.
+pub(crate) fn status(file: &File) -> io::Result<Status> {
+    let metadata = file.metadata()?;
+    let kind = if metadata.is_file() { NodeKind::File } else { NodeKind::Special };
+    Ok(Status { kind, size: metadata.len() })
+}
+
+/// The identity of a directory: none here, so that only the bound on depth ends a circle of followed links.
+pub(crate) fn identity(_: &Directory) -> Option<(u64, u64)> {
+    None
+}
+
+/// The target of a link; `InvalidInput` when it is none.
+pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
+    let path = as_path(name)?;
+    if !directory.symlink_metadata(path)?.is_symlink() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let target = directory.read_link_contents(path)?;
+    os_bytes(target.as_os_str())
+        .map(|bytes| bytes.into_owned())
+        .ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// What a name of a directory is, without following it.
+pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
+    Ok(kind_of(Metadata::file_type(&directory.symlink_metadata(as_path(name)?)?)))
+}
+
+/// The names in a directory, in no order. A name that this system can't give as text is left out.
+pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+    let mut nodes = Vec::new();
+    for entry in directory.entries()? {
+        let entry = entry?;
+        if let Some(name) = os_bytes(&entry.file_name()) {
+            nodes.push(Node { name: name.as_ref().into(), kind: kind_of(entry.file_type()?) });
+        }
+    }
+    Ok(nodes)
+}
+
+fn as_path(name: &[u8]) -> io::Result<&Path> {
+    match os_str(name) {
+        Some(std::borrow::Cow::Borrowed(name)) => Ok(Path::new(name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+fn kind_of(kind: FileType) -> NodeKind {
+    if kind.is_file() {
+        NodeKind::File
+    } else if kind.is_dir() {
+        NodeKind::Directory
+    } else if kind.is_symlink() {
+        NodeKind::Symlink
+    } else {
+        NodeKind::Special
+    }
+}

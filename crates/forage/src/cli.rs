@@ -1,0 +1,122 @@
+//! The command line: one subcommand per tool, and a few that explain the rest.
+
+mod call;
+mod grep;
+mod keyword;
+mod list;
+mod output;
+mod progress;
+mod read;
+mod session;
+mod settings;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use output::Output;
+
+/// What a command ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    Found,
+    NothingFound,
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "forage",
+    version,
+    about = "Code search for LLM agents: find the right files by concept, by pattern, by name or by structure",
+    after_help = "Exit status: 0 something was found, 1 nothing was found, 2 an error (or an answer cut short before \
+                  anything was found).\nConfiguration: `forage config` shows what is in effect and where it comes from.",
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Directory beneath which files may be read; may be given several times [default: the git root that holds the
+    /// working directory, else the working directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Vec<PathBuf>,
+    /// Print records as JSON instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Time limit of a search in milliseconds
+    #[arg(long, global = true, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    /// Bytes of a text answer, 2,000 to 100,000
+    #[arg(long, global = true, value_name = "BYTES")]
+    text_bytes: Option<usize>,
+    /// Leave larger files out of searches
+    #[arg(long, global = true, value_name = "BYTES")]
+    max_file_bytes: Option<u64>,
+    /// Worker threads [default: one per processor]
+    #[arg(long, global = true, value_name = "N")]
+    threads: Option<usize>,
+    /// Configuration file [default: ~/.config/forage/config.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Find files by concept: search for many terms, keep the relevant files
+    #[command(visible_alias = "keyword_search")]
+    Keyword(keyword::Arguments),
+    /// Search file contents with a regular expression
+    #[command(visible_alias = "grep_search")]
+    Grep(grep::Arguments),
+    /// List a directory as a tree with line counts
+    #[command(visible_aliases = ["list_directory", "tree"])]
+    List(list::Arguments),
+    /// Print a file, or a range of its lines, with line numbers
+    #[command(visible_aliases = ["read_file", "cat"])]
+    Read(read::Arguments),
+    /// Call a tool exactly as an agent does: its name and its arguments as JSON
+    Call(call::Arguments),
+    /// Show the tools, or their definitions for a model provider
+    Tools(tools::Arguments),
+    /// Show the configuration in effect and where each value comes from
+    Config(settings::Arguments),
+}
+
+/// Runs the program; nothing else ends it.
+pub(crate) fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let mut output = Output::new(cli.global.json);
+    let result = match &cli.command {
+        Command::Keyword(arguments) => keyword::run(arguments, &cli.global, &mut output),
+        Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),
+        Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
+        Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
+        Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
+        Command::Tools(arguments) => tools::run(arguments, &mut output),
+        Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
+    };
+    match result {
+        Ok(Status::Found) => ExitCode::SUCCESS,
+        Ok(Status::NothingFound) => ExitCode::from(1),
+        Err(error) => {
+            output.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

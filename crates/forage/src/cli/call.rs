@@ -1,0 +1,37 @@
+//! `forage call`: the exact call that an agent makes.
+
+use std::io::Read as _;
+
+use anyhow::Context as _;
+
+use super::output::Output;
+use super::session;
+use super::{Global, Status};
+use crate::config::Overrides;
+
+/// Bytes of a request on stdin.
+const REQUEST_BYTES: u64 = 8 << 20;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Name of the tool
+    tool: String,
+    /// Its arguments as a JSON object; `-` reads them from stdin
+    #[arg(default_value = "{}")]
+    json: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let mut text = arguments.json.clone();
+    if text == "-" {
+        text.clear();
+        std::io::stdin()
+            .take(REQUEST_BYTES)
+            .read_to_string(&mut text)
+            .context("can't read the arguments from stdin")?;
+    }
+    let request = serde_json::from_str(&text)
+        .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
+    let context = session::open(global, Overrides::default(), None, output)?;
+    session::call(&arguments.tool, request, &context, output)
+}

@@ -1,0 +1,140 @@
+//! From configuration and arguments to the context of a call.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
+use forage_tools::{Context, ToolError, registry};
+use serde_json::Value;
+
+use super::output::Output;
+use super::progress::Progress;
+use super::{Global, Status};
+use crate::config::{self, Config, Overrides};
+
+/// Reads the configuration and opens the roots. `path` is a path that a person named on the command line: when no
+/// root was given and it lies outside of the default one, its own project becomes the root.
+pub(crate) fn open(
+    global: &Global,
+    overrides: Overrides,
+    path: Option<&str>,
+    output: &mut Output,
+) -> anyhow::Result<Context> {
+    let mut config = load(global, overrides)?;
+    let working = config::working_directory()?;
+    let directories = match config.roots.value.is_empty() {
+        false => config.roots.value.iter().map(|root| working.join(root)).collect(),
+        true => vec![default_root(&working, path)],
+    };
+    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    let open = |directory: &PathBuf| {
+        Root::open(directory, &policy, SecretPolicy::standard(&config.secrets_allow.value))
+            .map_err(anyhow::Error::from)
+    };
+    let roots: Vec<_> = directories.iter().map(open).collect::<Result<_, _>>()?;
+    config::narrow(&mut config, &roots);
+    for notice in &config.notices {
+        output.note(notice);
+    }
+    let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
+    context(&config, Roots::new(roots, base)?)
+}
+
+/// Reads the configuration with what the command line says.
+pub(crate) fn load(global: &Global, mut overrides: Overrides) -> anyhow::Result<Config> {
+    overrides.roots = (!global.root.is_empty()).then(|| global.root.clone());
+    overrides.timeout_ms = global.timeout_ms;
+    overrides.text_bytes = global.text_bytes;
+    overrides.max_file_bytes = global.max_file_bytes;
+    overrides.threads = global.threads;
+    config::load(global.config.as_deref(), overrides)
+}
+
+fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
+    let mut context = Context::new(roots);
+    context.text_bytes = config.text_bytes.value;
+    context.timeout = std::time::Duration::from_millis(config.timeout_ms.value);
+    context.max_file_bytes = config.max_file_bytes.value;
+    context.threads = config.threads.value;
+    if !config.exclude.value.is_empty() {
+        let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
+        context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
+    }
+    context.filter = config.filter_settings()?;
+    Ok(context)
+}
+
+/// The project that a person means: the git root around the working directory, or around the path they named.
+fn default_root(working: &Path, path: Option<&str>) -> PathBuf {
+    let project = |directory: &Path| find_git_root(directory).unwrap_or_else(|| directory.to_owned());
+    let here = project(working);
+    let Some(path) = path else { return here };
+    let named = normal(&working.join(path));
+    if named.starts_with(&here) {
+        return here;
+    }
+    let directory = if named.is_dir() { named.as_path() } else { named.parent().unwrap_or(&named) };
+    project(directory)
+}
+
+/// Folds `.` and `..` by name; what is really there is found out when it is opened.
+fn normal(path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut folded = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::CurDir => {}
+            other => folded.push(other),
+        }
+    }
+    folded
+}
+
+/// The working directory below a root; the root itself when it lies elsewhere.
+fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
+    let below = working.strip_prefix(root.path()).ok()?;
+    RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
+}
+
+/// A path argument as the tools take it: relative to the working directory where the root holds it, else absolute.
+pub(crate) fn path_argument(path: &str) -> anyhow::Result<String> {
+    if path.starts_with('"') {
+        return Ok(path.to_owned());
+    }
+    let working = config::working_directory()?;
+    let absolute = normal(&working.join(path));
+    Ok(absolute.to_str().map_or_else(|| path.to_owned(), str::to_owned))
+}
+
+/// Runs a tool and prints its answer.
+pub(crate) fn call(
+    tool: &str,
+    request: Value,
+    context: &Context,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    let answer = {
+        let _progress = Progress::start(&context.progress);
+        registry::find(tool).and_then(|tool| tool.call(context, request)).map_err(for_people)?
+    };
+    if output.wants_json() {
+        output.value(&answer.records)?;
+    } else {
+        output.text(&answer.text)?;
+        output.flush()?;
+    }
+    match (answer.found, answer.partial) {
+        (true, _) => Ok(Status::Found),
+        (false, false) => Ok(Status::NothingFound),
+        (false, true) => Err(anyhow::anyhow!(
+            "the search ended before anything was found; give it more time with --timeout-ms"
+        )),
+    }
+}
+
+fn for_people(error: ToolError) -> anyhow::Error {
+    anyhow::Error::from(error)
+}

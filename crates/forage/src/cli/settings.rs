@@ -1,0 +1,44 @@
+//! `forage config`: what is in effect, and where it comes from.
+
+use std::fmt::Write as _;
+
+use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
+use serde_json::{Value, json};
+
+use super::output::Output;
+use super::session::load;
+use super::{Global, Status};
+use crate::config::{self, Overrides};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {}
+
+pub(crate) fn run(_: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let mut config = load(global, Overrides::default())?;
+    let working = config::working_directory()?;
+    let root = find_git_root(&working).unwrap_or(working);
+    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    if let Ok(root) = Root::open(&root, &policy, SecretPolicy::standard(&[])) {
+        config::narrow(&mut config, &[root]);
+    }
+    let settings = config.describe();
+    if output.wants_json() {
+        let entry = |(name, value, source): &(String, Value, String)| {
+            (name.clone(), json!({ "value": value, "source": source }))
+        };
+        output.value(&Value::Object(settings.iter().map(entry).collect()))?;
+    } else {
+        let mut text = String::new();
+        let width =
+            settings.iter().map(|(name, value, _)| name.len() + value.to_string().len()).max().unwrap_or(0);
+        for (name, value, source) in &settings {
+            let value = value.to_string();
+            let pad = width - name.len() - value.len();
+            writeln!(text, "{name} = {value}{:pad$}  # {source}", "")?;
+        }
+        output.text(&text)?;
+        output.flush()?;
+    }
+    config.notices.iter().for_each(|notice| output.note(notice));
+    Ok(Status::Found)
+}

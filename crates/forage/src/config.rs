@@ -1,0 +1,248 @@
+//! Configuration: the user's file, over it the environment, over that the command line. A repository's own
+//! `.forage.toml` may only narrow.
+
+mod environment;
+mod file;
+mod models;
+mod repository;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use forage_llm::Redactor;
+use forage_tools::{FilterMode, FilterSettings, OnModelFailure, limits};
+use serde_json::{Value, json};
+
+pub(crate) use environment::working_directory;
+pub(crate) use models::ModelSetting;
+pub(crate) use repository::narrow;
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Setting<T> {
+    pub(crate) value: T,
+    source: String,
+}
+
+impl<T> Setting<T> {
+    fn default(value: T) -> Self {
+        Self { value, source: "default".to_owned() }
+    }
+
+    fn set(&mut self, value: Option<T>, source: &str) {
+        if let Some(value) = value {
+            *self = Self { value, source: source.to_owned() };
+        }
+    }
+}
+
+/// What one source says; `None` for what it does not mention.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) roots: Option<Vec<PathBuf>>,
+    pub(crate) allow_broad_root: Option<bool>,
+    pub(crate) text_bytes: Option<usize>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) max_file_bytes: Option<u64>,
+    pub(crate) threads: Option<usize>,
+    pub(crate) exclude: Option<Vec<String>>,
+    pub(crate) secrets_allow: Option<Vec<String>>,
+    pub(crate) redact: Option<bool>,
+    pub(crate) filter: Option<String>,
+    pub(crate) on_model_failure: Option<String>,
+    pub(crate) model_timeout_ms: Option<u64>,
+    pub(crate) models: Option<Vec<ModelSetting>>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) key_env: Option<String>,
+}
+
+/// The configuration in effect.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) home: Option<PathBuf>,
+    file: PathBuf,
+    pub(crate) roots: Setting<Vec<PathBuf>>,
+    pub(crate) allow_broad_root: Setting<bool>,
+    pub(crate) text_bytes: Setting<usize>,
+    pub(crate) timeout_ms: Setting<u64>,
+    pub(crate) max_file_bytes: Setting<Option<u64>>,
+    pub(crate) threads: Setting<usize>,
+    pub(crate) exclude: Setting<Vec<String>>,
+    pub(crate) secrets_allow: Setting<Vec<String>>,
+    redact: Setting<bool>,
+    filter: Setting<String>,
+    on_model_failure: Setting<String>,
+    model_timeout_ms: Setting<u64>,
+    models: Setting<Vec<ModelSetting>>,
+    /// What the user should know about the configuration.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Reads all sources. `file` names the user's file; without it a missing file is no error.
+pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Config> {
+    let path = match file {
+        Some(path) => path.to_owned(),
+        None => environment::config_file(),
+    };
+    let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    let mut config = Config {
+        home: environment::home(),
+        roots: Setting::default(Vec::new()),
+        allow_broad_root: Setting::default(false),
+        text_bytes: Setting::default(limits::TEXT_BYTES),
+        timeout_ms: Setting::default(milliseconds(limits::TIMEOUT)),
+        max_file_bytes: Setting::default(None),
+        threads: Setting::default(0),
+        exclude: Setting::default(Vec::new()),
+        secrets_allow: Setting::default(Vec::new()),
+        redact: Setting::default(true),
+        filter: Setting::default("model".to_owned()),
+        on_model_failure: Setting::default("error".to_owned()),
+        model_timeout_ms: Setting::default(milliseconds(limits::MODEL_TIMEOUT)),
+        models: Setting::default(Vec::new()),
+        notices: Vec::new(),
+        file: path.clone(),
+    };
+    if let Some(overrides) = file::read(&path, file.is_some())? {
+        config.apply(overrides, &path.display().to_string());
+    }
+    config.apply(environment::overrides()?, "environment");
+    config.apply(flags, "command line");
+    config.check()?;
+    Ok(config)
+}
+
+impl Config {
+    fn apply(&mut self, overrides: Overrides, source: &str) {
+        self.roots.set(overrides.roots, source);
+        self.allow_broad_root.set(overrides.allow_broad_root, source);
+        self.text_bytes.set(overrides.text_bytes, source);
+        self.timeout_ms.set(overrides.timeout_ms, source);
+        self.max_file_bytes.set(overrides.max_file_bytes.map(Some), source);
+        self.threads.set(overrides.threads, source);
+        self.exclude.set(overrides.exclude, source);
+        self.secrets_allow.set(overrides.secrets_allow, source);
+        self.redact.set(overrides.redact, source);
+        self.filter.set(overrides.filter, source);
+        self.on_model_failure.set(overrides.on_model_failure, source);
+        self.model_timeout_ms.set(overrides.model_timeout_ms, source);
+        self.models.set(overrides.models, source);
+        // A single model named by hand wins over every list, as the first and only one.
+        if overrides.model.is_some() || overrides.base_url.is_some() || overrides.key_env.is_some() {
+            let mut model = match (&overrides.model, self.models.value.first()) {
+                (None, Some(first)) => first.clone(),
+                _ => environment::default_model(),
+            };
+            model.model = overrides.model.or(model.model);
+            model.base_url = overrides.base_url.or(model.base_url);
+            model.key_env = overrides.key_env.or(model.key_env);
+            self.models.set(Some(vec![model]), source);
+        }
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        let (least, most) = (limits::TEXT_BYTES_MIN, limits::TEXT_BYTES_MAX);
+        if !(least..=most).contains(&self.text_bytes.value) {
+            bail!(
+                "`text_bytes` ({}): {} is out of range; give {least} to {most}",
+                self.text_bytes.source,
+                self.text_bytes.value
+            );
+        }
+        if !(100..=300_000).contains(&self.timeout_ms.value) {
+            bail!(
+                "`timeout_ms` ({}): {} is out of range; give 100 to 300000",
+                self.timeout_ms.source,
+                self.timeout_ms.value
+            );
+        }
+        if self.threads.value > 256 {
+            bail!(
+                "`threads` ({}): {} is out of range; give 1 to 256, or 0 for one per processor",
+                self.threads.source,
+                self.threads.value
+            );
+        }
+        self.mode()?;
+        self.on_failure()?;
+        Ok(())
+    }
+
+    fn mode(&self) -> anyhow::Result<FilterMode> {
+        match self.filter.value.as_str() {
+            "model" => Ok(FilterMode::Model),
+            "lexical" => Ok(FilterMode::Lexical),
+            other => {
+                bail!("`filter` ({}): {other:?} is neither \"model\" nor \"lexical\"", self.filter.source)
+            }
+        }
+    }
+
+    fn on_failure(&self) -> anyhow::Result<OnModelFailure> {
+        match self.on_model_failure.value.as_str() {
+            "error" => Ok(OnModelFailure::Error),
+            "lexical" => Ok(OnModelFailure::Lexical),
+            other => bail!(
+                "`on_model_failure` ({}): {other:?} is neither \"error\" nor \"lexical\"",
+                self.on_model_failure.source
+            ),
+        }
+    }
+
+    /// How `keyword_search` filters.
+    pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
+        let models = self.models.value.iter().map(ModelSetting::open).collect::<Result<Vec<_>, _>>();
+        let mode = self.mode()?;
+        let models = match mode {
+            // A model that nobody will ask must not stand in the way.
+            FilterMode::Lexical => Vec::new(),
+            FilterMode::Model => models.context("`models`")?.into_iter().flatten().collect(),
+        };
+        Ok(FilterSettings {
+            mode,
+            on_model_failure: self.on_failure()?,
+            models,
+            looked_for: self.looked_for(),
+            redactor: Arc::new(if self.redact.value { Redactor::standard() } else { Redactor::off() }),
+            timeout: Duration::from_millis(self.model_timeout_ms.value),
+        })
+    }
+
+    /// Names of what was looked for, never values.
+    fn looked_for(&self) -> String {
+        let mut places = vec![format!("a model in `models` of {}", self.file.display())];
+        places.push(format!("the environment variables {}", environment::MODEL_VARIABLES.join(", ")));
+        places.push("the options --model, --base-url and --key-env".to_owned());
+        let mut text = format!("Looked for: {}.", places.join("; "));
+        for model in &self.models.value {
+            text.push_str(&format!(" Configured but not usable: {}.", model.why_unusable()));
+        }
+        text
+    }
+
+    /// Every setting as name, value, source.
+    pub(crate) fn describe(&self) -> Vec<(String, Value, String)> {
+        fn row(name: &str, value: Value, source: &str) -> (String, Value, String) {
+            (name.to_owned(), value, source.to_owned())
+        }
+        let models: Vec<Value> = self.models.value.iter().map(ModelSetting::describe).collect();
+        vec![
+            row("roots", json!(self.roots.value), &self.roots.source),
+            row("allow_broad_root", json!(self.allow_broad_root.value), &self.allow_broad_root.source),
+            row("limits.text_bytes", json!(self.text_bytes.value), &self.text_bytes.source),
+            row("limits.timeout_ms", json!(self.timeout_ms.value), &self.timeout_ms.source),
+            row("limits.max_file_bytes", json!(self.max_file_bytes.value), &self.max_file_bytes.source),
+            row("limits.threads", json!(self.threads.value), &self.threads.source),
+            row("search.exclude", json!(self.exclude.value), &self.exclude.source),
+            row("secrets.allow", json!(self.secrets_allow.value), &self.secrets_allow.source),
+            row("secrets.redact", json!(self.redact.value), &self.redact.source),
+            row("filter", json!(self.filter.value), &self.filter.source),
+            row("on_model_failure", json!(self.on_model_failure.value), &self.on_model_failure.source),
+            row("model_timeout_ms", json!(self.model_timeout_ms.value), &self.model_timeout_ms.source),
+            row("models", Value::Array(models), &self.models.source),
+        ]
+    }
+}

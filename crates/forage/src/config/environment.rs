@@ -1,0 +1,77 @@
+//! The only place that reads the environment. All variables of the product are named here.
+#![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use super::{ModelSetting, Overrides};
+
+/// The variables by which a model is configured, in the order in which the error without one names them.
+pub(super) const MODEL_VARIABLES: &[&str] =
+    &["FORAGE_MODEL", "FORAGE_BASE_URL", "OPENAI_BASE_URL", "FORAGE_API_KEY", "OPENAI_API_KEY"];
+
+/// The base URL of OpenAI itself, for a model named without one.
+const OPENAI_URL: &str = "https://api.openai.com/v1";
+
+/// The value of a variable; one that is empty counts as unset.
+pub(super) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The working directory.
+pub(crate) fn working_directory() -> anyhow::Result<PathBuf> {
+    std::env::current_dir().context("can't tell the working directory")
+}
+
+pub(super) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
+/// `FORAGE_CONFIG`, else `forage/config.toml` in the user's configuration directory.
+pub(super) fn config_file() -> PathBuf {
+    if let Some(path) = variable("FORAGE_CONFIG") {
+        return PathBuf::from(path);
+    }
+    let directory = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let windows = || if cfg!(windows) { variable("APPDATA").map(PathBuf::from) } else { None };
+    let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".config"))).unwrap_or_default();
+    directory.join("forage").join("config.toml")
+}
+
+/// What the environment says.
+pub(super) fn overrides() -> anyhow::Result<Overrides> {
+    Ok(Overrides {
+        text_bytes: number("FORAGE_TEXT_BYTES")?,
+        timeout_ms: number("FORAGE_TIMEOUT_MS")?,
+        max_file_bytes: number("FORAGE_MAX_FILE_BYTES")?,
+        threads: number("FORAGE_THREADS")?,
+        filter: variable("FORAGE_FILTER"),
+        on_model_failure: variable("FORAGE_ON_MODEL_FAILURE"),
+        model: variable("FORAGE_MODEL"),
+        base_url: variable("FORAGE_BASE_URL"),
+        ..Overrides::default()
+    })
+}
+
+/// A model named without further settings: OpenAI, or whatever its base URL variable points at.
+pub(super) fn default_model() -> ModelSetting {
+    let key = ["FORAGE_API_KEY", "OPENAI_API_KEY"].into_iter().find(|name| variable(name).is_some());
+    ModelSetting {
+        provider: None,
+        base_url: Some(
+            variable("FORAGE_BASE_URL")
+                .or_else(|| variable("OPENAI_BASE_URL"))
+                .unwrap_or_else(|| OPENAI_URL.to_owned()),
+        ),
+        model: None,
+        key_env: Some(key.unwrap_or("OPENAI_API_KEY").to_owned()),
+        ..ModelSetting::default()
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str) -> anyhow::Result<Option<T>> {
+    let Some(text) = variable(name) else { return Ok(None) };
+    let number = text.trim().parse().ok();
+    number.map(Some).with_context(|| format!("the environment variable {name} must be a whole number"))
+}

@@ -1,0 +1,76 @@
+//! The user's configuration file.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use serde::Deserialize;
+
+use super::{ModelSetting, Overrides};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    roots: Option<Vec<PathBuf>>,
+    allow_broad_root: Option<bool>,
+    #[serde(default)]
+    limits: Limits,
+    #[serde(default)]
+    search: Search,
+    #[serde(default)]
+    secrets: Secrets,
+    filter: Option<String>,
+    on_model_failure: Option<String>,
+    model_timeout_ms: Option<u64>,
+    models: Option<Vec<ModelSetting>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Limits {
+    text_bytes: Option<usize>,
+    timeout_ms: Option<u64>,
+    max_file_bytes: Option<u64>,
+    threads: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Search {
+    exclude: Option<Vec<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Secrets {
+    allow: Option<Vec<String>>,
+    redact: Option<bool>,
+}
+
+/// Reads the file. A missing one says nothing, unless the user named it.
+pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>> {
+    #[expect(clippy::disallowed_methods, reason = "the user's own configuration, not a file of a repository")]
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound && !named => return Ok(None),
+        Err(error) => bail!("can't read the configuration file {}: {error}", path.display()),
+    };
+    let file: File = toml::from_str(&text)
+        .with_context(|| format!("the configuration file {} is not valid", path.display()))?;
+    Ok(Some(Overrides {
+        roots: file.roots,
+        allow_broad_root: file.allow_broad_root,
+        text_bytes: file.limits.text_bytes,
+        timeout_ms: file.limits.timeout_ms,
+        max_file_bytes: file.limits.max_file_bytes,
+        threads: file.limits.threads,
+        exclude: file.search.exclude,
+        secrets_allow: file.secrets.allow,
+        redact: file.secrets.redact,
+        filter: file.filter,
+        on_model_failure: file.on_model_failure,
+        model_timeout_ms: file.model_timeout_ms,
+        models: file.filterls,
+        ..Overrides::default()
+    }))
+}

@@ -1,0 +1,96 @@
+//! A repository's own `.forage.toml`: it may lower limits and exclude files, because that can only make an answer
+//! smaller. Everything else in it is somebody else's wish about the user's machine: reported and ignored.
+
+use std::sync::Arc;
+
+use forage_fs::{Contents, RelPath, Root};
+use toml::{Table, Value};
+
+use super::{Config, Setting};
+
+const NAME: &str = ".forage.toml";
+const MAX_BYTES: usize = 64 << 10;
+
+/// Applies the file of each root.
+pub(crate) fn narrow(config: &mut Config, roots: &[Arc<Root>]) {
+    for root in roots {
+        let Some(text) = read(root, &mut config.notices) else { continue };
+        let source = root.path().join(NAME).display().to_string();
+        match text.parse::<Table>() {
+            Ok(table) => apply(config, &table, &source),
+            Err(error) => {
+                config.notices.push(format!("{source} is not valid and is ignored: {}", error.message()))
+            }
+        }
+    }
+}
+
+fn read(root: &Root, notices: &mut Vec<String>) -> Option<String> {
+    let path = RelPath::from_bytes(NAME.as_bytes(), &RelPath::root()).ok()?;
+    let mut file = root.open_file(&path).ok()?;
+    let mut text = Vec::new();
+    match file.read_into(&mut text, MAX_BYTES) {
+        Ok(Contents::Whole) => Some(String::from_utf8_lossy(&text).into_owned()),
+        _ => {
+            notices.push(format!(
+                "{} is over {MAX_BYTES} bytes or unreadable and is ignored",
+                root.path().join(NAME).display()
+            ));
+            None
+        }
+    }
+}
+
+fn apply(config: &mut Config, table: &Table, source: &str) {
+    for (section, value) in table {
+        let Some(fields) = value.as_table() else {
+            ignore(config, source, section);
+            continue;
+        };
+        for (name, value) in fields {
+            let key = format!("{section}.{name}");
+            let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
+            let lowered = match (key.as_str(), number) {
+                ("limits.text_bytes", Some(wanted)) => {
+                    let least = forage_tools::limits::TEXT_BYTES_MIN;
+                    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(least);
+                    lower(&mut config.text_bytes, wanted, source)
+                }
+                ("limits.timeout_ms", Some(wanted)) => lower(&mut config.timeout_ms, wanted.max(100), source),
+                ("limits.max_file_bytes", Some(wanted)) => {
+                    let lower = config.max_file_bytes.value.is_none_or(|present| wanted < present);
+                    config.max_file_bytes.set(lower.then_some(Some(wanted)), source);
+                    lower
+                }
+                ("search.exclude", None) => exclude(config, value, source),
+                _ => false,
+            };
+            if !lowered {
+                ignore(config, source, &key);
+            }
+        }
+    }
+}
+
+fn lower<T: PartialOrd + Copy>(setting: &mut Setting<T>, wanted: T, source: &str) -> bool {
+    let lower = wanted < setting.value;
+    setting.set(lower.then_some(wanted), source);
+    lower
+}
+
+fn exclude(config: &mut Config, value: &Value, source: &str) -> bool {
+    let Some(globs) = value.as_array() else { return false };
+    // An exclusion of an exclusion would bring files back.
+    let valid = |glob: &Value| Some(glob.as_str().filter(|glob| !glob.starts_with('!'))?.to_owned());
+    let Some(globs) = globs.iter().map(valid).collect::<Option<Vec<_>>>() else { return false };
+    let all = config.exclude.value.iter().cloned().chain(globs).collect();
+    config.exclude.set(Some(all), source);
+    true
+}
+
+fn ignore(config: &mut Config, source: &str, key: &str) {
+    config.notices.push(format!(
+        "{source}: `{key}` is ignored: a repository may only lower limits.text_bytes, limits.timeout_ms and \
+         limits.max_file_bytes, and add to search.exclude; set it in your own configuration if you want it"
+    ));
+}
