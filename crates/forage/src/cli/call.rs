@@ -17,12 +17,12 @@ pub(crate) struct Arguments {
     /// Name of the tool
     tool: String,
     /// Its arguments as a JSON object; `-` reads them from stdin
-    #[arg(default_value = "{}")]
-    json: String,
+    #[arg(default_value = "{}", value_name = "JSON")]
+    request: String,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut text = arguments.json.clone();
+    let mut text = arguments.request.clone();
     if text == "-" {
         text.clear();
         std::io::stdin()

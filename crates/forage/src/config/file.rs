@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         filter: file.filter,
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
-        models: file.filterls,
+        models: file.models,
         ..Overrides::default()
     }))
 }

@@ -1,0 +1,228 @@
+//! Arguments, exit status, output.
+
+use std::process::{Command, Stdio};
+
+use crate::Project;
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/main.rs", "fn main() {\n    needle();\n}\n"),
+        ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
+        ("README.md", "A needle.\nline 2\nline 3\nline 4\nline 5\nline 6\nanother needle\n"),
+        (".gitignore", "target\n"),
+        ("target/out.txt", "needle\n"),
+    ])
+}
+
+#[test]
+fn exit_status_tells_found_nothing_and_error_apart() {
+    let project = project();
+    for (arguments, status) in [
+        (&["grep", "needle"][..], 0),
+        (&["grep", "absent_from_everything"], 1),
+        (&["grep", "("], 2),
+        (&["grep", "needle", "no/such/path"], 2),
+        (&["grep"], 2),
+        (&["nonsense"], 2),
+        (&["keyword", "--filter", "lexical", "q", "needle"], 0),
+        (&["keyword", "--filter", "lexical", "q", "absent_from_everything"], 1),
+        (&["keyword", "--filter", "nonsense", "q", "needle"], 2),
+        (&["list"], 0),
+        (&["list", "src/main.rs"], 2),
+        (&["read", "src/main.rs"], 0),
+        (&["read", "src"], 2),
+        (&["read", "src/main.rs", "-s", "99"], 2),
+        (&["call", "grep_search", "{\"pattern\": \"needle\"}"], 0),
+        (&["call", "grep_search", "{\"pattern\""], 2),
+        (&["call", "no_such_tool", "{}"], 2),
+        (&["tools"], 0),
+        (&["config"], 0),
+        (&["--version"], 0),
+        (&["--help"], 0),
+    ] {
+        let run = project.run(arguments);
+        assert_eq!(run.status, status, "{arguments:?}: {run:?}");
+        if status == 2 {
+            assert!(run.stderr.contains("error: "), "{arguments:?}: {run:?}");
+        }
+    }
+}
+
+#[test]
+fn grep_prints_groups_with_totals() {
+    let run = project().run(&["grep", "needle", "-C", "1", "-m", "10"]);
+    insta::assert_snapshot!(run.stdout, @r"
+    Found 5 matches in 3 files:
+
+    README.md:
+      1: A needle.
+      2- line 2
+      ---
+      6- line 6
+      7: another needle
+
+    src/lib.rs:
+      1: pub fn needle() {}
+      2: // Needle, needles
+
+    src/main.rs:
+      1- fn main() {
+      2:     needle();
+      3- }
+
+    [searched 3 files; not searched: 1 ignored, 1 hidden, 1 pruned]
+    ");
+}
+
+#[test]
+fn a_search_without_hits_says_what_it_has_not_seen() {
+    let project = project();
+    project.write("target/deep.log", "only here\nonly here\n");
+    let run = project.run(&["grep", "only here"]);
+    insta::assert_snapshot!(run.stdout, @r"
+    No matches found for `only here`. But there are matches in files that are not searched by default (set include_ignored to search them):
+    - 2 matching lines in 1 file hidden by `target` in .gitignore, such as target/deep.log
+
+    [searched 3 files; not searched: 1 ignored, 1 hidden, 1 pruned]
+    ");
+    let run = project.run(&["grep", "only here", "-u", "--json"]);
+    assert_eq!(run.json()["match_count"], 2);
+}
+
+#[test]
+fn list_draws_a_tree() {
+    let run = project().run(&["list", "-r"]);
+    insta::assert_snapshot!(run.stdout, @r"
+    ./
+    ├── README.md (7 lines)
+    └── src/
+        ├── lib.rs (2 lines)
+        └── main.rs (3 lines)
+
+    [not entered: .git]
+    [not searched: 1 ignored, 1 hidden, 1 pruned]
+    ");
+}
+
+#[test]
+fn read_numbers_lines_and_says_how_to_go_on() {
+    let project = project();
+    let run = project.run(&["read", "README.md", "-s", "2", "-e", "3"]);
+    assert_eq!(run.stdout, "     2\tline 2\n     3\tline 3\n\n[lines 2 to 3 of 7 lines]\n");
+    let text: String = (1..=5_000).map(|n| format!("line number {n}\n")).collect();
+    project.write("long.txt", &text);
+    let run = project.run(&["read", "long.txt"]);
+    let note = run.stdout.lines().last().unwrap();
+    assert!(
+        note.starts_with("[lines 1 to ")
+            && note.contains("of 5,000 lines; to go on: read_file(path=\"long.txt\", start_line="),
+        "{note}"
+    );
+    assert!(run.stdout.len() <= 40_000);
+}
+
+#[test]
+fn a_path_outside_of_the_project_is_its_own_project_for_a_person_but_not_for_an_agent() {
+    let (here, there) = (project(), Project::new(&[("a.txt", "needle elsewhere\n")]));
+    let path = there.root.display().to_string();
+    let run = here.run(&["grep", "needle", &path]);
+    assert!(run.status == 0 && run.stdout.contains("needle elsewhere"), "{run:?}");
+    let run = here.run(&["call", "grep_search", &format!("{{\"pattern\": \"needle\", \"path\": {path:?}}}")]);
+    assert!(run.status == 2 && run.stderr.contains("leads outside of the root"), "{run:?}");
+}
+
+#[test]
+fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects() {
+    let project = project();
+    let run = project.run_in(&project.root.join("src"), &["grep", "needle", "main.rs"], &[]);
+    assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
+    let run = project.run_in(&project.root.join("src"), &["read", "../README.md"], &[]);
+    assert!(run.status == 0 && run.stdout.contains("A needle."), "{run:?}");
+    // A concept is looked for in the whole repository, wherever one stands in it.
+    let run = project.run_in(
+        &project.root.join("src"),
+        &["keyword", "--filter", "lexical", "q", "another needle"],
+        &[],
+    );
+    assert!(run.status == 0 && run.stdout.contains("README.md: matches"), "{run:?}");
+}
+
+#[test]
+fn the_home_directory_and_the_file_systems_root_are_no_roots() {
+    let project = project();
+    for root in ["/", project.home.to_str().unwrap()] {
+        let run = project.run(&["grep", "needle", "--root", root]);
+        assert!(run.status == 2 && run.stderr.contains("too broad"), "{run:?}");
+    }
+    let run = project.run(&["list", "--root", "/proc/self"]);
+    assert!(run.status == 2 && run.stderr.contains("kernel file system"), "{run:?}");
+}
+
+/// The lines of `forage grep --all` are those of `rg --sort path`.
+#[test]
+fn everything_at_once_equals_ripgrep() {
+    let project = project();
+    for flags in [
+        &["needle"][..],
+        &["-i", "-w", "needle"],
+        &["-C1", "needle"],
+        &["-F", "needle()"],
+        &["-w", "-F", "needle"],
+    ] {
+        let ours = project.run(&[&["grep", "--all"], flags].concat());
+        let output = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()))
+            .args(["--no-config", "--sort", "path", "-n", "--with-filename"])
+            .args(flags)
+            .current_dir(&project.root)
+            .stdin(Stdio::null())
+            .output()
+            .expect("ripgrep is needed by this test (see CONTRIBUTING.md)");
+        assert_eq!(ours.stdout, String::from_utf8(output.stdout).unwrap(), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let project = project();
+    project.write("many.txt", &"needle\n".repeat(200_000));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+        .args(["grep", "--all", "needle"])
+        .current_dir(&project.root)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!errors.contains("panicked") && !errors.contains("error:"), "{errors}");
+}
+
+#[test]
+fn errors_are_records_too_when_records_are_asked_for() {
+    let run = project().run(&["grep", "(", "--json"]);
+    assert_eq!(run.status, 2);
+    assert!(run.json()["error"].as_str().unwrap().contains("unclosed group"), "{run:?}");
+}
+
+#[test]
+fn an_agents_slips_are_understood() {
+    let project = project();
+    let run = project.run(&[
+        "call",
+        "keyword_search",
+        "{\"query\": \"q\", \"search_terms\": \"needle\"}",
+        "--json",
+    ]);
+    assert!(run.status == 2 && run.stderr.contains("no model is configured"), "{run:?}");
+    project.configure("filter = \"lexical\"\n");
+    let run = project.run(&[
+        "call",
+        "keyword_search",
+        "{\"query\": \"q\", \"search_terms\": \"needle\"}",
+        "--json",
+    ]);
+    assert_eq!(run.json()["terms"][0]["fate"], "kept");
+    let run = project.run(&["call", "read_file", "{\"file_path\": \"README.md\"}"]);
+    assert!(run.status == 2 && run.stderr.contains("did you mean `path`?"), "{run:?}");
+}

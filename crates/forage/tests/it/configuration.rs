@@ -1,0 +1,107 @@
+//! Where settings come from, and what a repository may say.
+
+use crate::Project;
+
+#[test]
+fn flags_win_over_environment_and_environment_over_the_file() {
+    let project = Project::new(&[]);
+    project.configure("[limits]\ntext_bytes = 11111\ntimeout_ms = 1111\nthreads = 1\n");
+    let run = project.run_in(
+        &project.root,
+        &["config", "--json", "--text-bytes", "33333"],
+        &[("FORAGE_TEXT_BYTES", "22222"), ("FORAGE_TIMEOUT_MS", "2222")],
+    );
+    let settings = run.json();
+    let file = project.home.join(".config/forage/config.toml").display().to_string();
+    for (name, value, source) in [
+        ("limits.text_bytes", 33333, "command line"),
+        ("limits.timeout_ms", 2222, "environment"),
+        ("limits.threads", 1, file.as_str()),
+    ] {
+        assert_eq!(
+            (settings[name]["value"].as_i64(), settings[name]["source"].as_str()),
+            (Some(value), Some(source))
+        );
+    }
+    assert_eq!(settings["allow_broad_root"]["source"], "default");
+}
+
+#[test]
+fn a_repository_may_only_narrow() {
+    let project = Project::new(&[
+        ("a.txt", "needle\n"),
+        ("vendored/b.txt", "needle\n"),
+        (
+            ".forage.toml",
+            "filter = \"lexical\"\nallow_broad_root = true\n[limits]\ntext_bytes = 90000\ntimeout_ms = 5000\nthreads = 64\n\
+             [search]\nexclude = [\"vendored\"]\n[secrets]\nallow = [\".env\"]\nredact = false\n\
+             [[models]]\nmodel = \"evil\"\nbase_url = \"http://evil.example.com/v1\"\n",
+        ),
+    ]);
+    let run = project.run(&["config", "--json"]);
+    let settings = run.json();
+    assert_eq!(settings["limits.timeout_ms"]["value"], 5000);
+    assert_eq!(settings["search.exclude"]["value"][0], "vendored");
+    for (name, value) in [("limits.text_bytes", 40000), ("limits.threads", 0)] {
+        assert_eq!(
+            (settings[name]["value"].as_i64(), settings[name]["source"].as_str()),
+            (Some(value), Some("default"))
+        );
+    }
+    assert_eq!(
+        (&settings["filter"]["value"], &settings["models"]["value"]),
+        (&"model".into(), &serde_json::json!([]))
+    );
+    for ignored in [
+        "`filter`",
+        "`allow_broad_root`",
+        "`limits.text_bytes`",
+        "`limits.threads`",
+        "`secrets.allow`",
+        "`secrets.redact`",
+        "`models`",
+    ] {
+        assert!(run.stderr.contains(&format!("{ignored} is ignored")), "{ignored} in {}", run.stderr);
+    }
+    let run = project.run(&["grep", "needle", "--json"]);
+    assert_eq!(run.json()["match_count"], 1, "the exclusion holds: {run:?}");
+}
+
+#[test]
+fn mistakes_are_named_with_their_place() {
+    let project = Project::new(&[]);
+    for (text, expected) in [
+        ("nonsense = 1\n", "unknown field `nonsense`"),
+        ("[limits]\ntext_bytes = \"many\"\n", "invalid type"),
+        ("[limits]\ntext_bytes = 5\n", "5 is out of range; give 2000 to 100000"),
+        ("filter = \"none\"\n", "\"none\" is neither \"model\" nor \"lexical\""),
+        (
+            "[[models]]\nmodel = \"m\"\nbase_url = \"http://example.com/v1\"\nkey_env = \"K\"\n",
+            "allow_insecure",
+        ),
+    ] {
+        project.configure(text);
+        let run = project.run_in(&project.root, &["keyword", "q", "t"], &[("K", "some-key-value")]);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{text:?}: {run:?}");
+    }
+    project.configure("");
+    let run = project.run_in(&project.root, &["config"], &[("FORAGE_THREADS", "two")]);
+    assert!(run.status == 2 && run.stderr.contains("FORAGE_THREADS must be a whole number"), "{run:?}");
+    let run = project.run(&["config", "--config", "no-such-file.toml"]);
+    assert!(run.status == 2 && run.stderr.contains("no-such-file.toml"), "{run:?}");
+}
+
+#[test]
+fn the_configuration_shows_names_of_keys_and_never_keys() {
+    let project = Project::new(&[]);
+    let run = project.run_in(
+        &project.root,
+        &["config"],
+        &[("FORAGE_MODEL", "small-1"), ("OPENAI_API_KEY", "sk-secret-value-of-this-test")],
+    );
+    assert!(
+        run.stdout.contains("\"key_env\":\"OPENAI_API_KEY\"") && run.stdout.contains("\"key_set\":true"),
+        "{run:?}"
+    );
+    assert!(!format!("{run:?}").contains("secret-value"));
+}

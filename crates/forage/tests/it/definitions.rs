@@ -1,0 +1,68 @@
+//! What models are told of the tools: snapshots, and the schema subset that every provider takes.
+
+use serde_json::Value;
+
+use crate::Project;
+
+fn definitions(format: &str) -> Vec<Value> {
+    let run = Project::new(&[]).run(&["tools", "--format", format]);
+    run.json().as_array().unwrap().clone()
+}
+
+#[test]
+fn definitions_are_as_published() {
+    for format in ["mcp", "openai", "openai-strict", "anthropic", "gemini"] {
+        insta::assert_json_snapshot!(format!("tools-{format}"), definitions(format));
+    }
+}
+
+#[test]
+fn help_is_as_published() {
+    let project = Project::new(&[]);
+    for command in ["", "keyword", "grep", "list", "read", "call", "tools", "config"] {
+        let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
+        // clap wraps to the terminal's width; without one it is fixed.
+        insta::assert_snapshot!(format!("help-{command}"), project.run(&arguments).stdout);
+    }
+}
+
+/// Notes on providers: one plain object, one type per property, string enums only, no references or combinators.
+#[test]
+fn schemas_stay_in_the_portable_subset() {
+    for tool in definitions("mcp") {
+        let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
+        assert!(
+            name.len() >= 3 && name.len() <= 40 && name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'),
+            "{name}"
+        );
+        assert!(tool["description"].as_str().unwrap().len() <= 1_600, "{name}");
+        let keys: Vec<&String> = schema.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["type", "properties", "required", "additionalProperties"], "{name}");
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&"object".into(), &false.into()));
+        let properties = schema["properties"].as_object().unwrap();
+        assert!(properties.len() <= 8, "{name}");
+        for (property, value) in properties {
+            let place = format!("{name}.{property}");
+            let fields = value.as_object().unwrap();
+            let allowed = ["type", "description", "items", "enum", "minimum", "maximum"];
+            assert!(fields.keys().all(|key| allowed.contains(&key.as_str())), "{place}: {value}");
+            let kind = value["type"].as_str().unwrap_or_else(|| panic!("{place} has one type: {value}"));
+            assert!(["string", "integer", "boolean", "number", "array"].contains(&kind), "{place}");
+            assert!(!value["description"].as_str().unwrap().is_empty(), "{place}");
+            assert_eq!(kind == "array", value["items"]["type"].is_string(), "{place}");
+        }
+        for required in schema["required"].as_array().unwrap() {
+            assert!(properties.contains_key(required.as_str().unwrap()), "{name}");
+        }
+        assert_eq!(tool["annotations"]["readOnlyHint"], true, "{name}");
+    }
+    for tool in definitions("openai-strict") {
+        let parameters = &tool["function"]["parameters"];
+        let names: Vec<&String> = parameters["properties"].as_object().unwrap().keys().collect();
+        assert_eq!(
+            names.len(),
+            parameters["required"].as_array().unwrap().len(),
+            "strict: everything is required"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! The binary as a user runs it: arguments in, stdout, stderr and exit status out.
+#![expect(clippy::disallowed_methods, reason = "tests make their own trees and run the binary")]
+#![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a failed unwrap is a failed test")]
+
+mod command_line;
+mod configuration;
+mod definitions;
+mod model;
+#[path = "../../../forage-llm/tests/it/peer.rs"]
+#[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
+mod peer;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What a run gave.
+#[derive(Debug)]
+struct Run {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Run {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap()
+    }
+}
+
+/// A project in a home of its own.
+struct Project {
+    _directory: tempfile::TempDir,
+    root: PathBuf,
+    home: PathBuf,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let base = directory.path().canonicalize().unwrap();
+        let (root, home) = (base.join("project"), base.join("home"));
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::create_dir_all(home.join(".config/forage")).unwrap();
+        let project = Self { _directory: directory, root, home };
+        for (path, text) in files {
+            project.write(path, text);
+        }
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Writes the user's configuration file.
+    fn configure(&self, text: &str) {
+        std::fs::write(self.home.join(".config/forage/config.toml"), text).unwrap();
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        self.run_in(&self.root, arguments, &[])
+    }
+
+    fn run_in(&self, directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
+        let output = Command::new(env!("CARGO_BIN_EXE_forage"))
+            .args(arguments)
+            .current_dir(directory)
+            .env_clear()
+            .env("HOME", &self.home)
+            .envs(environment.iter().copied())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let run = Run {
+            status: output.status.code().unwrap_or(-1),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        };
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        run
+    }
+}

@@ -1,0 +1,248 @@
+//! `keyword_search` with a model, played by a scripted server.
+
+use std::time::{Duration, Instant};
+
+use crate::peer::{Peer, Reply, content, json};
+use crate::{Project, Run};
+
+/// A secret that no rule of a reader's own project should miss.
+const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/retry.rs", "//! Retries.\nfn retry_with_backoff() {}\n"),
+        ("src/client.rs", &format!("fn send() {{ retry_with_backoff() }}\nlet token = \"{SECRET}\";\n")),
+        ("docs/notes.md", "How a retry works, and its backoff.\n"),
+        ("unrelated.txt", "nothing to see\n"),
+        (".env", "RETRY_KEY=canary-in-dotenv retry\n"),
+    ])
+}
+
+/// Runs a keyword search against models behind the peers, in order.
+fn search(project: &Project, peers: &[&Peer], extra: &str, flags: &[&str]) -> Run {
+    let models: String = peers
+        .iter()
+        .enumerate()
+        .map(|(i, peer)| format!("[[models]]\nprovider = \"acme\"\nmodel = \"small-{i}\"\nbase_url = \"{}\"\nkey_env = \"ACME_KEY\"\n", peer.url()))
+        .collect();
+    project.configure(&format!("{extra}\n{models}"));
+    let arguments =
+        [&["keyword", "how are requests retried", "retry", "backoff", "absent_term"], flags].concat();
+    project.run_in(&project.root, &arguments, &[("ACME_KEY", "key-of-this-test-51c")])
+}
+
+fn answer(lines: &[&str]) -> Reply {
+    content(&serde_json::to_string(&lines.join("\n")).unwrap())
+}
+
+#[test]
+fn keeps_the_models_files_in_its_order_with_our_line_numbers() {
+    let project = project();
+    let root = project.root.display();
+    let peer = Peer::start([answer(&[
+        &format!("{root}/src/retry.rs: implements the retry loop"),
+        "src/client.rs: calls it",
+    ])]);
+    let run = search(&project, &[&peer], "", &[]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let text = run.stdout.replace(&root.to_string(), "/project");
+    let expected = "2 relevant files of 3 that matched, most relevant first:\n\n\
+        /project/src/retry.rs: implements the retry loop\n  matching line: 2\n\n\
+        /project/src/client.rs: calls it\n  matching line: 1\n\n\
+        [terms without matches: `absent_term`]\n[filtered by acme/small-0, 11 tokens in, 7 out, ";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("[1 secret redacted before the results were sent to the model]"), "{text}");
+
+    let [request] = &peer.requests()[..] else { panic!("one request") };
+    assert!(request.to_lowercase().contains("authorization: bearer key-of-this-test-51c"));
+    let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    let system = body["messages"][0]["content"].as_str().unwrap();
+    assert!(
+        system.starts_with("You are a code search relevance evaluator.")
+            && system.trim_end().ends_with("- Use absolute file paths")
+    );
+    let user = body["messages"][1]["content"].as_str().unwrap();
+    assert!(user.starts_with(&format!("Search root: {root}\n")), "{user}");
+    assert!(
+        user.contains(&format!(
+            "FILE {root}/src/retry.rs\n  1: //! Retries.\n> 2: fn retry_with_backoff() {{}}\n"
+        )),
+        "{user}"
+    );
+    assert!(user.trim_end().ends_with("Original query: how are requests retried"), "{user}");
+    assert!(!user.contains("nothing to see"));
+}
+
+#[test]
+fn secrets_never_reach_the_model_unless_redaction_is_off() {
+    for (setting, leaks) in [("", false), ("[secrets]\nredact = false\n", true)] {
+        let project = project();
+        let peer = Peer::start([answer(&["No relevant files found"])]);
+        // The table of secrets stands after the models, as TOML wants it.
+        let models = format!(
+            "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nbase_url = \"{}\"\n{setting}",
+            peer.url()
+        );
+        project.configure(&models);
+        let run = project.run(&["keyword", "q", "retry", "token"]);
+        assert_eq!(run.status, 1, "{run:?}");
+        let request = peer.requests().concat();
+        assert!(request.contains("retry_with_backoff"), "something was sent");
+        assert_eq!(request.contains(SECRET), leaks, "the control must leak and the product must not");
+        assert!(!request.contains("canary-in-dotenv"), "a secrets file is never read");
+    }
+}
+
+#[test]
+fn invented_and_outside_paths_are_dropped_and_counted() {
+    let project = project();
+    let reply = answer(&[
+        "src/invented.rs: made up",
+        "/etc/passwd: outside",
+        "../project-private/x.rs: outside",
+        "- `src/retry.rs`: real",
+        "src/retry.rs: again",
+    ]);
+    let peer = Peer::start([reply]);
+    let run = search(&project, &[&peer], "", &["--json"]);
+    assert_eq!(run.status, 0);
+    let records = run.json();
+    let files = records["files"].as_array().unwrap();
+    assert_eq!(files.len(), 1, "{records}");
+    assert_eq!(
+        (files[0]["explanation"].as_str(), records["model"]["dropped_paths"].as_u64()),
+        (Some("real"), Some(3))
+    );
+    assert!(!run.stdout.contains("passwd") && !run.stdout.contains("invented"));
+}
+
+#[test]
+fn nothing_relevant_and_thinking_before_the_answer_are_answers() {
+    let project = project();
+    let peer = Peer::start([content("\"<think>retry? /etc/shadow: hm</think>\\nsrc/retry.rs: it is\"")]);
+    let run = search(&project, &[&peer], "", &[]);
+    assert!(
+        run.status == 0 && run.stdout.contains("src/retry.rs: it is") && !run.stdout.contains("shadow"),
+        "{run:?}"
+    );
+    let peer = Peer::start([answer(&["No relevant files found"])]);
+    let run = search(&project, &[&peer], "", &[]);
+    assert_eq!(run.status, 1, "{run:?}");
+    assert!(run.stdout.starts_with("No relevant files found (3 files matched a term)."), "{run:?}");
+}
+
+#[test]
+fn every_failure_goes_to_the_next_model() {
+    let big = format!("\"{}\"", "x".repeat(10 << 20));
+    let failures = [
+        ("a 10 MB answer", vec![content(&big)]),
+        ("an empty answer", vec![content("\"\"")]),
+        ("prose without a file", vec![content("\"I would rather not say\"")]),
+        ("401", vec![json(401, "", "{\"error\":{\"message\":\"bad key\"}}")]),
+        ("429 with a long retry-after", vec![json(429, "retry-after: 3600\r\n", "{}")]),
+        ("500 twice", vec![json(500, "", "{}"), json(500, "", "{}")]),
+        ("a cut connection", vec![Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec()); 2]),
+        ("no JSON", vec![Reply::Raw(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n<>".to_vec()); 2]),
+    ];
+    for (name, replies) in failures {
+        let project = project();
+        let (bad, good) = (Peer::start(replies), Peer::start([answer(&["src/retry.rs: from the second"])]));
+        let run = search(&project, &[&bad, &good], "", &[]);
+        assert_eq!(run.status, 0, "{name}: {run:?}");
+        assert!(run.stdout.contains("src/retry.rs: from the second"), "{name}: {run:?}");
+        assert!(run.stdout.contains("[warning: another model was used: acme/small-0"), "{name}: {run:?}");
+        assert!(!format!("{run:?}").contains("key-of-this-test"), "{name}");
+    }
+}
+
+#[test]
+fn a_429_with_retry_after_is_tried_once_more() {
+    let project = project();
+    let peer = Peer::start([json(429, "retry-after: 1\r\n", "{}"), answer(&["src/retry.rs: second try"])]);
+    let started = Instant::now();
+    let run = search(&project, &[&peer], "", &[]);
+    assert!(run.status == 0 && run.stdout.contains("second try"), "{run:?}");
+    assert!(started.elapsed() >= Duration::from_secs(1), "the pause that was asked for is kept");
+}
+
+#[test]
+fn a_hang_ends_by_the_deadline() {
+    for hang in
+        [Reply::Hang(Vec::new()), Reply::Hang(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec())]
+    {
+        let project = project();
+        let peer = Peer::start([hang]);
+        let started = Instant::now();
+        let run = search(&project, &[&peer], "model_timeout_ms = 600", &[]);
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert_eq!(run.status, 2, "{run:?}");
+        assert!(run.stderr.contains("no model could filter the results: acme/small-0"), "{run:?}");
+        assert!(run.stderr.contains("--filter lexical"), "{run:?}");
+    }
+}
+
+#[test]
+fn when_all_fail_lexical_order_comes_only_if_it_was_asked_for() {
+    let failing = || Peer::start([json(401, "", "{}")]);
+    let project = project();
+    let peer = failing();
+    let run = search(&project, &[&peer], "", &[]);
+    assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{run:?}");
+    let peer = failing();
+    let run = search(&project, &[&peer], "on_model_failure = \"lexical\"", &[]);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(
+        run.stdout.contains("best lexical match first")
+            && run.stdout.contains("not filtered, because no model could be used"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn without_a_model_it_is_an_error_before_any_search() {
+    let project = project();
+    let run = project.run(&["keyword", "q", "retry"]);
+    assert_eq!(run.status, 2);
+    for named in ["FORAGE_MODEL", "OPENAI_API_KEY", "config.toml", "--model", "--filter lexical"] {
+        assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
+    }
+    // A model whose key is missing is named, and the value of nothing is.
+    project.configure(
+        "[[models]]\nmodel = \"m1\"\nbase_url = \"https://api.example.com/v1\"\nkey_env = \"NO_SUCH_KEY\"\n",
+    );
+    let run = project.run(&["keyword", "q", "retry"]);
+    assert!(
+        run.status == 2
+            && run.stderr.contains("m1 at api.example.com, because the variable NO_SUCH_KEY is not set"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn no_hits_and_too_broad_terms_never_reach_the_model() {
+    let project = project();
+    let line = "needle in a line that is long enough to add up quickly, over and over again\n";
+    project.write("big.txt", &line.repeat(1_000));
+    let peer = Peer::start([answer(&["src/retry.rs: must not be asked"])]);
+    let settings = format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url());
+    project.configure(&settings);
+    let run = project.run(&["keyword", "q", "absent_term"]);
+    assert_eq!(run.status, 1);
+    assert!(run.stdout.starts_with("No matches found for the given search terms."), "{run:?}");
+    let run = project.run(&["keyword", "q", "needle", "line that"]);
+    assert_eq!(run.status, 2);
+    assert!(
+        run.stderr
+            .contains("each of those search terms yielded too many results\n- `needle`: over 65,536 bytes"),
+        "{run:?}"
+    );
+    let run = project.run(&["keyword", "q", "needle", "absent_term"]);
+    assert!(
+        run.status == 1
+            && run
+                .stdout
+                .contains("[terms skipped because they match too much (over 64 KiB each): `needle`]"),
+        "{run:?}"
+    );
+    assert_eq!(peer.requests().len(), 0);
+}
