@@ -1,2 +1,44 @@
-//! Placeholder.
-fn main() {}
+//! Development tasks.
+//!
+//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure.
+//! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a development tool: it reads the sources, runs cargo and prints; no user's file is near"
+)]
+
+mod cargo;
+mod check;
+mod direction;
+mod generate;
+mod house;
+
+use std::process::ExitCode;
+
+use cargo::Workspace;
+
+const USAGE: &str = "usage: cargo xtask check
+       cargo xtask generate [--check]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let workspace = Workspace::of_this_source();
+    let result = match arguments.as_slice() {
+        ["check"] => check::run(&workspace),
+        ["generate"] => generate::write(&workspace),
+        ["generate", "--check"] => generate::compare(&workspace),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Times `forage grep --all` against ripgrep, after checking that both print the same lines.
+
+Three commands take turns: `forage grep --all` (every match, in path order), `rg --sort path` (the same answer: ripgrep
+sorts on one thread) and plain `rg` (the same lines in the order in which its threads come upon them).
+"""
+
+import argparse
+import re
+import sys
+from itertools import zip_longest
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, ratio, setting, table, times
+
+EIGHT_TERMS = "page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan"
+
+# Name, options (the same for both programs), pattern: for the Linux sources.
+PATTERNS = [
+    ("rare literal", [], "rhashtable_walk_peek"),
+    ("common literal", [], "struct device"),
+    ("word, any case", ["-i", "-w"], "timeout"),
+    ("eight terms, any case, 10 lines around", ["-i", "-C", "10"], EIGHT_TERMS),
+    ("regex without a literal", [], r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
+]
+
+BINARY = re.compile(rb'^(.*): binary file matches \(found "\\0" byte around offset \d+\)$')
+SEPARATOR = b"--\n"
+
+
+def binary_files(path):
+    """The files in which ripgrep found a NUL byte after a match. Forage leaves such a file out, and counts it."""
+    with open(path, "rb") as lines:
+        return {found.group(1) for line in lines if (found := BINARY.match(line.rstrip(b"\n")))}
+
+
+def without(path, files):
+    """The lines of a ripgrep output, less those of `files`."""
+    if not files:
+        with open(path, "rb") as lines:
+            yield from lines
+        return
+    names = b"|".join(re.escape(name) for name in files)
+    of_files = re.compile(rb"(?:" + names + rb")(?:[:-]\d+[:-]|: binary file matches)")
+    separate = begun = False
+    with open(path, "rb") as lines:
+        for line in lines:
+            if line == SEPARATOR:
+                separate = begun
+            elif not of_files.match(line):
+                if separate:
+                    yield SEPARATOR
+                separate, begun = False, True
+                yield line
+
+
+def difference(ours, theirs):
+    """Where two sequences of lines part, in words; None if they do not."""
+    for number, (mine, other) in enumerate(zip_longest(ours, theirs), 1):
+        if mine != other:
+            shown = [b"(the end)" if line is None else line[:300] for line in (mine, other)]
+            return f"line {number}:\n  forage: {shown[0]!r}\n  rg:     {shown[1]!r}"
+    return None
+
+
+def check(bench, ours, rg_sorted, rg_plain):
+    """Runs the three commands once, which also fills the page cache. Gives the matches, or what differs."""
+    bench.run(ours, "ours")
+    bench.run(rg_sorted, "sorted")
+    bench.run(rg_plain, "plain")
+    if bench.output("sorted").stat().st_size != bench.output("plain").stat().st_size:
+        return 0, "rg and rg --sort path print different numbers of bytes: the tree changes, or ripgrep is broken"
+    binary = binary_files(bench.output("sorted"))
+    if binary:
+        print(f"  {len(binary)} binary files with matches are left out of the comparison", file=sys.stderr)
+    with open(bench.output("ours"), "rb") as lines:
+        found = difference(lines, without(bench.output("sorted"), binary))
+    with open(bench.output("ours"), "rb") as lines:
+        return sum(1 for _ in lines), found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(parser)
+    bench = Bench(options.tree)
+    time_rows, ratio_rows, failed = [], [], False
+    for name, flags, pattern in PATTERNS:
+        print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
+        # Without a path both programs search the working directory, and print paths without `./`.
+        commands = {
+            "forage grep --all": [options.forage, "grep", "--all", *flags, pattern],
+            "rg --sort path": [options.rg, "--no-config", "--sort", "path", "-n", *flags, pattern],
+            "rg": [options.rg, "--no-config", "-n", *flags, pattern],
+        }
+        lines, found = check(bench, *commands.values())
+        if found:
+            print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
+            ratio_rows.append([name, "(the outputs differ)", "–", "–", "–"])
+            failed = True
+            continue
+        series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
+        ours = series["forage grep --all"]
+        time_rows += [[name, key, f"{lines:,}", *times(samples)] for key, samples in series.items()]
+        ratio_rows += [
+            [name, key, *ratio(samples, ours)] for key, samples in series.items() if samples is not ours
+        ]
+    print(setting(bench, options.forage, options.rg, options.runs))
+    print(f"- peaks up to {bench.rss_floor():.0f} MiB can't be told apart: a process starts with its parent's peak\n")
+    print(table(["search", "command", "lines", *TIME_COLUMNS], time_rows))
+    print("\nTime of the other program divided by that of `forage grep --all` in the same round:\n")
+    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+//! Requests that can't be answered: every message names the argument and says what to write instead.
+
+use serde_json::{Value, json};
+
+use crate::support::{NEEDLE, Tree, answer, refusal};
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE} one\ntwo\nthree\n"));
+    tree.write("empty.txt", "");
+    tree.write("sub/b.txt", "x\n");
+    tree
+}
+
+/// Calls a tool with each request and looks for the parts of the message.
+fn check(tool: &str, cases: &[(Value, &[&str])]) {
+    let tree = tree();
+    let context = tree.context();
+    for (request, parts) in cases {
+        let error = refusal(&context, tool, request.clone());
+        for part in *parts {
+            assert!(error.contains(part), "{tool} {request}\nlacks: {part}\nin: {error}");
+        }
+        assert!(error.len() < 4_000, "{tool} {request}: {} bytes", error.len());
+    }
+}
+
+#[test]
+fn every_tool_refuses_what_it_does_not_know() {
+    for (tool, good) in [
+        ("grep_search", json!({"pattern": "x"})),
+        ("list_directory", json!({})),
+        ("read_file", json!({"path": "a.txt"})),
+        ("keyword_search", json!({"query": "q", "search_terms": ["x"]})),
+    ] {
+        let tree = tree();
+        let context = tree.context();
+        answer(&context, tool, good.clone());
+        let first = match good.as_object().unwrap().keys().next() {
+            Some(name) => name.clone(),
+            None => "path".to_owned(),
+        };
+        let mut unknown = good.clone();
+        unknown["no_such_argument"] = json!(1);
+        let error = refusal(&context, tool, unknown);
+        assert!(
+            error.contains("no argument `no_such_argument`") && error.contains(&format!("`{first}`")),
+            "{error}"
+        );
+        for wrong in [json!({"x": 1}), json!([{"y": 1}]), json!(true)] {
+            let mut request = good.clone();
+            request[&first] = wrong.clone();
+            let error = refusal(&context, tool, request);
+            assert!(
+                error.contains(&format!("`{first}`")) && error.contains("must be a"),
+                "{tool} {wrong}: {error}"
+            );
+        }
+        for request in [json!([]), json!(7), json!("not json"), json!(true)] {
+            let error = refusal(&context, tool, request);
+            assert!(
+                error.contains("takes a JSON object") && error.contains(&format!("`{first}`")),
+                "{tool}: {error}"
+            );
+        }
+    }
+    let error = forage_tools::registry::find("no\u{1b}tool").err().unwrap().to_string();
+    assert!(error.contains("grep_search") && !error.contains('\u{1b}'), "{error}");
+}
+
+#[test]
+fn grep_search_refuses() {
+    check(
+        "grep_search",
+        &[
+            (json!({}), &["needs the argument `pattern`"]),
+            (json!({"pattern": null}), &["needs the argument `pattern`"]),
+            (json!({"query": "x"}), &["`query`", "did you mean `pattern`?"]),
+            (json!({"pattern": ""}), &["`pattern`", "empty"]),
+            (json!({"pattern": "x(?=y)"}), &["`pattern`", "look-around ((?=)", "`foobar`"]),
+            (json!({"pattern": "(?<!x)y"}), &["`pattern`", "look-around"]),
+            (json!({"pattern": "(a)\\1"}), &["`pattern`", "backreferences (\\1)", "aa|bb"]),
+            (json!({"pattern": "a(b"}), &["`pattern`", "unclosed group", "escape special characters"]),
+            (json!({"pattern": "[z-a]"}), &["`pattern`", "z-a", "escape special characters"]),
+            (json!({"pattern": "a\\nb"}), &["`pattern`", "across lines", "one of the lines"]),
+            (json!({"pattern": "a\nb"}), &["`pattern`", "across lines"]),
+            (json!({"pattern": "(((a{100}){100}){100})"}), &["`pattern`", "too large", "smaller repetition"]),
+            (json!({"pattern": "x".repeat(20_000)}), &["`pattern`", "20000 bytes", "shorter"]),
+            (json!({"pattern": "(".repeat(1_000) + &")".repeat(1_000)}), &["`pattern`"]),
+            (
+                json!({"pattern": "x", "context_lines": -1}),
+                &["`context_lines`", "-1", "0 to 50", "default 2"],
+            ),
+            (json!({"pattern": "x", "context_lines": 51}), &["`context_lines`", "51", "0 to 50"]),
+            (json!({"pattern": "x", "max_results": 0}), &["`max_results`", "1 to 10000", "default 50"]),
+            (json!({"pattern": "x", "max_results": 10_001}), &["`max_results`", "10001", "1 to 10000"]),
+            (json!({"pattern": "x", "max_results": 1.5}), &["`max_results`", "integer", "1.5"]),
+            (json!({"pattern": "x", "max_results": 1e300}), &["`max_results`", "integer"]),
+            (json!({"pattern": "x", "max_results": "99999999999999999999"}), &["`max_results`"]),
+            (json!({"pattern": "x", "max_results": "nan"}), &["`max_results`", "integer"]),
+            (json!({"pattern": "x", "ignore_case": "maybe"}), &["`ignore_case`", "boolean", "maybe"]),
+            (json!({"pattern": "x", "path": "missing"}), &["`path`", "missing does not exist"]),
+            (json!({"pattern": "x", "path": "a.txt/b"}), &["`path`", "not a directory"]),
+            (json!({"pattern": "x", "path": "a\0b"}), &["`path`", "NUL"]),
+            (json!({"pattern": "x", "path": "\"a"}), &["`path`", "quote"]),
+            (json!({"pattern": "x", "path": "\"\\q\""}), &["`path`", "escapes"]),
+            (json!({"pattern": "x", "path": "n".repeat(1_000)}), &["`path`"]),
+            (json!({"pattern": "x", "file_pattern": "[a"}), &["`file_pattern`", "[a", "\"*.py\""]),
+            (json!({"pattern": "x", "file_pattern": "!*.rs"}), &["`file_pattern`", "without `!`"]),
+            (json!({"pattern": "x", "file_pattern": "{a,b"}), &["`file_pattern`", "glob"]),
+        ],
+    );
+}
+
+#[test]
+fn read_file_refuses() {
+    check(
+        "read_file",
+        &[
+            (json!({}), &["needs the argument `path`"]),
+            (json!({"file": "a.txt"}), &["`file`", "did you mean `path`?"]),
+            (json!({"path": "sub"}), &["`path`", "sub is a directory", "list_directory"]),
+            (json!({"path": "."}), &["`path`", "is a directory", "list_directory"]),
+            (json!({"path": ""}), &["`path`", "is a directory"]),
+            (json!({"path": "missing.txt"}), &["`path`", "missing.txt does not exist"]),
+            (json!({"path": "a.txt\0"}), &["`path`", "NUL"]),
+            (json!({"path": "a.txt", "start_line": 0}), &["`start_line`", "counted from 1"]),
+            (json!({"path": "a.txt", "start_line": -3}), &["`start_line`", "-3", "counted from 1"]),
+            (json!({"path": "a.txt", "end_line": 0}), &["`end_line`", "counted from 1"]),
+            (json!({"path": "a.txt", "start_line": 4}), &["`start_line`", "4", "beyond the end", "3 lines"]),
+            (json!({"path": "a.txt", "start_line": 9_000_000_000_000_000u64}), &["`start_line`"]),
+            (
+                json!({"path": "a.txt", "start_line": 3, "end_line": 2}),
+                &["`end_line`", "before start_line 3", "swap"],
+            ),
+            (json!({"path": "empty.txt", "start_line": 2}), &["`start_line`", "0 lines"]),
+            (json!({"path": "a.txt", "start_line": "two"}), &["`start_line`", "integer", "two"]),
+        ],
+    );
+}
+
+#[test]
+fn list_directory_refuses() {
+    check(
+        "list_directory",
+        &[
+            (json!({"path": "a.txt"}), &["`path`", "a.txt is a file", "read_file"]),
+            (json!({"path": "missing"}), &["`path`", "does not exist"]),
+            (json!({"path": "a\0"}), &["`path`", "NUL"]),
+            (json!({"max_depth": 0}), &["`max_depth`", "1 to 20", "default 2"]),
+            (json!({"max_depth": 21}), &["`max_depth`", "21", "1 to 20"]),
+            (json!({"depth": 3}), &["`depth`", "did you mean `max_depth`?"]),
+            (json!({"recursive": 7}), &["`recursive`", "boolean", "7"]),
+        ],
+    );
+}
+
+#[test]
+fn keyword_search_refuses() {
+    let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
+    check(
+        "keyword_search",
+        &[
+            (json!({"search_terms": ["x"]}), &["needs the argument `query`"]),
+            (json!({"query": "q"}), &["needs the argument `search_terms`"]),
+            (json!({"query": "", "search_terms": ["x"]}), &["`query`", "empty", "sentence"]),
+            (json!({"query": " \n", "search_terms": ["x"]}), &["`query`", "empty"]),
+            (
+                json!({"query": "q".repeat(10_000), "search_terms": ["x"]}),
+                &["`query`", "10000", "8192", "shorten"],
+            ),
+            (json!({"query": "q", "search_terms": []}), &["`search_terms`", "at least one"]),
+            (
+                json!({"query": "q", "search_terms": terms(65)}),
+                &["`search_terms`", "65", "64", "most specific"],
+            ),
+            (json!({"query": "q", "search_terms": [["x"]]}), &["`search_terms`", "string"]),
+            (
+                json!({"query": "q", "search_terms": ["(", "[z", ""]}),
+                &["`search_terms`", "none of the terms", "`(`", "`[z`"],
+            ),
+            (json!({"query": "q", "search_terms": ["x(?=y)"]}), &["`search_terms`", "look-around"]),
+        ],
+    );
+    let tree = tree();
+    answer(&tree.context(), "keyword_search", json!({"query": "q", "search_terms": terms(64)}));
+}
+
+/// The requirement's sentence, each term with its size.
+#[test]
+fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
+    let tree = Tree::new();
+    tree.write("broad.txt", "common words everywhere\n".repeat(10_000));
+    let error = refusal(
+        &tree.context(),
+        "keyword_search",
+        json!({"query": "q", "search_terms": ["common", "w.rds", "("]}),
+    );
+    assert!(error.starts_with("each of those search terms yielded too many results\n"), "{error}");
+    for part in
+        ["- `common`: over 65,536 bytes", "- `w.rds`: over 65,536 bytes", "- `(`: invalid", "more specific"]
+    {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    // One specific term among them is enough.
+    tree.write("rare.txt", format!("{NEEDLE}\n"));
+    let found =
+        answer(&tree.context(), "keyword_search", json!({"query": "q", "search_terms": ["common", NEEDLE]}));
+    assert!(found.text.contains("rare.txt") && found.text.contains("terms skipped"), "{}", found.text);
+}
+
+#[test]
+fn cursors_that_do_not_fit_are_refused() {
+    let tree = tree();
+    let context = tree.context();
+    tree.write("many.txt", format!("{NEEDLE}\n").repeat(9));
+    let page = answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
+    let cursor = page.records["next_cursor"].as_str().unwrap().to_owned();
+    // The control: in its own request it goes on.
+    let next =
+        answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
+    assert_eq!(next.records["files"][0]["lines"][0]["line_number"], 2);
+    for other in [
+        json!({"pattern": "needl"}),
+        json!({"pattern": NEEDLE, "path": "many.txt"}),
+        json!({"pattern": NEEDLE, "ignore_case": true}),
+        json!({"pattern": NEEDLE, "include_ignored": true}),
+        json!({"pattern": NEEDLE, "context_lines": 1}),
+        json!({"pattern": NEEDLE, "file_pattern": "*.txt"}),
+    ] {
+        let mut request = other.clone();
+        request["cursor"] = json!(cursor);
+        let error = refusal(&context, "grep_search", request);
+        assert!(error.contains("`cursor`") && error.contains("another request"), "{other}: {error}");
+        assert!(error.contains("unchanged"), "{error}");
+    }
+    let bound = cursor.split('.').nth(1).unwrap();
+    let broken = ["", "x", "1", "1.0.0", "....", "1.zz.1.61", "é.é.é.é", &cursor[1..]].map(str::to_owned);
+    let forged =
+        ["-1.61", "x.61", "1.6", "1.zz", "1.2e2e", "1.2f657463", "1.00", "99999999999999999999.61", "1.61.1"]
+            .map(|rest| format!("1.{bound}.{rest}"));
+    for cursor in broken.iter().chain(&forged) {
+        let error = refusal(&context, "grep_search", json!({"pattern": NEEDLE, "cursor": cursor}));
+        assert!(error.contains("`cursor`"), "{cursor}: {error}");
+        assert!(
+            error.contains("leave it out") || error.contains("leave the cursor out"),
+            "{cursor}: {error}"
+        );
+    }
+}

@@ -1,0 +1,341 @@
+//! T6, T26, T30, T31, T33: files that are no text, no files, unreadable, too deep or changing.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, makedev, mkdirat, mknodat, openat, renameat, unlinkat,
+};
+use rustix::thread::{Gid, Uid, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
+use serde_json::json;
+
+use crate::support::{NEEDLE, Tree, answer, call, in_child, probes, refusal, ripgrep, skipped, within};
+
+const PROMPT: Duration = Duration::from_secs(2);
+
+fn fifo(path: &Path) {
+    mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
+}
+
+/// T6: pipes, sockets, devices and a file of a terabyte.
+#[test]
+fn what_is_no_plain_file_is_counted_and_never_waited_for() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    fifo(&tree.root().join("pipe"));
+    let _socket = std::os::unix::net::UnixListener::bind(tree.root().join("socket")).unwrap();
+    tree.link("pipe", "link_to_pipe");
+    let mut special = 2;
+    // Only root may make a device; without it the device is not part of the tree.
+    if rustix::process::geteuid().is_root() {
+        let mode = Mode::from_raw_mode(0o666);
+        mknodat(CWD, tree.root().join("zero"), FileType::CharacterDevice, mode, makedev(1, 5)).unwrap();
+        special += 1;
+    }
+    fs::File::create(tree.root().join("huge.txt")).unwrap().set_len(1 << 40).unwrap();
+    // The control: opening a pipe as any file waits for a writer.
+    let pipe = tree.root().join("pipe");
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(fs::read(pipe).map(|bytes| bytes.len())));
+    assert!(
+        receiver.recv_timeout(Duration::from_millis(200)).is_err(),
+        "a plain open of a pipe does not wait"
+    );
+
+    for path in ["pipe", "link_to_pipe", "socket", "zero", "huge.txt", "."] {
+        if path == "zero" && special == 2 {
+            continue;
+        }
+        for (tool, request) in probes(path) {
+            let context = tree.context();
+            let what = format!("{tool} on {path}");
+            let result = within(PROMPT, &what, move || call(&context, tool, request));
+            match (path, tool) {
+                ("huge.txt" | ".", "read_file") | ("huge.txt", "list_directory") => {
+                    assert!(result.is_err(), "{what}")
+                }
+                ("huge.txt", "grep_search") => assert_eq!(skipped(&result.unwrap(), "binary"), 1, "{what}"),
+                (".", "list_directory") => {
+                    let text = result.unwrap().text;
+                    assert!(text.contains("huge.txt (1,099,511,627,776 bytes)"), "{text}");
+                    assert!(text.contains(&format!("{special} special")), "{text}");
+                }
+                (_, "keyword_search") | (".", _) => {
+                    let found = result.unwrap();
+                    assert_eq!(
+                        (skipped(&found, "special"), skipped(&found, "binary")),
+                        (special, 1),
+                        "{what}"
+                    );
+                    assert!(found.text.contains("a.txt"), "{what}");
+                }
+                (_, "list_directory") => assert!(result.is_err(), "{what}"),
+                _ => {
+                    let error = result.unwrap_err().to_string();
+                    assert!(error.contains("not a regular file"), "{what}: {error}");
+                }
+            }
+        }
+    }
+    // Lets the control's thread end.
+    drop(fs::OpenOptions::new().write(true).open(tree.root().join("pipe")).unwrap());
+}
+
+/// T6: a pipe where an ignore file is expected.
+#[test]
+fn an_ignore_file_that_is_a_pipe_is_named_and_not_waited_for() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    fifo(&tree.root().join(".ignore"));
+    tree.link("/dev/zero", ".rgignore");
+    let context = tree.context();
+    let found =
+        within(PROMPT, "grep_search", move || answer(&context, "grep_search", json!({"pattern": NEEDLE})));
+    assert_eq!(found.records["match_count"], 1);
+    for name in [".ignore", ".rgignore"] {
+        assert!(found.text.contains(&format!("[warning: {name} can't be read")), "{}", found.text);
+    }
+}
+
+fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+/// T26: which encodings are text. The line of the needle is the second everywhere.
+#[test]
+fn every_encoding_is_searched_or_counted() {
+    let text = "first ä\nneedle ö\nlast ü\n";
+    let late = [text.as_bytes(), &b"x\n".repeat(20_000), b"\0"].concat();
+    let files: [(&str, Vec<u8>, bool); 12] = [
+        ("ascii.txt", b"first\nneedle\nlast\n".to_vec(), true),
+        ("bom.txt", [b"\xef\xbb\xbf", text.as_bytes()].concat(), true),
+        ("crlf.txt", text.replace('\n', "\r\n").into_bytes(), true),
+        ("latin1.txt", b"first \xe4\nneedle \xf6\nlast \xfc\n".to_vec(), true),
+        ("no_feed.txt", b"first\nneedle".to_vec(), true),
+        ("utf16be.txt", [&b"\xfe\xff"[..], &utf16(text, u16::to_be_bytes)].concat(), true),
+        ("utf16le.txt", [&b"\xff\xfe"[..], &utf16(text, u16::to_le_bytes)].concat(), true),
+        ("utf8.txt", text.as_bytes().to_vec(), true),
+        ("binary_late.dat", late, false),
+        ("binary_nul.dat", b"first\nneedle \0\nlast\n".to_vec(), false),
+        ("binary_utf16.dat", utf16(text, u16::to_le_bytes), false),
+        ("binary_utf16_nul.dat", [&b"\xff\xfe"[..], &utf16("a\nneedle\0", u16::to_le_bytes)].concat(), false),
+    ];
+    let tree = Tree::new();
+    files.iter().for_each(|(name, bytes, _)| {
+        tree.write(name, bytes);
+    });
+    let context = tree.context();
+    let found = answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 1}));
+    let listed = answer(&context, "list_directory", json!({}));
+    let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
+    let record = |name: &str| {
+        let files = found.records["files"].as_array().unwrap().clone();
+        files.into_iter().find(|file| file["path"] == *name)
+    };
+    for (name, _, is_text) in &files {
+        assert_eq!(record(name).is_some(), *is_text, "grep_search, {name}");
+        assert_eq!(keyword.text.contains(&format!("/{name}:")), *is_text, "keyword_search, {name}");
+        assert_eq!(listed.text.contains(&format!("{name} (binary)")), !is_text, "list_directory, {name}");
+        let read = call(&context, "read_file", json!({"path": name}));
+        match is_text {
+            true => {
+                let (line, first) = (&record(name).unwrap()["lines"][1], read.unwrap());
+                assert_eq!((&line["line_number"], &line["type"]), (&json!(2), &json!("match")), "{name}");
+                assert!(first.text.starts_with("     1\tfirst"), "{name}: {}", first.text);
+                assert!(first.text.contains("\n     2\tneedle"), "{name}: {}", first.text);
+                assert!(!first.text.contains(['\r', '\u{feff}']), "{name}: {}", first.text);
+            }
+            false => assert!(read.unwrap_err().to_string().contains("binary file"), "{name}"),
+        }
+    }
+    assert_eq!((skipped(&found, "binary"), skipped(&keyword, "binary")), (4, 4));
+    assert!(found.text.contains("not searched: 4 binary"), "{}", found.text);
+    // The control: ripgrep leaves the files with NUL out and says nothing of them.
+    let printed =
+        String::from_utf8_lossy(&ripgrep(&tree.root(), &["--json", "-e", NEEDLE, "."])).into_owned();
+    assert!(printed.contains("latin1.txt") && !printed.contains("binary_nul.dat\"},\"lines"), "{printed}");
+    // A search without hits says that there are files it could not read.
+    assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("binary"));
+}
+
+const LEVELS: usize = 4_000;
+
+fn open_directory(at: impl std::os::fd::AsFd, name: &str) -> OwnedFd {
+    openat(at, name, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).unwrap()
+}
+
+/// Makes `levels` directories of one name below each other, with a file in the last.
+fn dig(root: &Path, name: &str, levels: usize) {
+    let mut at = open_directory(CWD, root.to_str().unwrap());
+    for _ in 0..levels {
+        mkdirat(&at, name, Mode::RWXU).unwrap();
+        at = open_directory(&at, name);
+    }
+    let file = openat(&at, "bottom.txt", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR).unwrap();
+    rustix::io::write(&file, b"needle\n").unwrap();
+}
+
+/// Takes them away from the top, each time moving up what is below: no path and no recursion gets long.
+fn fill_in(root: &Path, name: &str) {
+    let at = open_directory(CWD, root.to_str().unwrap());
+    while renameat(&at, format!("{name}/{name}"), &at, "rest").is_ok() {
+        unlinkat(&at, name, AtFlags::REMOVEDIR).unwrap();
+        renameat(&at, "rest", &at, name).unwrap();
+    }
+}
+
+/// Every tool on the whole of a deep tree, and on its bottom by name.
+fn deep_tree(name: &str, reason: &str) {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    dig(&tree.root(), name, LEVELS);
+    let bottom = vec![name; LEVELS].join("/") + "/bottom.txt";
+    // The control: no path reaches the bottom.
+    let control = fs::read(tree.root().join(&bottom)).unwrap_err();
+    let mut counted = 0;
+    for (tool, request) in probes(".").into_iter().chain(probes(&bottom).into_iter().take(1)) {
+        let context = tree.context();
+        match within(PROMPT * 2, tool, move || call(&context, tool, request)) {
+            Ok(answer) => {
+                counted += u64::from(skipped(&answer, reason) > 0);
+                assert!(tool == "read_file" || answer.text.contains("a.txt"), "{tool}: {}", answer.text);
+            }
+            Err(error) => assert!(!error.to_string().contains("internal error"), "{tool}: {error}"),
+        }
+    }
+    fill_in(&tree.root(), name);
+    assert_eq!(control.kind(), std::io::ErrorKind::InvalidFilename);
+    assert_eq!(counted, 3, "{reason} is counted by {counted} calls");
+}
+
+/// T30: deeper than our own limit.
+#[test]
+fn a_deep_tree_is_counted_and_breaks_nothing() {
+    deep_tree("d", "too_deep");
+}
+
+/// T30: longer than the kernel's limit on paths, within our own on levels.
+#[test]
+fn a_path_that_the_kernel_can_not_hold_is_counted_and_breaks_nothing() {
+    deep_tree(&"n".repeat(200), "unreadable");
+}
+
+/// Links whose targets go down and up again a thousand times, each ending in the next: resolving one is long work,
+/// and a walk meets them all.
+#[test]
+fn links_that_are_long_to_follow_hold_nobody_up() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    dig(&tree.root(), "d", 700);
+    for i in 0..40 {
+        let (down, up) = ("d/".repeat(700), "../".repeat(700));
+        tree.link(format!("{down}{up}l{}", i + 1), format!("l{i}"));
+    }
+    tree.link("a.txt", "l40");
+    let context = tree.context();
+    let found = within(PROMPT * 5, "grep_search", move || {
+        let started = std::time::Instant::now();
+        (answer(&context, "grep_search", json!({"pattern": NEEDLE})), started.elapsed())
+    });
+    fill_in(&tree.root(), "d");
+    assert_eq!((found.0.records["match_count"].as_u64(), skipped(&found.0, "symlink")), (Some(1), 41));
+    assert!(found.1 < PROMPT, "forty links took {:?}", found.1);
+}
+
+/// Runs `work` as a user without rights; threads that it starts are that user's too.
+fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let run = || {
+            if rustix::process::geteuid().is_root() {
+                let (user, group) = (Uid::from_raw(65_534), Gid::from_raw(65_534));
+                set_thread_groups(&[]).unwrap();
+                set_thread_res_gid(group, group, group).unwrap();
+                set_thread_res_uid(user, user, user).unwrap();
+            }
+            work()
+        };
+        scope.spawn(run).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// T31: what may not be read is counted and named, and the rest is found.
+#[test]
+fn unreadable_files_and_directories_are_counted() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE} open\n"));
+    let closed =
+        [tree.write("closed.txt", format!("{NEEDLE} closed\n")), tree.write("shut/b.txt", "needle shut\n")];
+    tree.write("z.txt", format!("{NEEDLE} after\n"));
+    let shut = tree.root().join("shut");
+    let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    mode(tree.root().parent().unwrap(), 0o755);
+    mode(&closed[0], 0o000);
+    mode(&shut, 0o000);
+    let context = tree.context();
+    as_nobody(|| {
+        // The control: the modes hold for this thread.
+        assert!(fs::read(&closed[0]).is_err() && fs::read_dir(&shut).is_err());
+        let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
+        assert_eq!((found.records["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
+        assert!(found.text.contains("[warning: shut can't be listed"), "{}", found.text);
+        let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
+        assert_eq!(
+            (keyword.records["candidate_files"].as_u64(), skipped(&keyword, "unreadable")),
+            (Some(2), 2)
+        );
+        let listed = answer(&context, "list_directory", json!({"max_depth": 3}));
+        assert!(listed.text.contains("closed.txt (unreadable)"), "{}", listed.text);
+        assert_eq!(skipped(&listed, "unreadable"), 2);
+        for path in ["closed.txt", "shut/b.txt"] {
+            assert!(refusal(&context, "read_file", json!({"path": path})).contains("denied"), "{path}");
+        }
+        // A search without hits must not pass for a proof of absence.
+        assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("2 unreadable"));
+    });
+    mode(&shut, 0o755);
+}
+
+/// T33: a file that shrinks while it is read. Mapped into memory, it would end the process by a signal.
+#[test]
+fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
+    in_child("files::a_file_that_is_cut_while_it_is_searched_ends_nothing", || {
+        let tree = Tree::new();
+        let line = format!("{NEEDLE} and then some more text to fill the line\n");
+        let text = line.repeat((12 << 20) / line.len());
+        let path = tree.write("big.txt", &text);
+        let stop = Arc::new(AtomicBool::new(false));
+        let cutter = std::thread::spawn({
+            let (stop, path, text) = (Arc::clone(&stop), path.clone(), text.clone());
+            move || {
+                while !stop.load(Ordering::Relaxed) {
+                    fs::File::options().write(true).open(&path).unwrap().set_len(10).unwrap();
+                    std::thread::yield_now();
+                    fs::write(&path, &text).unwrap();
+                }
+            }
+        });
+        let context = tree.context();
+        let mut lengths = std::collections::BTreeSet::new();
+        let end = std::time::Instant::now() + Duration::from_millis(2_500);
+        while std::time::Instant::now() < end {
+            for (tool, request) in probes("big.txt").into_iter().filter(|(tool, _)| *tool != "list_directory")
+            {
+                let result = call(&context, tool, request);
+                if let ("read_file", Ok(answer)) = (tool, &result) {
+                    lengths.insert(answer.records["total_lines"].as_u64());
+                }
+                let error = result.err().map(|error| error.to_string()).unwrap_or_default();
+                assert!(!error.contains("internal error"), "{tool}: {error}");
+            }
+            answer(&context, "list_directory", json!({}));
+        }
+        stop.store(true, Ordering::Relaxed);
+        cutter.join().unwrap();
+        assert!(lengths.len() > 1, "the file never changed under a reader: {lengths:?}");
+    });
+}

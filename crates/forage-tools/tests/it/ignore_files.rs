@@ -1,0 +1,192 @@
+//! T25, T32: ignore files as a bomb, and as a way to hide.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use forage_tools::Answer;
+use serde_json::{Value, json};
+
+use crate::support::{NEEDLE, Tree, answer, ripgrep, within};
+
+/// Time for one call against a bomb; the real ripgrep takes 54 s and 3.8 GB for the worst of them.
+const PROMPT: Duration = Duration::from_secs(3);
+
+/// A search with hits, one without, a listing: what reads ignore files.
+fn walks() -> [(&'static str, Value); 5] {
+    [
+        ("grep_search", json!({"pattern": NEEDLE})),
+        ("grep_search", json!({"pattern": "absent"})),
+        ("list_directory", json!({"max_depth": 3})),
+        ("keyword_search", json!({"query": "q", "search_terms": [NEEDLE]})),
+        ("keyword_search", json!({"query": "q", "search_terms": ["absent", "nowhere", "nothing"]})),
+    ]
+}
+
+fn defused(tree: &Tree, check: impl Fn(&str, &Answer)) {
+    for (tool, request) in walks() {
+        let context = tree.context();
+        let started = Instant::now();
+        // Four times the time that is allowed: a failure then says how long it took.
+        let found = within(PROMPT * 4, tool, {
+            let request = request.clone();
+            move || answer(&context, tool, request)
+        });
+        let took = started.elapsed();
+        assert!(took < PROMPT, "{tool} {request} took {took:?}");
+        check(tool, &found);
+    }
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    tree.write(".git/HEAD", "");
+    tree.write(".gitignore", vec![b'a'; 100 << 20]);
+    defused(&tree, |tool, found| {
+        assert!(found.text.contains("[warning: .gitignore is over 1048576 bytes"), "{tool}: {}", found.text);
+        assert!(found.text.contains("not applied"), "{tool}: {}", found.text);
+    });
+}
+
+#[test]
+fn a_hundred_thousand_globs() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    tree.write("sub/.ignore", (0..100_000).map(|i| format!("*{i}?x\n")).collect::<String>());
+    defused(&tree, |tool, found| {
+        assert!(found.text.contains("[warning: sub/.ignore has over 2000 rules"), "{tool}: {}", found.text);
+    });
+}
+
+#[test]
+fn a_line_of_many_kilobytes_among_good_ones() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    tree.write("b.log", format!("{NEEDLE}\n"));
+    tree.write(".ignore", format!("# fine\n{}\n*.log\n{{a\n", "*".repeat(5_000)));
+    defused(&tree, |tool, found| {
+        assert!(
+            found.text.contains("[warning: .ignore:2: the rule is over 4096 bytes"),
+            "{tool}: {}",
+            found.text
+        );
+        assert!(found.text.contains("[warning: .ignore:4: "), "{tool}: {}", found.text);
+        assert!(!found.text.contains("b.log ") || found.text.contains("hidden by"), "{tool}: {}", found.text);
+    });
+}
+
+#[test]
+fn many_files_that_are_each_within_the_limits() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    let rules: String = (0..2_000).map(|i| format!("*{i}*[ab]?{i}/**/x*\n")).collect();
+    for i in 0..120 {
+        tree.write(format!("d{i:03}/.ignore"), &rules);
+        tree.write(format!("d{i:03}/b.txt"), "x\n");
+    }
+    defused(&tree, |tool, found| {
+        assert!(found.text.contains("beyond the 100000 rules of one search"), "{tool}: {}", found.text);
+    });
+}
+
+/// Each rule within its limits, and each name a walk through all of their states at once.
+#[test]
+fn rules_that_are_costly_to_match() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    tree.write(".ignore", format!("{}b\n", "*a".repeat(2_000)).repeat(240));
+    for i in 0..400 {
+        tree.write(format!("{}{i}", "a".repeat(200)), "x\n");
+    }
+    defused(&tree, |_, _| {});
+}
+
+/// T32: a rule of the repository hides a file; an empty answer says which, and what is there.
+#[test]
+fn an_empty_answer_says_what_is_hidden_and_by_what() {
+    for (file, rule) in [(".rgignore", "back*.rs"), (".ignore", "/backdoor.rs"), (".gitignore", "*.rs")] {
+        let tree = Tree::new();
+        tree.write(".git/HEAD", "");
+        tree.write("src/lib.rs.txt", "nothing\n");
+        tree.write(format!("src/{file}"), format!("{rule}\n"));
+        tree.write("src/backdoor.rs", format!("{NEEDLE} 1\nx\n{NEEDLE} 2\n"));
+        // The control: ripgrep finds nothing and gives no reason.
+        assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
+        let context = tree.context();
+        let hidden =
+            format!("2 matching lines in 1 file hidden by `{rule}` in src/{file}, such as src/backdoor.rs");
+        for (tool, request) in [
+            ("grep_search", json!({"pattern": NEEDLE})),
+            ("grep_search", json!({"pattern": NEEDLE, "path": "src"})),
+            ("keyword_search", json!({"query": "q", "search_terms": ["NEEDLE", "absent"]})),
+        ] {
+            let found = answer(&context, tool, request);
+            assert!(!found.found && found.text.contains(&hidden), "{tool}: {}", found.text);
+            assert!(found.text.contains("include_ignored"), "{tool}: {}", found.text);
+            assert_eq!(found.records["not_searched_matches"][0], hidden, "{tool}");
+            assert_eq!(found.records["skipped"]["ignored"], 1, "{tool}");
+        }
+        let all = answer(&context, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
+        assert_eq!(all.records["match_count"], 2);
+        let absent = answer(&context, "grep_search", json!({"pattern": "absent"}));
+        assert_eq!(absent.records["not_searched_matches"], json!([]));
+    }
+}
+
+#[test]
+fn hidden_names_and_directories_are_named_too() {
+    let tree = Tree::new();
+    tree.write(".ignore", "build/\n");
+    tree.write("build/deep/a.txt", format!("{NEEDLE}\n"));
+    tree.write(".config/b.txt", format!("{NEEDLE}\n{NEEDLE}\n"));
+    let text = answer(&tree.context(), "grep_search", json!({"pattern": NEEDLE})).text;
+    for part in [
+        "1 matching line in 1 file hidden by `build/` in .ignore, such as build/deep/a.txt",
+        "2 matching lines in 1 file hidden by a name that begins with a dot, such as .config/b.txt",
+        "1 ignored",
+        // `.config`, and `.ignore` itself.
+        "2 hidden",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// T32: what stands above the root is not the repository's, and not seen by who asks.
+#[test]
+fn ignore_files_above_the_root_have_no_effect() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    let above = tree.root().parent().unwrap().to_owned();
+    fs::create_dir(above.join(".git")).unwrap();
+    for name in [".ignore", ".rgignore", ".gitignore"] {
+        fs::write(above.join(name), "*.txt\n").unwrap();
+        // The control: ripgrep obeys it.
+        assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty(), "{name}");
+        for (tool, request) in walks() {
+            if !request.to_string().contains("absent") {
+                assert!(answer(&tree.context(), tool, request).text.contains("a.txt"), "{tool}, {name}");
+            }
+        }
+        fs::remove_file(above.join(name)).unwrap();
+    }
+}
+
+/// An ignore file reached through a link is not the repository's own.
+#[test]
+fn an_ignore_file_that_is_a_link_out_is_not_read() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    fs::write(tree.outside().join("rules"), "*.txt\n# 7f3a-canary[\n[7f3a-canary\n").unwrap();
+    tree.link("../outside/rules", ".ignore");
+    tree.link("../outside", ".git");
+    assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
+    for (tool, request) in walks() {
+        let found = answer(&tree.context(), tool, request.clone());
+        assert!(!found.text.contains("7f3a"), "{tool}: {}", found.text);
+        assert!(found.text.contains("[warning: .ignore can't be read"), "{tool}: {}", found.text);
+        if !request.to_string().contains("absent") {
+            assert!(found.text.contains("a.txt"), "{tool}: {}", found.text);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! T24 and the promises P4, P5: long lines, many results and long names stay within memory and within the answer.
+
+use std::fs;
+use std::io::Write as _;
+use std::time::Duration;
+
+use forage_tools::limits::TEXT_BYTES_MAX;
+use serde_json::json;
+
+use crate::support::{NEEDLE, Tree, answer, call, in_child, memory_growth, probes, skipped, within};
+
+const MEGABYTE: u64 = 1 << 20;
+/// Memory that a call may take: a few buffers per worker, and nothing that grows with a file.
+const GROWTH: u64 = 64 * MEGABYTE;
+
+/// T24: a line that fills a file.
+#[test]
+fn a_line_of_four_hundred_megabytes() {
+    in_child("limits::a_line_of_four_hundred_megabytes", || {
+        let tree = Tree::new();
+        let mut file = fs::File::create(tree.root().join("one_line.js")).unwrap();
+        let piece = b"let x = 1; ".repeat(100_000);
+        (0..400).for_each(|_| file.write_all(&piece[..1_000_000]).unwrap());
+        drop(file);
+        tree.write("a.txt", format!("{NEEDLE}\n"));
+        // The control: a reader by lines holds all of it.
+        let path = tree.root().join("one_line.js");
+        let (length, growth) = memory_growth(|| {
+            let mut line = Vec::new();
+            std::io::BufRead::read_until(
+                &mut std::io::BufReader::new(fs::File::open(path).unwrap()),
+                b'\n',
+                &mut line,
+            )
+            .unwrap()
+        });
+        assert!(length == 400_000_000 && growth > 300 * MEGABYTE, "{length} bytes took {growth}");
+        for (tool, request) in probes("one_line.js").into_iter().chain(probes(".")) {
+            let context = tree.context();
+            let shown = request.to_string();
+            let (result, growth) =
+                memory_growth(|| within(Duration::from_secs(4), tool, move || call(&context, tool, request)));
+            assert!(growth < GROWTH, "{tool} {shown} took {} MB", growth / MEGABYTE);
+            let Ok(answer) = result else { continue };
+            assert!(answer.text.len() <= TEXT_BYTES_MAX, "{tool} {shown}: {} bytes", answer.text.len());
+            match tool {
+                "read_file" => assert!(answer.text.contains(" bytes more]"), "{}", answer.text),
+                "list_directory" => {
+                    assert!(answer.text.contains("one_line.js (400,000,000 bytes)"), "{}", answer.text)
+                }
+                _ => {
+                    assert_eq!(skipped(&answer, "line_too_long"), 1, "{tool} {shown}");
+                    assert!(answer.text.contains("1 line too long"), "{}", answer.text);
+                }
+            }
+        }
+        assert!(call(&tree.context(), "read_file", json!({"path": "one_line.js"})).is_ok());
+    });
+}
+
+/// A line just short enough to be held, with a match at every byte of it.
+#[test]
+fn a_line_that_matches_at_every_byte() {
+    in_child("limits::a_line_that_matches_at_every_byte", || {
+        let tree = Tree::new();
+        tree.write("dense.txt", "a".repeat(7 << 20));
+        let context = tree.context();
+        for (tool, request) in [
+            ("grep_search", json!({"pattern": "a"})),
+            ("grep_search", json!({"pattern": "[a-z]"})),
+            ("keyword_search", json!({"query": "q", "search_terms": ["a", "[ab]"]})),
+        ] {
+            let shown = request.to_string();
+            let (_, growth) = memory_growth(|| call(&context, tool, request));
+            assert!(growth < GROWTH, "{tool} {shown} took {} MB", growth / MEGABYTE);
+        }
+    });
+}
+
+#[test]
+fn spans_lie_in_the_part_of_a_line_that_is_shown() {
+    let tree = Tree::new();
+    for (name, line) in [
+        ("a.txt", "a".repeat(1_000)),
+        ("b.txt", format!("{}aa{}", "é".repeat(150), "a".repeat(200))),
+        ("c.txt", format!("{}a", "ß".repeat(400))),
+    ] {
+        tree.write(name, line);
+    }
+    let found = answer(&tree.context(), "grep_search", json!({"pattern": "a+?"}));
+    for file in found.records["files"].as_array().unwrap() {
+        let line = &file["lines"][0];
+        let text = line["text"].as_str().unwrap();
+        for span in line["spans"].as_array().unwrap() {
+            let (start, end) = (span[0].as_u64().unwrap() as usize, span[1].as_u64().unwrap() as usize);
+            assert!(text.get(start..end).is_some_and(|part| part.contains('a')), "{}: {span}", file["path"]);
+        }
+        assert!(!line["spans"].as_array().unwrap().is_empty(), "{}", file["path"]);
+    }
+}
+
+/// A file that is read in pieces, with every line of the same length and numbered: a byte lost where two pieces meet
+/// makes a line that is shorter, or shifts all that follow.
+#[test]
+fn a_file_that_is_read_in_pieces_has_no_gap() {
+    const LINES: u64 = 2_600_000;
+    let tree = Tree::new();
+    let text: Vec<u8> = (1..=LINES).flat_map(|i| format!("{i:07}\n").into_bytes()).collect();
+    tree.write("numbers.txt", text);
+    let context = tree.context();
+    let odd = answer(&context, "grep_search", json!({"pattern": "^.{0,6}$|^.{8,}$", "context_lines": 0}));
+    // Around the ends of the first buffers of 8 and 16 MiB.
+    let mut wrong: Vec<String> = Vec::new();
+    for number in [1 << 20, 1 << 21, LINES - 1].into_iter().flat_map(|at| at - 1..=at + 1) {
+        let line = format!("{number:07}");
+        let found =
+            answer(&context, "grep_search", json!({"pattern": format!("^{line}$"), "context_lines": 0}));
+        if found.records["files"][0]["lines"][0]["line_number"] != number {
+            wrong.push(format!("grep_search: {line} is {}", found.records["files"][0]["lines"][0]));
+        }
+        let keyword = json!({"query": "q", "search_terms": [format!("^{line}$")]});
+        let keyword = answer(&context, "keyword_search", keyword);
+        if keyword.records["files"][0]["match_lines"][0] != number {
+            wrong
+                .push(format!("keyword_search: {line} is {}", keyword.records["files"][0]["match_lines"][0]));
+        }
+        let range = json!({"path": "numbers.txt", "start_line": number, "end_line": number});
+        let read = answer(&context, "read_file", range);
+        if read.records["lines"] != json!([line]) {
+            wrong.push(format!("read_file: line {line} is {}", read.records["lines"]));
+        }
+    }
+    assert_eq!((odd.records["match_count"].as_u64(), wrong), (Some(0), Vec::new()));
+}
+
+/// Matches far apart with much context between them are more than a file may take; the answer must know.
+#[test]
+fn totals_are_exact_or_say_that_they_are_not() {
+    let tree = Tree::new();
+    let mut text = String::new();
+    for block in 0..3_000 {
+        text.push_str(&format!("{NEEDLE} {block}\n"));
+        text.push_str(&"x\n".repeat(100));
+    }
+    tree.write("wide.txt", &text);
+    tree.write("z.txt", format!("{NEEDLE}\n"));
+    let request = json!({"pattern": NEEDLE, "context_lines": 50, "max_results": 10_000});
+    let found = answer(&tree.context(), "grep_search", request.clone());
+    let (count, exact) = (found.records["match_count"].as_u64().unwrap(), &found.records["totals_exact"]);
+    assert!(
+        count == 3_001 || *exact == json!(false),
+        "{count} of 3,001 matches, and the total is called exact"
+    );
+    // And the rest can be had.
+    let mut request = request;
+    let mut total = 0;
+    for _ in 0..50 {
+        let page = answer(&tree.context(), "grep_search", request.clone());
+        total += shown_matches(&page.records);
+        match page.records["next_cursor"].as_str() {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => break,
+        }
+    }
+    assert_eq!(total, 3_001);
+}
+
+/// Behind a cursor that stands late in a file of many matches, the rest of that file is not lost.
+#[test]
+fn a_cursor_late_in_a_large_file_loses_nothing() {
+    let tree = Tree::new();
+    tree.write("many.txt", format!("{NEEDLE}\n").repeat(260_000));
+    let mut request = json!({"pattern": NEEDLE, "context_lines": 0, "max_results": 10_000});
+    let context = tree.context();
+    let mut total = 0;
+    for _ in 0..40 {
+        let page = answer(&context, "grep_search", request.clone());
+        total += shown_matches(&page.records);
+        match page.records["next_cursor"].as_str() {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => break,
+        }
+    }
+    assert_eq!(total, 260_000);
+}
+
+fn shown_matches(records: &serde_json::Value) -> u64 {
+    records["files"].as_array().unwrap().iter().map(|file| file["match_count"].as_u64().unwrap()).sum()
+}
+
+fn assert_fits(tool: &str, text: &str) {
+    assert!(text.len() <= TEXT_BYTES_MAX, "{tool} answers with {} bytes", text.len());
+}
+
+/// Characters that are written out take more room than they had in the file.
+#[test]
+fn an_answer_full_of_control_characters_keeps_its_budget() {
+    let tree = Tree::new();
+    tree.write("escapes.txt", format!("{NEEDLE}{}\n", "\u{1b}\u{202e}".repeat(400)).repeat(80));
+    let context = tree.context();
+    for (tool, request) in probes("escapes.txt").into_iter().filter(|(tool, _)| *tool != "list_directory") {
+        assert_fits(tool, &answer(&context, tool, request).text);
+    }
+}
+
+/// Warnings name paths, and paths can be as long as the kernel allows.
+#[test]
+fn an_answer_with_long_warnings_keeps_its_budget() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    let long = vec!["\u{1}".repeat(250); 12].join("/");
+    for i in 0..25 {
+        tree.write(format!("{i}/{long}/.ignore"), "{a\n");
+    }
+    let context = tree.context();
+    for (tool, request) in probes(".").into_iter().filter(|(tool, _)| *tool != "read_file") {
+        let found = answer(&context, tool, request);
+        assert!(found.text.contains("[warning: "), "{tool}: {}", found.text);
+        assert_fits(tool, &found.text);
+    }
+}
+
+/// A rule for each hidden file: an empty answer must not become a list of them all.
+#[test]
+fn an_empty_answer_with_many_rules_keeps_its_budget() {
+    let tree = Tree::new();
+    let name = |i: usize| format!("{i:04}{}", "n".repeat(150));
+    tree.write(".ignore", (0..1_500).map(|i| format!("/{}\n", name(i))).collect::<String>());
+    for i in 0..1_500 {
+        tree.write(name(i), format!("{NEEDLE}\n"));
+    }
+    let context = tree.context();
+    for (tool, request) in probes(".").into_iter().take(1).chain(probes(".").into_iter().skip(4)) {
+        let found = answer(&context, tool, request);
+        assert!(found.text.contains("hidden by"), "{tool}: {}", found.text);
+        assert_fits(tool, &found.text);
+    }
+}
+
+/// What the caller sends comes back in notes, and only so much of it.
+#[test]
+fn long_terms_keep_the_budget() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    let terms: Vec<String> = (0..64).map(|i| format!("{i}{}", "absent".repeat(1_000))).collect();
+    let broken: Vec<String> = terms.iter().map(|term| format!("({term}")).collect();
+    let context = tree.context();
+    assert_fits(
+        "keyword_search",
+        &answer(&context, "keyword_search", json!({"query": "q", "search_terms": terms})).text,
+    );
+    let error = call(&context, "keyword_search", json!({"query": "q", "search_terms": broken})).unwrap_err();
+    assert_fits("keyword_search", &error.to_string());
+}

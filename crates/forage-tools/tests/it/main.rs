@@ -1,0 +1,18 @@
+//! The adversarial suite: hostile trees, names, bytes and requests against every tool of the registry. Each attack
+//! stands next to a control that shows that it works where the defence is missing.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make their own trees, and controls read them the way that is banned"
+)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod arguments;
+mod confinement;
+mod files;
+mod ignore_files;
+mod limits;
+mod output;
+mod paging;
+mod race;
+mod secrets;
+mod support;

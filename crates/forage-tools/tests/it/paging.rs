@@ -1,0 +1,165 @@
+//! Pages of `grep_search`: together they are the whole answer, each is exact about itself.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer};
+
+/// A line of an answer: path, number, whether it matches, text.
+type Line = (String, u64, bool, String);
+
+fn lines(records: &Value) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for file in records["files"].as_array().unwrap() {
+        for line in file["lines"].as_array().unwrap() {
+            let path = file["path"].as_str().unwrap().to_owned();
+            let text = line["text"].as_str().unwrap().to_owned();
+            lines.push((path, line["line_number"].as_u64().unwrap(), line["type"] == "match", text));
+        }
+    }
+    lines
+}
+
+fn matches(lines: &[Line]) -> Vec<Line> {
+    lines.iter().filter(|line| line.2).cloned().collect()
+}
+
+/// All pages of a request.
+fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
+    let context = tree.context();
+    let mut request = request.clone();
+    let mut pages = Vec::new();
+    loop {
+        let page = answer(&context, "grep_search", request.clone()).records;
+        let next = page["next_cursor"].as_str().map(str::to_owned);
+        pages.push(page);
+        assert!(pages.len() < 500, "the pages don't end");
+        match next {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => return pages,
+        }
+    }
+}
+
+/// Files of lines that match (`m`) or don't (`.`), written as one string each.
+fn files() -> impl Strategy<Value = BTreeMap<String, String>> {
+    let path =
+        prop::sample::select(vec!["a.txt", "a/b.txt", "a/c.txt", "a-b.txt", "b/x/y.txt", "ü.txt", "z\n1"]);
+    prop::collection::btree_map(path.prop_map(str::to_owned), "[m.]{0,24}", 0..6)
+}
+
+fn tree_of(files: &BTreeMap<String, String>) -> Tree {
+    let tree = Tree::new();
+    for (path, marks) in files {
+        let line =
+            |(i, mark): (usize, char)| format!("{} {i}\n", if mark == 'm' { "needle" } else { "other" });
+        tree.write(path, marks.chars().enumerate().map(line).collect::<String>());
+    }
+    tree
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pages_hold_every_match_once_and_in_order(files in files(), limit in 1..9u64, context in 0..4u64) {
+        let tree = tree_of(&files);
+        let request = json!({"pattern": "needle", "max_results": 10_000, "context_lines": context});
+        let whole = answer(&tree.context(), "grep_search", request.clone()).records;
+        let total = files.values().flat_map(|marks| marks.chars()).filter(|&mark| mark == 'm').count() as u64;
+        prop_assert_eq!((whole["match_count"].as_u64(), &whole["truncated"]), (Some(total), &json!(false)));
+        let mut request = request;
+        request["max_results"] = json!(limit);
+        let pages = pages(&tree, &request);
+        let together: Vec<Line> = pages.iter().flat_map(lines).collect();
+        prop_assert_eq!(matches(&together), matches(&lines(&whole)));
+        // No line of context is lost between two pages.
+        let mut once = together;
+        once.sort();
+        once.dedup();
+        let mut all = lines(&whole);
+        all.sort();
+        prop_assert!(all.iter().all(|line| once.contains(line)), "lost between pages");
+        // Every page but the last is full, and says so.
+        let (last, full) = pages.split_last().unwrap();
+        for page in full {
+            prop_assert_eq!(matches(&lines(page)).len() as u64, limit);
+            prop_assert_eq!((&page["truncated"], &page["totals_exact"]), (&json!(true), &json!(false)));
+        }
+        prop_assert_eq!((&last["truncated"], &last["totals_exact"]), (&json!(false), &json!(true)));
+        prop_assert_eq!(total.div_ceil(limit).max(1), pages.len() as u64);
+    }
+
+    #[test]
+    fn a_page_shows_the_context_of_its_own_matches_only(files in files(), limit in 1..9u64, context in 0..4u64) {
+        let tree = tree_of(&files);
+        let request = json!({"pattern": "needle", "max_results": limit, "context_lines": context});
+        for page in pages(&tree, &request) {
+            let shown = lines(&page);
+            for line in shown.iter().filter(|line| !line.2) {
+                let near = |other: &&Line| other.2 && other.0 == line.0 && other.1.abs_diff(line.1) <= context;
+                prop_assert!(shown.iter().any(|other| near(&other)), "{:?} on a page of {:?}", line, shown);
+            }
+        }
+    }
+}
+
+/// The limit is reached and nothing is left, or one more is.
+#[test]
+fn a_page_that_is_just_full_is_not_cut() {
+    let tree = Tree::new();
+    for i in 0..5 {
+        tree.write(format!("{i}.txt"), "needle\n".repeat(10));
+    }
+    let request = |limit: u64| json!({"pattern": "needle", "max_results": limit, "context_lines": 0});
+    let context = tree.context();
+    for limit in [50, 51, 10_000] {
+        let found = answer(&context, "grep_search", request(limit));
+        assert_eq!(found.records["truncated"], false, "{limit}");
+        assert_eq!(found.records["next_cursor"], Value::Null, "{limit}");
+        let counts =
+            (&found.records["match_count"], &found.records["file_count"], &found.records["totals_exact"]);
+        assert_eq!(counts, (&json!(50), &json!(5), &json!(true)));
+        assert!(found.text.starts_with("Found 50 matches in 5 files:\n"), "{}", found.text);
+        assert!(!found.text.contains("cursor"), "{}", found.text);
+    }
+    // Within a file, at the end of one, and at the last match of all.
+    for limit in [1, 9, 10, 11, 20, 49] {
+        let found = answer(&context, "grep_search", request(limit));
+        assert_eq!(
+            (&found.records["truncated"], &found.records["truncated_by"]),
+            (&json!(true), &json!("max_results"))
+        );
+        assert_eq!(matches(&lines(&found.records)).len() as u64, limit);
+        let files = limit / 10 + 1;
+        let (plural, s) = (if limit == 0 { "match" } else { "matches" }, if files == 1 { "" } else { "s" });
+        let head =
+            format!("Found at least {} {plural} in at least {files} file{s} (showing {limit}):\n", limit + 1);
+        assert!(found.text.starts_with(&head), "{head}{}", found.text);
+        assert!(found.text.contains("cursor=\""), "{}", found.text);
+    }
+    assert_eq!(pages(&tree, &request(50)).len(), 1);
+    assert_eq!(pages(&tree, &request(25)).len(), 2);
+}
+
+/// A tree that changed under a cursor: what is gone is gone, what is left comes once.
+#[test]
+fn a_cursor_survives_a_changed_tree() {
+    let tree = Tree::new();
+    for name in ["a", "b", "c"] {
+        tree.write(format!("{name}.txt"), "needle\nneedle\n");
+    }
+    let context = tree.context();
+    let request = json!({"pattern": "needle", "max_results": 3, "context_lines": 0});
+    let first = answer(&context, "grep_search", request.clone()).records;
+    std::fs::remove_file(tree.root().join("b.txt")).unwrap();
+    tree.write("a.txt", "needle\n".repeat(9));
+    let mut request = request;
+    request["cursor"] = first["next_cursor"].clone();
+    let rest = answer(&context, "grep_search", request).records;
+    let paths: Vec<String> = lines(&rest).into_iter().map(|line| line.0).collect();
+    assert_eq!(paths, ["c.txt", "c.txt"]);
+    assert_eq!(rest["truncated"], false);
+}

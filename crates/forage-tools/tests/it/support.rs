@@ -1,0 +1,270 @@
+//! Trees to attack, and calls of which everything is kept that a caller or a model would see.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
+use forage_tools::registry::find;
+use forage_tools::{Answer, Context, FilterMode, ToolError};
+use serde_json::{Value, json};
+
+/// What the searches look for.
+pub(crate) const NEEDLE: &str = "needle";
+/// Contents that nobody may see. It stands next to the needle and is part of no request.
+pub(crate) const CANARY: &str = "7f3a-canary";
+/// The name of a file outside of the root that no link names.
+pub(crate) const OUTSIDE_NAME: &str = "9c1e-outside-name.txt";
+
+/// A root with a directory beside it: `root` and `outside`.
+pub(crate) struct Tree {
+    directory: tempfile::TempDir,
+}
+
+impl Tree {
+    pub(crate) fn new() -> Self {
+        let tree = Self { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(tree.root()).unwrap();
+        fs::create_dir(tree.outside()).unwrap();
+        tree
+    }
+
+    /// With files outside of the root that hold the canary.
+    pub(crate) fn with_outside_secrets() -> Self {
+        let tree = Self::new();
+        fs::write(tree.outside().join("data.txt"), secret_text()).unwrap();
+        fs::write(tree.outside().join(OUTSIDE_NAME), secret_text()).unwrap();
+        tree
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.directory.path().join("root")
+    }
+
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.directory.path().join("outside")
+    }
+
+    /// Writes a file below the root, parents included.
+    pub(crate) fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Makes a link below the root.
+    pub(crate) fn link(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) {
+        std::os::unix::fs::symlink(target, self.root().join(path)).unwrap();
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        self.context_with(SecretPolicy::standard(&[]))
+    }
+
+    pub(crate) fn context_with(&self, secrets: SecretPolicy) -> Context {
+        context_at(&self.root(), secrets)
+    }
+}
+
+/// Lines that hold the needle and the canary.
+pub(crate) fn secret_text() -> String {
+    format!("first\n{NEEDLE} {CANARY}\nlast\n")
+}
+
+/// A context whose `keyword_search` needs no model.
+pub(crate) fn context_at(root: &Path, secrets: SecretPolicy) -> Context {
+    let root = Root::open(root, &RootPolicy::default(), secrets).unwrap();
+    let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
+    context.filter.mode = FilterMode::Lexical;
+    context
+}
+
+pub(crate) fn call(context: &Context, tool: &str, request: Value) -> Result<Answer, ToolError> {
+    find(tool)?.call(context, request)
+}
+
+pub(crate) fn answer(context: &Context, tool: &str, request: Value) -> Answer {
+    let shown = request.to_string();
+    call(context, tool, request).unwrap_or_else(|error| panic!("{tool} {shown}: {error}"))
+}
+
+pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
+    let shown = request.to_string();
+    match call(context, tool, request) {
+        Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// How many files an answer says were left out for a reason.
+pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
+    answer.records["skipped"][reason].as_u64().unwrap_or(0)
+}
+
+/// A model that keeps what it was sent and calls every file relevant.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    sent: Mutex<String>,
+}
+
+impl ChatModel for Recorder {
+    fn name(&self) -> String {
+        "test/recorder".to_owned()
+    }
+
+    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        let user = request.user.as_str();
+        *self.sent.lock().unwrap() += user;
+        let files = user.lines().filter_map(|line| line.strip_prefix("FILE "));
+        Ok(ChatAnswer {
+            text: files.map(|path| format!("{path}: why\n")).collect(),
+            provider: "test".to_owned(),
+            model: "recorder".to_owned(),
+            usage: None,
+            finish: Finish::Complete,
+            elapsed: Duration::ZERO,
+        })
+    }
+}
+
+/// Runs `keyword_search` with a model; the answer, and what the model was sent.
+pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, ToolError>, String) {
+    let recorder = Arc::new(Recorder::default());
+    let mut context = context.clone();
+    context.filter.mode = FilterMode::Model;
+    context.filter.models = vec![Arc::clone(&recorder) as Arc<dyn ChatModel>];
+    let result = call(&context, "keyword_search", request);
+    let sent = recorder.sent.lock().unwrap().clone();
+    (result, sent)
+}
+
+/// What came of one call.
+pub(crate) struct Seen {
+    pub(crate) tool: &'static str,
+    pub(crate) result: Result<Answer, ToolError>,
+    /// What went to the model.
+    pub(crate) sent: String,
+}
+
+impl Seen {
+    /// Everything that anybody got to see.
+    pub(crate) fn everything(&self) -> String {
+        match &self.result {
+            Ok(answer) => format!("{}\n{}\n{}", answer.text, answer.records, self.sent),
+            Err(error) => format!("{error}\n{error:?}\n{}", self.sent),
+        }
+    }
+}
+
+/// Requests that aim every tool at a path; `keyword_search` takes none and searches the whole root.
+pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("grep_search", json!({"pattern": NEEDLE, "path": path})),
+        ("grep_search", json!({"pattern": NEEDLE, "path": path, "include_ignored": true})),
+        ("list_directory", json!({"path": path, "max_depth": 5, "include_ignored": true})),
+        ("read_file", json!({"path": path})),
+        ("keyword_search", json!({"query": "where is it", "search_terms": [NEEDLE]})),
+    ]
+}
+
+/// Aims every tool at a path, `keyword_search` with and without a model.
+pub(crate) fn attack(context: &Context, path: &str) -> Vec<Seen> {
+    let mut seen = Vec::new();
+    for (tool, request) in probes(path) {
+        if tool == "keyword_search" {
+            let (result, sent) = ask_model(context, request.clone());
+            seen.push(Seen { tool, result, sent });
+        }
+        seen.push(Seen { tool, result: call(context, tool, request), sent: String::new() });
+    }
+    seen
+}
+
+/// Aims every tool at a path and fails if anybody saw the canary or the outside name.
+pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
+    let seen = attack(context, path);
+    for one in &seen {
+        let everything = one.everything();
+        for forbidden in [CANARY, OUTSIDE_NAME] {
+            assert!(
+                !everything.contains(forbidden),
+                "{} on {path} shows {forbidden}: {everything}",
+                one.tool
+            );
+        }
+    }
+    seen
+}
+
+/// The tools, without repetition, that show the canary when aimed at a path.
+pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
+    let mut tools: Vec<&str> = attack(context, path)
+        .iter()
+        .filter(|one| one.everything().contains(CANARY))
+        .map(|one| one.tool)
+        .collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools
+}
+
+/// Runs `work` on a thread of its own; a call that hangs fails the test instead of hanging it.
+pub(crate) fn within<T: Send + 'static>(
+    limit: Duration,
+    what: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let (sender, receiver) = mpsc::channel();
+    let worker = std::thread::spawn(move || sender.send(work()));
+    match receiver.recv_timeout(limit) {
+        Ok(result) => result,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("{what} did not end within {limit:?}"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => panic!("{what} panicked: {:?}", worker.join().err()),
+    }
+}
+
+/// Names the test that a child process runs.
+const CHILD: &str = "FORAGE_TEST_CHILD";
+
+/// Runs `body` in a process of its own: the memory that it takes, or the signal that ends it, is this test's alone.
+/// `test` is the path of the calling test.
+pub(crate) fn in_child(test: &str, body: impl FnOnce()) {
+    if std::env::var_os(CHILD).is_some_and(|name| name == test) {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(CHILD, test)
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{test} ended with {}:\n{stdout}\n{stderr}", output.status);
+    assert!(stdout.contains("1 passed"), "no test is called {test}:\n{stdout}");
+}
+
+/// A line of `/proc/self/status` in bytes.
+fn memory(field: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap() * 1024
+}
+
+/// How far memory rose above what was in use before, at its highest.
+pub(crate) fn memory_growth<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    // Sets the peak back to what is in use now.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = memory("VmRSS:");
+    let result = work();
+    (result, memory("VmHWM:").saturating_sub(before))
+}
+
+/// What the real ripgrep prints, for controls. It must be installed.
+pub(crate) fn ripgrep(directory: &Path, arguments: &[&str]) -> Vec<u8> {
+    let mut command = Command::new("rg");
+    command.arg("--no-config").args(arguments).current_dir(directory).stdin(std::process::Stdio::null());
+    command.output().unwrap_or_else(|error| panic!("rg is needed for this test: {error}")).stdout
+}

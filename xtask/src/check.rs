@@ -1,0 +1,49 @@
+//! Everything that CI runs.
+
+use std::time::Instant;
+
+use crate::cargo::Workspace;
+use crate::{direction, generate, house};
+
+type Step = fn(&Workspace) -> Result<(), String>;
+
+/// The steps in their order: what takes a second before what takes minutes.
+const STEPS: &[(&str, Step)] = &[
+    ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
+    ("house rules", house::check),
+    ("clippy", |workspace| {
+        workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+    }),
+    ("documentation", |workspace| {
+        let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+        workspace.cargo_with(&arguments, &[("RUSTDOCFLAGS", "-Dwarnings")])
+    }),
+    ("dependencies", |workspace| {
+        direction::check(workspace)?;
+        cargo_deny(workspace)
+    }),
+    ("tests", |workspace| workspace.cargo(&["test", "--workspace"])),
+    ("generated files", generate::compare),
+];
+
+/// Runs all steps, each announced, up to the first that fails.
+pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+    let started = Instant::now();
+    for (number, (name, step)) in STEPS.iter().enumerate() {
+        println!("==> {}/{} {name}", number + 1, STEPS.len());
+        let began = Instant::now();
+        step(workspace).map_err(|message| format!("{name}: {message}"))?;
+        println!("    {name} passed in {:.1} s", began.elapsed().as_secs_f64());
+    }
+    println!("==> all {} steps passed in {:.0} s", STEPS.len(), started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Licences, sources and duplicates. Advisories are left out: they change without a change here, and need a network.
+fn cargo_deny(workspace: &Workspace) -> Result<(), String> {
+    if !workspace.has_subcommand("deny") {
+        println!("    cargo-deny is not installed: licences and sources are not checked");
+        return Ok(());
+    }
+    workspace.cargo(&["deny", "--log-level", "error", "check", "bans", "licenses", "sources"])
+}

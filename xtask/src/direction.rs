@@ -1,0 +1,161 @@
+//! The direction of dependencies: the rules are the `bans.deny` of `deny.toml`, the facts are cargo's own graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::cargo::Workspace;
+
+/// The prefix of the library crates of this workspace, each of which must have a rule.
+const HOUSE: &str = "forage-";
+
+/// Per crate, those that may depend on it directly.
+type Rules = BTreeMap<String, BTreeSet<String>>;
+
+/// Every direct dependency of the graph, as (who, on whom).
+type Edges = BTreeSet<(String, String)>;
+
+/// Checks the workspace's graph against its rules.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    let rules = rules(&workspace.read(&workspace.path("deny.toml"))?)?;
+    let metadata = workspace.cargo_json(&["metadata", "--format-version", "1", "--locked"])?;
+    let (members, edges) = graph(&metadata).ok_or("cargo metadata has another shape than expected")?;
+    let violations = violations(&rules, &members, &edges);
+    if !violations.is_empty() {
+        return Err(violations.join("\n"));
+    }
+    println!("    {} rules hold over {} dependencies", rules.len(), edges.len());
+    Ok(())
+}
+
+fn rules(text: &str) -> Result<Rules, String> {
+    let file: toml::Table = text.parse().map_err(|error| format!("deny.toml: {error}"))?;
+    let banned = file.get("bans").and_then(|bans| bans.get("deny")).and_then(toml::Value::as_array);
+    let banned = banned.ok_or("deny.toml has no bans.deny")?;
+    let rule = |entry: &toml::Value| {
+        let name = entry.get("crate")?.as_str()?;
+        let wrappers = entry.get("wrappers")?.as_array()?;
+        Some((name.to_owned(), wrappers.iter().filter_map(|w| w.as_str().map(str::to_owned)).collect()))
+    };
+    banned
+        .iter()
+        .map(|entry| rule(entry).ok_or_else(|| format!("deny.toml: no `crate` or `wrappers` in {entry:?}")))
+        .collect()
+}
+
+/// The names of the workspace's members, and the resolved dependencies of all packages.
+fn graph(metadata: &Value) -> Option<(BTreeSet<String>, Edges)> {
+    let packages = metadata["packages"].as_array()?;
+    let names: BTreeMap<&str, &str> = packages
+        .iter()
+        .map(|package| Some((package["id"].as_str()?, package["name"].as_str()?)))
+        .collect::<Option<_>>()?;
+    let name = |id: &Value| Some((*names.get(id.as_str()?)?).to_owned());
+    let members = metadata["workspace_members"].as_array()?.iter().map(name).collect::<Option<_>>()?;
+    let mut edges = Edges::new();
+    for node in metadata["resolve"]["nodes"].as_array()? {
+        for dependency in node["deps"].as_array()? {
+            edges.insert((name(&node["id"])?, name(&dependency["pkg"])?));
+        }
+    }
+    Some((members, edges))
+}
+
+fn violations(rules: &Rules, members: &BTreeSet<String>, edges: &Edges) -> Vec<String> {
+    let mut found = Vec::new();
+    for member in members.iter().filter(|member| member.starts_with(HOUSE)) {
+        if !rules.contains_key(member) {
+            found.push(format!("{member} has no rule in deny.toml: say there who may depend on it"));
+        }
+    }
+    for (name, wrappers) in rules {
+        let dependents = || edges.iter().filter(|(_, on)| on == name).map(|(who, _)| who);
+        if dependents().next().is_none() {
+            found.push(format!("deny.toml has a rule for {name}, which nothing depends on"));
+        }
+        for who in dependents().filter(|who| !wrappers.contains(*who)) {
+            let allowed: Vec<&str> = wrappers.iter().map(String::as_str).collect();
+            found.push(format!("{who} depends on {name}; deny.toml allows that to {}", allowed.join(", ")));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const RULES: &str = r#"
+        [bans]
+        deny = [
+          { crate = "forage-fs", wrappers = ["forage-search"] },
+          { crate = "clap", wrappers = ["forage"], reason = "why" },
+        ]
+    "#;
+
+    fn found(rules_text: &str, nodes: &[(&str, &[&str])]) -> Vec<String> {
+        let package = |(name, _): &(&str, &[&str])| json!({ "id": format!("id-{name}"), "name": name });
+        let node = |(name, on): &(&str, &[&str])| {
+            let deps: Vec<_> = on.iter().map(|on| json!({ "pkg": format!("id-{on}") })).collect();
+            json!({ "id": format!("id-{name}"), "deps": deps })
+        };
+        let members: Vec<_> =
+            nodes.iter().filter(|n| n.0.starts_with("forage")).map(|n| format!("id-{}", n.0)).collect();
+        let metadata = json!({
+            "packages": nodes.iter().map(package).collect::<Vec<_>>(),
+            "workspace_members": members,
+            "resolve": { "nodes": nodes.iter().map(node).collect::<Vec<_>>() },
+        });
+        let (members, edges) = graph(&metadata).unwrap();
+        violations(&rules(rules_text).unwrap(), &members, &edges)
+    }
+
+    #[test]
+    fn allowed_dependencies_pass() {
+        let nodes: &[(&str, &[&str])] = &[
+            ("forage", &["clap", "bstr"]),
+            ("forage-search", &["forage-fs"]),
+            ("forage-fs", &["bstr"]),
+            ("clap", &[]),
+            ("bstr", &[]),
+        ];
+        let rules = RULES.replace(
+            "{ crate = \"clap\"",
+            "{ crate = \"forage-search\", wrappers = [] }, { crate = \"clap\"",
+        );
+        let unused = "deny.toml has a rule for forage-search, which nothing depends on";
+        assert_eq!(found(&rules, nodes), [unused]);
+    }
+
+    #[test]
+    fn a_dependency_that_points_back_is_named() {
+        let nodes: &[(&str, &[&str])] =
+            &[("forage-fs", &["clap"]), ("forage", &["forage-fs", "clap"]), ("clap", &[])];
+        let expected = [
+            "forage-fs depends on clap; deny.toml allows that to forage",
+            "forage depends on forage-fs; deny.toml allows that to forage-search",
+        ];
+        assert_eq!(found(RULES, nodes), expected);
+    }
+
+    #[test]
+    fn a_crate_of_the_house_without_a_rule_is_named() {
+        let nodes: &[(&str, &[&str])] = &[
+            ("forage-new", &[]),
+            ("forage-search", &["forage-fs"]),
+            ("forage-fs", &[]),
+            ("forage", &["clap"]),
+            ("clap", &[]),
+        ];
+        let expected = ["forage-new", "forage-search"]
+            .map(|name| format!("{name} has no rule in deny.toml: say there who may depend on it"));
+        assert_eq!(found(RULES, nodes), expected);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_read_is_an_error() {
+        assert!(rules("[bans]\ndeny = [{ name = \"x\" }]").is_err());
+        assert!(rules("[licenses]").is_err());
+    }
+}

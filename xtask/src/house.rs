@@ -1,0 +1,137 @@
+//! House rules that no compiler lint covers.
+
+use std::path::{Path, PathBuf};
+
+use crate::cargo::Workspace;
+
+/// Lines of a source file from which on it must say why it is not split.
+const MOST_LINES: usize = 700;
+
+/// How a file says so, in a comment: `//! Over 700 lines: REASON`.
+const MARKER: &str = "Over 700 lines: ";
+
+/// Checks every Rust file below `crates/`.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    let mut files = Vec::new();
+    rust_files(&workspace.path("crates"), &mut files)?;
+    files.sort();
+    let mut found = Vec::new();
+    for file in &files {
+        let text = workspace.read(file)?;
+        let shown = workspace.shown(file);
+        found.extend(violations(&shown, &text).into_iter().map(|violation| format!("{shown}{violation}")));
+    }
+    if !found.is_empty() {
+        return Err(found.join("\n"));
+    }
+    if files.is_empty() {
+        return Err("no Rust file was found below crates/".to_owned());
+    }
+    println!("    {} files follow them", files.len());
+    Ok(())
+}
+
+fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{} can't be listed: {error}", directory.display());
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            rust_files(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a file, each to be read after the file's name.
+fn violations(name: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if name.ends_with("/src/lib.rs") || name.ends_with("/src/main.rs") {
+        let first = text.lines().next().unwrap_or_default();
+        if !first.starts_with("//! ") {
+            found.push(":1: a crate begins with a doc comment (`//! …`) that says what it is for".to_owned());
+        }
+    }
+    let lines = text.lines().count();
+    if lines > MOST_LINES && !text.lines().any(is_marker) {
+        found.push(format!(
+            ": {lines} lines are over {MOST_LINES}: split it by concept, or say in it `//! {MARKER}` and why"
+        ));
+    }
+    for (index, line) in text.lines().enumerate() {
+        let code = line.trim_start();
+        let number = index + 1;
+        if code.starts_with("//") {
+            continue;
+        }
+        if ignores_a_test(code) {
+            found.push(format!(":{number}: no test is ignored: mend it, or remove it and say so"));
+        }
+        if code.contains("todo!") {
+            found.push(format!(":{number}: `todo!` is no code"));
+        }
+    }
+    found
+}
+
+fn is_marker(line: &str) -> bool {
+    let comment = line.trim_start().strip_prefix("//");
+    comment.and_then(|comment| comment.trim_start_matches(['/', '!', ' ']).strip_prefix(MARKER)).is_some_and(
+        |reason| {
+            let reason = reason.trim();
+            !reason.is_empty()
+        },
+    )
+}
+
+fn ignores_a_test(code: &str) -> bool {
+    let plain = code.strip_prefix("#[ignore").is_some_and(|rest| rest.trim_start().starts_with([']', '=']));
+    let conditional = code.starts_with("#[cfg_attr(")
+        && code.split(',').skip(1).any(|part| {
+            part.trim().trim_end_matches([')', ']']).split('=').next().map(str::trim) == Some("ignore")
+        });
+    plain || conditional
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> usize {
+        violations(name, text).len()
+    }
+
+    #[test]
+    fn a_clean_file_passes() {
+        assert_eq!(found("crates/a/src/lib.rs", "//! What it is for.\n#[test]\nfn works() {}\n"), 0);
+        assert_eq!(found("crates/a/src/x.rs", "// todo! and #[ignore] in words\nfn ignored() {}\n"), 0);
+        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, expect(unused))]\nfn f() {}\n"), 0);
+    }
+
+    #[test]
+    fn a_crate_without_a_doc_comment_is_named() {
+        assert_eq!(found("crates/a/src/lib.rs", "mod x;\n//! Too late.\n"), 1);
+        assert_eq!(found("crates/a/src/main.rs", ""), 1);
+    }
+
+    #[test]
+    fn ignored_tests_and_open_ends_are_named() {
+        assert_eq!(found("crates/a/src/x.rs", "#[test]\n#[ignore]\nfn f() {\n    todo!()\n}\n"), 2);
+        assert_eq!(found("crates/a/src/x.rs", "    #[ignore = \"slow\"]\n"), 1);
+        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore)]\n"), 1);
+        assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore = \"why\")]\n"), 1);
+    }
+
+    #[test]
+    fn a_long_file_must_say_why() {
+        let lines = |count| "//\n".repeat(count);
+        assert_eq!(found("crates/a/src/x.rs", &lines(MOST_LINES)), 0);
+        assert_eq!(found("crates/a/src/x.rs", &lines(MOST_LINES + 1)), 1);
+        let said = format!("//! {MARKER}one table.\n{}", lines(MOST_LINES));
+        assert_eq!(found("crates/a/src/x.rs", &said), 0);
+        let unsaid = format!("//! {MARKER}\n{}", lines(MOST_LINES));
+        assert_eq!(found("crates/a/src/x.rs", &unsaid), 1);
+    }
+}
