@@ -17,7 +17,8 @@ pub struct OpenedFile {
 pub enum Contents {
     /// All of it is in the buffer.
     Whole,
-    /// It has more bytes than the limit; the buffer holds its beginning.
+    /// It has more bytes than the limit. The buffer holds its beginning, all that was read of it, and
+    /// [`OpenedFile::reader`] goes on right behind that.
     TooLarge,
 }
 
@@ -44,7 +45,6 @@ impl OpenedFile {
             let room = buffer.capacity() - buffer.len();
             let read = sys::read_some(&mut self.file, buffer)?;
             if buffer.len() > limit {
-                buffer.truncate(limit);
                 return Ok(Contents::TooLarge);
             }
             // Only the end of a regular file cuts a read short.

@@ -14,6 +14,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
+use crate::stop::Stop;
 use crate::sys::{self, Directory, Node};
 
 /// The names of ignore files in order of precedence.
@@ -43,9 +44,24 @@ pub(crate) enum Verdict {
 }
 
 /// What compiling the rules of a walk has cost, and what was left out.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct RuleBudget {
     rules: AtomicUsize,
+    bytes: AtomicUsize,
+    stop: Stop,
+}
+
+impl RuleBudget {
+    pub(crate) fn new(stop: &Stop) -> Self {
+        Self { rules: AtomicUsize::new(0), bytes: AtomicUsize::new(0), stop: stop.clone() }
+    }
+
+    /// Takes what a file needs; false when the walk has no room for it.
+    fn take(&self, rules: usize, bytes: usize) -> bool {
+        let rules = self.rules.fetch_add(rules, Ordering::Relaxed) + rules;
+        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        rules <= limits::IGNORE_WALK_RULES && bytes <= limits::IGNORE_WALK_BYTES
+    }
 }
 
 impl IgnoreRules {
@@ -206,12 +222,16 @@ fn compile(
             warn(format!("{}: {error}", place()));
         }
     }
-    if budget.rules.fetch_add(rules, Ordering::Relaxed) + rules > limits::IGNORE_WALK_RULES {
+    if !budget.take(rules, text.len()) {
+        let (rules, bytes) = (limits::IGNORE_WALK_RULES, limits::IGNORE_WALK_BYTES);
         warn(format!(
-            "{} is beyond the {} rules of one search and not applied",
-            shown(),
-            limits::IGNORE_WALK_RULES
+            "{} is beyond the {rules} rules or {bytes} bytes of rules of one search and not applied",
+            shown()
         ));
+        return None;
+    }
+    // A call that must end reports so itself; compiling is what can take long.
+    if budget.stop.check().is_some() {
         return None;
     }
     match builder.build() {

@@ -22,7 +22,7 @@ mod walk;
 
 pub use error::{OpenError, RootError};
 pub use file::{Contents, OpenedFile};
-pub use rel_path::{RelPath, RelPathError};
+pub use rel_path::{RelPath, RelPathError, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};

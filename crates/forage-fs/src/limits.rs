@@ -1,18 +1,22 @@
 //! Every bound of the disk layer, with its unit and its reason.
 
 /// Bytes of one ignore file. Larger ones are not applied and reported: the glob compiler needs minutes and
-/// gigabytes for a hostile one.
-pub const IGNORE_FILE_BYTES: u64 = 1 << 20;
+/// gigabytes for a hostile one, and most of a second for a hostile one of this size.
+pub const IGNORE_FILE_BYTES: u64 = 64 << 10;
+
+/// Bytes of all ignore files of one walk: many small hostile files must not do what one large one may not.
+/// The Linux kernel has 32 KB in 350 files.
+pub const IGNORE_WALK_BYTES: usize = 192 << 10;
 
 /// Bytes of one line of an ignore file; longer lines are left out and reported.
-pub const IGNORE_LINE_BYTES: usize = 4 << 10;
+pub const IGNORE_LINE_BYTES: usize = 1 << 10;
 
 /// Rules of one ignore file. Compiling globs costs more than linearly: 100,000 took 13 s, 2,000 some 20 ms;
 /// real files stay below a few hundred.
 pub const IGNORE_FILE_RULES: usize = 2_000;
 
-/// Rules of all ignore files of one walk: many small hostile files must not do what one large one may not.
-pub const IGNORE_WALK_RULES: usize = 100_000;
+/// Rules of all ignore files of one walk.
+pub const IGNORE_WALK_RULES: usize = 20_000;
 
 /// Directory levels below the start of a walk. Paths beyond the kernel's own limit (4,096 bytes) end earlier.
 pub const WALK_DEPTH: usize = 512;
@@ -30,6 +34,13 @@ pub const WALK_BUFFERED_BYTES: usize = 32 << 20;
 
 /// Links followed while one path is resolved, as in Linux.
 pub const LINKS_PER_PATH: usize = 40;
+
+/// Bytes of a path below a root, the kernel's own limit.
+pub const PATH_BYTES: usize = 4_096;
+
+/// Names looked at while one path is resolved, those of its links included: every link can hold some
+/// thousand of them.
+pub const NAMES_PER_PATH: usize = 1_024;
 
 /// Times that opening a path is tried again when a link appears where there was none a moment ago.
 pub const OPEN_RETRIES: usize = 4;

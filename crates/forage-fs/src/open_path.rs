@@ -31,20 +31,25 @@ impl From<io::Error> for ResolveError {
 /// Follows the links in `path`, each within the root. The answer is a name, not a permission: whoever opens it
 /// does so without links, and fails if the tree changed in between.
 pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveError> {
-    let mut links = 0;
+    let (mut links, mut names_seen) = (0, 0);
     let mut pending: Vec<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
     pending.reverse();
     let mut resolved = RelPath::root();
     let mut kind = NodeKind::Directory;
+    let mut directory = sys::open_directory(root.handle(), &resolved)?;
     while let Some(name) = pending.pop() {
+        names_seen += 1;
+        if names_seen > limits::NAMES_PER_PATH {
+            return Err(io::Error::other("its links make a path of too many names").into());
+        }
         if kind != NodeKind::Directory {
             return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
         }
         if name == b".." {
             resolved = resolved.parent().ok_or(ResolveError::Outside)?;
+            directory = sys::open_directory(root.handle(), &resolved)?;
             continue;
         }
-        let directory = sys::open_directory(root.handle(), &resolved)?;
         // Reading it as a link tells a link from everything else without a race between two questions.
         match sys::link_target(&directory, &name) {
             Ok(target) => {
@@ -52,21 +57,28 @@ pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveEr
                 if links > limits::LINKS_PER_PATH {
                     return Err(io::Error::other("too many links").into());
                 }
-                let inside = root.strip_absolute(&target);
-                if target.first() == Some(&b'/') {
-                    resolved = RelPath::root();
-                }
-                let names = match &inside {
-                    Some(inside) => inside.as_bytes(),
-                    None if target.first() == Some(&b'/') => return Err(ResolveError::Outside),
-                    None => &target,
+                let names = match (root.strip_absolute(&target), target.first()) {
+                    (Some(inside), _) => {
+                        resolved = RelPath::root();
+                        directory = sys::open_directory(root.handle(), &resolved)?;
+                        inside.as_bytes().to_vec()
+                    }
+                    (None, Some(b'/')) => return Err(ResolveError::Outside),
+                    (None, _) => target,
                 };
                 let names = names.split(|&b| b == b'/').filter(|name| !matches!(name, &(b"" | b".")));
                 pending.extend(names.map(<[u8]>::to_vec).rev());
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 kind = sys::node_kind(&directory, &name)?;
+                if kind == NodeKind::Directory {
+                    directory = sys::open_child(&directory, &name)?;
+                }
                 resolved = resolved.join(&name);
+                // It could be reached name by name, but not be opened by its path.
+                if resolved.as_bytes().len() >= limits::PATH_BYTES {
+                    return Err(io::Error::from(io::ErrorKind::InvalidFilename).into());
+                }
             }
             Err(error) => return Err(error.into()),
         }

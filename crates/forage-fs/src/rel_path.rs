@@ -42,11 +42,7 @@ impl RelPath {
     /// Parses what a person or a model wrote, relative to `base`. `.` and `..` are folded by name.
     /// A path in double quotes is read with the escapes that [`RelPath::display`] writes.
     pub fn parse(text: &str, base: &RelPath) -> Result<Self, RelPathError> {
-        let bytes = match text.strip_prefix('"') {
-            Some(_) => Cow::Owned(unquote(text)?),
-            None => Cow::Borrowed(text.as_bytes()),
-        };
-        Self::from_bytes(&bytes, base)
+        Self::from_bytes(&path_bytes(text)?, base)
     }
 
     /// As [`RelPath::parse`], for the bytes of a path (a link's target, an argument of the command line).
@@ -145,20 +141,25 @@ impl RelPath {
         if self.is_root() {
             return Cow::Borrowed(".");
         }
-        match std::str::from_utf8(&self.0) {
-            Ok(text) if !text.starts_with('"') && !text.chars().any(needs_escape) => Cow::Borrowed(text),
-            _ => Cow::Owned(quote(&self.0)),
-        }
+        display_path(&self.0)
     }
 }
 
 /// Whether a character could steer a terminal, hide or reorder text, or forge a line: control characters,
-/// bidirectional overrides, zero-width and tag characters.
-pub(crate) fn needs_escape(c: char) -> bool {
+/// bidirectional overrides, zero-width and tag characters, variation selectors other than that of emoji.
+pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{061c}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
+}
+
+/// Bytes of a path for people, models and records; see [`RelPath::display`].
+pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.starts_with('"') && !text.chars().any(needs_escape) => Cow::Borrowed(text),
+        _ => Cow::Owned(quote(bytes)),
+    }
 }
 
 fn quote(bytes: &[u8]) -> String {
@@ -186,6 +187,14 @@ fn quote(bytes: &[u8]) -> String {
     }
     out.push('"');
     out
+}
+
+/// The bytes that a written path stands for: what [`display_path`] shows, read back.
+pub(crate) fn path_bytes(text: &str) -> Result<Cow<'_, [u8]>, RelPathError> {
+    match text.starts_with('"') {
+        true => unquote(text).map(Cow::Owned),
+        false => Ok(Cow::Borrowed(text.as_bytes())),
+    }
 }
 
 fn unquote(text: &str) -> Result<Vec<u8>, RelPathError> {

@@ -8,7 +8,7 @@ use crate::error::{OpenError, RootError};
 use crate::file::OpenedFile;
 use crate::limits;
 use crate::open_path::{ResolveError, resolve};
-use crate::rel_path::{RelPath, RelPathError, os_bytes};
+use crate::rel_path::{RelPath, RelPathError, os_bytes, path_bytes};
 use crate::secrets::SecretPolicy;
 use crate::sys::{self, Directory, NodeKind};
 
@@ -20,6 +20,9 @@ pub struct RootPolicy {
     /// Allow `/`, the home directory and its parents.
     pub allow_broad: bool,
 }
+
+/// Directories of `/` whose files are the kernel's: environments with keys in them, devices.
+const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 
 /// A directory beneath which files may be read, held open.
 #[derive(Debug)]
@@ -42,7 +45,7 @@ impl Root {
         if !policy.allow_broad && is_too_broad(&path, policy.home.as_deref()) {
             return Err(RootError::TooBroad { path });
         }
-        if ["/proc", "/sys", "/dev"].iter().any(|kernel| path.starts_with(kernel)) {
+        if KERNEL_DIRECTORIES.iter().any(|kernel| path.starts_with(Path::new("/").join(kernel))) {
             return Err(RootError::KernelFileSystem { path });
         }
         let directory = sys::open_root(&path).map_err(open)?;
@@ -63,6 +66,15 @@ impl Root {
     /// Whether a directory above the root is a git work tree, so that `.gitignore` files apply.
     pub(crate) fn inside_git(&self) -> bool {
         self.inside_git
+    }
+
+    /// Whether a path belongs to the kernel's file systems, which a root as broad as `/` holds.
+    pub(crate) fn is_kernels(&self, path: &RelPath) -> bool {
+        self.path.parent().is_none()
+            && path
+                .names()
+                .next()
+                .is_some_and(|first| KERNEL_DIRECTORIES.iter().any(|name| name.as_bytes() == first))
     }
 
     pub(crate) fn handle(&self) -> &Directory {
@@ -102,6 +114,9 @@ impl Root {
     /// Opens a file by the path of the file itself, without following a link.
     pub(crate) fn open_resolved(&self, real: &RelPath) -> Result<OpenedFile, OpenError> {
         let io = |source| OpenError::Io { path: real.display().into_owned(), source };
+        if self.is_kernels(real) {
+            return Err(OpenError::NotRegular { path: real.display().into_owned() });
+        }
         if let Some(rule) = self.secrets.denies(real) {
             return Err(OpenError::Secret { path: real.display().into_owned(), rule: rule.to_owned() });
         }
@@ -149,7 +164,7 @@ pub fn find_git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|directory| has_git(directory)).map(Path::to_owned)
 }
 
-/// The roots of a session and the directory in which its relative paths begin.
+/// The roots of a session and the directory in which it stands.
 #[derive(Clone, Debug)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
@@ -170,18 +185,13 @@ impl Roots {
         &self.roots[0]
     }
 
-    /// All roots.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<Root>> {
-        self.roots.iter()
-    }
-
     /// The working directory below the first root.
     pub fn base(&self) -> &RelPath {
         &self.base
     }
 
     /// Finds the root and the path below it that `text` names: absolute within any root, or relative to the
-    /// working directory in the first. Only names are looked at here; links are resolved when it is opened.
+    /// first, as all paths in answers are. Only names are looked at here; links are resolved when it is opened.
     pub fn find(&self, text: &str) -> Result<(Arc<Root>, RelPath), OpenError> {
         let outside = || OpenError::OutsideRoot {
             path: text.escape_debug().to_string(),
@@ -192,17 +202,19 @@ impl Roots {
                 .collect::<Vec<_>>()
                 .join(", "),
         };
-        match RelPath::parse(text, &self.base) {
+        let malformed = |error: RelPathError| OpenError::Io {
+            path: text.escape_debug().to_string(),
+            source: io::Error::other(error),
+        };
+        let bytes = path_bytes(text).map_err(malformed)?;
+        match RelPath::from_bytes(&bytes, &RelPath::root()) {
             Ok(path) => Ok((Arc::clone(self.main()), path)),
-            Err(RelPathError::Absolute) => self
-                .roots
-                .iter()
-                .find_map(|root| Some((Arc::clone(root), root.strip_absolute(text.as_bytes())?)))
-                .ok_or_else(outside),
-            Err(RelPathError::AboveRoot) => Err(outside()),
-            Err(error) => {
-                Err(OpenError::Io { path: text.escape_debug().to_string(), source: io::Error::other(error) })
+            Err(RelPathError::Absolute) => {
+                let below = |root: &Arc<Root>| Some((Arc::clone(root), root.strip_absolute(&bytes)?));
+                self.roots.iter().find_map(below).ok_or_else(outside)
             }
+            Err(RelPathError::AboveRoot) => Err(outside()),
+            Err(error) => Err(malformed(error)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Files that hold secrets by their name are never opened, whatever asks for them.
 
-use crate::rel_path::RelPath;
+use crate::rel_path::{RelPath, needs_escape};
 
 /// Names of files that hold credentials. Compared in lower case, so that a file system that ignores case
 /// gives no way around them.
@@ -68,6 +68,14 @@ impl SecretPolicy {
         if self.off {
             return None;
         }
+        if !path.as_bytes().is_ascii() {
+            let folded = folded(path);
+            if folded != *path
+                && let Some(rule) = self.denies(&folded)
+            {
+                return Some(rule);
+            }
+        }
         let name = trimmed(path.file_name());
         let rule = NAMES
             .iter()
@@ -80,6 +88,15 @@ impl SecretPolicy {
         let allowed = [lower(name), lower(path.as_bytes())];
         (!self.allowed.iter().any(|entry| allowed.contains(entry))).then_some(rule)
     }
+}
+
+/// The path as file systems that compare names by Unicode folding see it: `ſ` is an s, the Kelvin sign a k, and
+/// characters that show nothing are not there.
+fn folded(path: &RelPath) -> RelPath {
+    let text = String::from_utf8_lossy(path.as_bytes());
+    let shown: String = text.chars().filter(|&c| !needs_escape(c)).collect();
+    let folded = shown.to_uppercase().to_lowercase();
+    RelPath::from_bytes(folded.as_bytes(), &RelPath::root()).unwrap_or_else(|_| path.clone())
 }
 
 /// Without the trailing dots and spaces that some file systems drop.

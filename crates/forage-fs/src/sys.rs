@@ -14,8 +14,8 @@ use portable as system;
 use unix as system;
 
 pub(crate) use system::{
-    Directory, identity, is_link_error, link_target, list, node_kind, open_directory, open_leaf, open_root,
-    read_some, status,
+    Directory, identity, is_link_error, link_target, list, node_kind, open_child, open_directory, open_leaf,
+    open_root, read_some, status,
 };
 
 /// What a name is.

@@ -169,7 +169,7 @@ pub fn walk<W, T: Send>(
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let plan = list::Plan::new(root, start, options)?;
+    let plan = list::Plan::new(root, start, options, stop)?;
     let frontier = frontier::Frontier::new(plan.first_task(), receive);
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {

@@ -52,7 +52,16 @@ pub(crate) fn search_text(
     let mut counter = LineCounter::default();
     // Where the next line that is not yet an event begins, and how many more of context to take from there.
     let (mut next, mut number, mut after) = (0, 1, 0);
+    let delivered = options.lines_delivered(path);
     finder.each(text, stop, |line| {
+        if delivered > 0 {
+            let number = counter.number(text, line.start);
+            if number <= delivered {
+                // The context of the next match begins behind this line at the earliest.
+                (next, after) = (with_feed(text, &line).end, 0);
+                return true;
+            }
+        }
         while after > 0 && next < line.start {
             let context = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
             next = builder.push(number, EventKind::Context, text, &context);
@@ -118,24 +127,26 @@ impl<'a> EventBuilder<'a> {
         if self.options.count_only {
             return;
         }
-        let mut spans = if is_match { self.finder.spans(&line[..length]) } else { Vec::new() };
-        // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
-        if line.len() == length {
-            spans.retain(|span| span.start < length);
-        }
+        let text = &line[..length];
         let kept = match self.options.line_bytes {
-            Some(limit) if length > limit => keep(&line[..length], limit, spans.first()),
+            Some(limit) if length > limit => {
+                let first = if is_match { self.finder.first_span(text) } else { None };
+                keep(text, limit, first.as_ref())
+            }
             _ => 0..line.len(),
         };
         let cut = match kept.len() == line.len() {
             true => Cut::default(),
             false => Cut { before: kept.start, after: length - kept.end },
         };
-        spans.retain_mut(|span| {
-            *span =
-                span.start.max(kept.start) - kept.start..span.end.min(kept.end).saturating_sub(kept.start);
-            span.start <= span.end && span.end <= kept.len()
-        });
+        let mut spans = match is_match {
+            true => self.finder.spans(text, &(kept.start..kept.end.min(length)), self.options.max_spans),
+            false => Vec::new(),
+        };
+        // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
+        if line.len() == length {
+            spans.retain(|span| span.start < kept.len());
+        }
         self.bytes += kept.len() + size_of::<Event>();
         self.file.events.push(Event { line_number, kind, bytes: line[kept].to_vec(), spans, cut });
     }

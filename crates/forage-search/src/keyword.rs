@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_fs::{OpenError, RelPath, Root, Step, Stop, WalkOptions, WalkReport, walk};
+use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, WalkReport, walk};
 
 pub use account::{EvidenceLine, FileEvidence};
 
@@ -100,8 +100,12 @@ impl Gathered {
     }
 
     fn kept_mask(&self) -> u64 {
-        mask_of(self.terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i))
+        mask_of(indices_with(&self.terms, &TermFate::Kept))
     }
+}
+
+fn indices_with<'a>(terms: &'a [TermReport], fate: &'a TermFate) -> impl Iterator<Item = usize> + 'a {
+    terms.iter().enumerate().filter(move |(_, term)| term.fate == *fate).map(|(index, _)| index)
 }
 
 fn mask_of(indices: impl Iterator<Item = usize>) -> u64 {
@@ -160,7 +164,7 @@ pub fn gather(
                     }
                 }
                 file.retain(kept);
-                if file.lines.is_empty() {
+                if file.lines.is_empty() && file.binary == 0 {
                     return Step::Nothing;
                 }
                 let weight = file.weight();
@@ -180,6 +184,10 @@ pub fn gather(
         .collect();
     let bytes = drop_until_it_fits(&mut terms, &files, bounds);
     let mut gathered = Gathered { terms, files, bytes, report };
+    // A file that only a term hit that was given up is not counted: whether it was looked at is a matter of timing.
+    let broad = mask_of(indices_with(&gathered.terms, &TermFate::TooBroad));
+    let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
+    (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
     let kept = gathered.kept_mask();
     gathered.files.retain_mut(|file| {
         file.retain(kept);

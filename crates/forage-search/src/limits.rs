@@ -30,6 +30,9 @@ pub const FILE_MATCHES: usize = 1_000_000;
 /// Bytes of matching and context lines of one file that are kept.
 pub const FILE_EVENT_BYTES: usize = 16 << 20;
 
+/// Matches within one line whose places are kept. A line of one letter has a match at every byte.
+pub const LINE_SPANS: usize = 10_000;
+
 /// Bytes of ripgrep's output for one term from which on the term is too broad (the requirement's 64 KiB).
 pub const TERM_BYTES: u64 = 64 << 10;
 

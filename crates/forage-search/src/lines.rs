@@ -30,13 +30,27 @@ impl<'p> LineFinder<'p> {
         Self { matcher: pattern.matcher(), prefilter: pattern.prefilter(), confirmed: pattern.is_confirmed() }
     }
 
-    /// The spans of the matches in a line, without its line feed.
-    pub(crate) fn spans(&self, line: &[u8]) -> Vec<Range<usize>> {
+    /// The first match in a line, without its line feed.
+    pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
+        self.matcher.find(line).ok().flatten().map(|found| found.start()..found.end())
+    }
+
+    /// The spans of the matches in a line, without its line feed, that lie in `part` of it, at most `most`.
+    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Range<usize>> {
         let mut spans = Vec::new();
+        if most == 0 {
+            return spans;
+        }
         // This matcher's error type has no value: none of its calls can fail.
         let _ = self.matcher.find_iter(line, |found| {
-            spans.push(found.start()..found.end());
-            true
+            let (start, end) = (found.start(), found.end());
+            let inside = start < part.end && end > part.start;
+            let empty_inside =
+                start == end && part.start <= start && (start < part.end || part.end == line.len());
+            if inside || empty_inside {
+                spans.push(start.max(part.start) - part.start..end.min(part.end) - part.start);
+            }
+            start < part.end.max(1) && spans.len() < most
         });
         spans
     }

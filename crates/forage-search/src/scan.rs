@@ -30,6 +30,17 @@ pub struct ScanOptions {
     pub max_file_bytes: Option<u64>,
     /// Count matching lines only; no events are kept.
     pub count_only: bool,
+    /// Places of matches kept per line.
+    pub max_spans: usize,
+    /// Leave out this path's lines up to this number: an earlier answer had them.
+    pub after: Option<(RelPath, u64)>,
+}
+
+impl ScanOptions {
+    /// The last line of a file that an earlier answer had; 0 for none.
+    pub(crate) fn lines_delivered(&self, path: &RelPath) -> u64 {
+        self.after.as_ref().filter(|(place, _)| place == path).map_or(0, |(_, line)| *line)
+    }
 }
 
 impl Default for ScanOptions {
@@ -41,6 +52,8 @@ impl Default for ScanOptions {
             max_file_matches: limits::FILE_MATCHES,
             max_file_bytes: None,
             count_only: false,
+            max_spans: limits::LINE_SPANS,
+            after: None,
         }
     }
 }
@@ -65,7 +78,8 @@ pub(crate) enum Text<'a> {
     Pieces(&'a mut dyn std::io::Read),
 }
 
-/// Opens, reads and decodes an entry and hands its text to `search`; counts what can't be searched.
+/// Opens, reads and decodes an entry and hands its text to `search`; counts what can't be searched. A NUL byte behind
+/// the beginning is left to `search` to look for.
 pub(crate) fn with_text<S, T>(
     worker: &mut Worker<S>,
     entry: &Entry<'_>,
@@ -88,14 +102,7 @@ pub(crate) fn with_text<S, T>(
                 skipped.add(SkipReason::Binary);
                 None
             }
-            Decoded::Text { bytes, .. } => {
-                let found = search(&mut worker.state, Text::Whole(&bytes), skipped)?;
-                if is_binary(&bytes) {
-                    skipped.add(SkipReason::Binary);
-                    return None;
-                }
-                Some(found)
-            }
+            Decoded::Text { bytes, .. } => search(&mut worker.state, Text::Whole(&bytes), skipped),
         },
         Ok(Contents::TooLarge) => {
             let mut reader = std::io::Read::chain(&worker.buffer[..], file.reader());
@@ -117,10 +124,20 @@ pub fn search(
     let visit = |worker: &mut Worker<LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let found =
             with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
-                Text::Whole(text) => search_text(finder, &entry.path, text, options, stop),
+                Text::Whole(text) => {
+                    let found = search_text(finder, &entry.path, text, options, stop)?;
+                    // Looked for only now, because nearly all files have no match and no late NUL byte either.
+                    if is_binary(text) {
+                        skipped.add(SkipReason::Binary);
+                        return None;
+                    }
+                    Some(found)
+                }
                 Text::Pieces(reader) => {
                     let context = (options.before_context, options.after_context);
-                    let mut sink = PieceSink { builder: EventBuilder::new(finder, &entry.path, options) };
+                    let delivered = options.lines_delivered(&entry.path);
+                    let mut sink =
+                        PieceSink { builder: EventBuilder::new(finder, &entry.path, options), delivered };
                     let is_text =
                         search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
                     is_text.then(|| sink.builder.finish()).flatten()
@@ -140,10 +157,15 @@ pub fn search(
 
 struct PieceSink<'a> {
     builder: EventBuilder<'a>,
+    /// The last line that an earlier answer had.
+    delivered: u64,
 }
 
 impl LineSink for PieceSink<'_> {
     fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
+        if number <= self.delivered {
+            return true;
+        }
         if kind == EventKind::Match && self.builder.is_full() {
             self.builder.file.more = true;
             return false;

@@ -3,6 +3,8 @@
 use forage_fs::OpenError;
 use forage_search::PatternError;
 
+use crate::sanitize::sanitize;
+
 /// Why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -15,7 +17,7 @@ pub enum ToolError {
         known: String,
     },
     /// The request is not a JSON object with the right fields.
-    #[error("{0}")]
+    #[error("{}", sanitize(.0))]
     Request(String),
     /// An argument's value can't be used.
     #[error("`{argument}`: {problem}")]
@@ -26,7 +28,7 @@ pub enum ToolError {
         problem: String,
     },
     /// A pattern is not valid.
-    #[error("`{argument}`: {source}")]
+    #[error("`{argument}`: {}", sanitize(&source.to_string()))]
     Pattern {
         /// The argument's name.
         argument: &'static str,
@@ -76,6 +78,6 @@ pub enum ToolError {
 impl ToolError {
     /// An argument whose value can't be used.
     pub(crate) fn argument(argument: &'static str, problem: impl Into<String>) -> Self {
-        Self::Argument { argument, problem: problem.into() }
+        Self::Argument { argument, problem: sanitize(&problem.into()) }
     }
 }

@@ -29,6 +29,9 @@ pub const GREP_MATCHES: u64 = 50;
 /// See [`GREP_MATCHES`].
 pub const GREP_MATCHES_MAX: u64 = 10_000;
 
+/// Places of matches per line in the records of `grep_search`.
+pub const GREP_SPANS: usize = 100;
+
 /// Bytes of a line in `grep_search` (the plan's 200 characters); longer ones are cut around the match.
 pub const GREP_LINE_BYTES: usize = 200;
 
@@ -73,6 +76,17 @@ pub const FILTER_ANSWER_TOKENS: u32 = 8_192;
 
 /// Files in an answer of `keyword_search --filter lexical`.
 pub const LEXICAL_FILES: usize = 20;
+
+/// Bytes of a term or pattern quoted back to its sender.
+pub const QUOTED_BYTES: usize = 80;
+
+/// Bytes of one note at the end of an answer, and warnings shown there.
+pub const NOTE_BYTES: usize = 600;
+/// See [`NOTE_BYTES`].
+pub const WARNINGS_SHOWN: usize = 10;
+
+/// Rules named when a search without hits says what hides matches.
+pub const VERDICT_RULES: usize = 10;
 
 /// Bytes of an explanation that a model gave.
 pub const EXPLANATION_BYTES: usize = 300;

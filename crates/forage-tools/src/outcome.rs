@@ -6,12 +6,17 @@ use forage_fs::{Skipped, Stopped, WalkReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::limits;
+use crate::text::clip;
+
 /// The limit that cut an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// `max_results` matches, and there was at least one more.
     MaxResults,
+    /// The bytes of lines that are kept of one file.
+    FileBytes,
     /// The byte budget of the text; the records are whole.
     TextBytes,
     /// The deadline.
@@ -20,19 +25,6 @@ pub enum Limit {
     Cancelled,
     /// A bound on the entries of a directory tree.
     Entries,
-}
-
-impl Limit {
-    /// The word in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MaxResults => "max_results",
-            Self::TextBytes => "text_bytes",
-            Self::Timeout => "timeout",
-            Self::Cancelled => "cancelled",
-            Self::Entries => "entries",
-        }
-    }
 }
 
 impl From<Stopped> for Limit {
@@ -120,7 +112,13 @@ impl Answer {
         outcome: &Outcome<R>,
         budget: usize,
     ) -> Result<Self, serde_json::Error> {
-        let (text, cut) = R::render(outcome, budget);
+        let (mut text, mut cut) = R::render(outcome, budget);
+        // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
+        if text.len() > limits::TEXT_BYTES_MAX {
+            text =
+                clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";
+            cut = true;
+        }
         let mut records = match serde_json::to_value(&outcome.response)? {
             Value::Object(fields) => fields,
             other => Map::from_iter([("response".to_owned(), other)]),

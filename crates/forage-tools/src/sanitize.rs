@@ -3,12 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Whether a character could steer a terminal, hide or reorder text.
+/// Tabs are part of code and steer nothing.
 fn needs_escape(c: char) -> bool {
-    (c.is_control() && c != '\t')
-        || matches!(c,
-            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{061c}' | '\u{feff}'
-            | '\u{e0000}'..='\u{e007f}')
+    c != '\t' && forage_fs::needs_escape(c)
 }
 
 /// One line with every control, bidirectional, zero-width and tag character written out: `\x1B`, `\u{202E}`.

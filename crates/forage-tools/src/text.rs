@@ -1,9 +1,8 @@
 //! Pieces of text answers that all tools share.
 
-use std::path::Path;
+use forage_fs::{RelPath, Root, display_path};
 
-use forage_fs::{RelPath, Root};
-
+use crate::limits;
 use crate::outcome::{Limit, Outcome};
 use crate::sanitize::{sanitize, sanitize_line};
 
@@ -31,17 +30,21 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// The absolute path of a file, for people.
+/// The absolute path of a file, in the form that reads back to the same file.
 pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
-    let text = match path.to_os_string() {
-        Some(below) if std::str::from_utf8(path.as_bytes()).is_ok() => Path::new(root.path()).join(&*below),
-        _ => return format!("{}/{}", root.path().display(), path.display()),
-    };
-    match path.is_root() {
-        true => root.path().display().to_string(),
-        false if path.display().starts_with('"') => path.display().into_owned(),
-        false => sanitize_line(&text.display().to_string()).into_owned(),
+    let mut bytes = root.path().as_os_str().as_encoded_bytes().to_vec();
+    if !path.is_root() {
+        if bytes.last() != Some(&b'/') {
+            bytes.push(b'/');
+        }
+        bytes.extend_from_slice(path.as_bytes());
     }
+    display_path(&bytes).into_owned()
+}
+
+/// A term or pattern that the caller sent, quoted in an answer.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
 }
 
 /// The notes that end an answer: what was cut, what was not searched, what went wrong. They come last and only we
@@ -60,7 +63,12 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     } else if let Some(files) = searched {
         notes.push(format!("searched {}", count(files, "file")));
     }
-    notes.extend(outcome.warnings.iter().map(|warning| format!("warning: {warning}")));
+    let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
+    notes.extend(shown.map(|warning| format!("warning: {warning}")));
+    let more = outcome.warnings.len().saturating_sub(limits::WARNINGS_SHOWN);
+    if more > 0 {
+        notes.push(format!("{more} more warnings"));
+    }
     if let Some(cursor) = &outcome.next_cursor {
         notes.push(format!("more results: repeat the call with cursor=\"{cursor}\""));
     }
@@ -76,7 +84,7 @@ pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
         body.push_str("\n\n");
         for note in notes {
             body.push('[');
-            body.push_str(&sanitize(note).replace('\n', " "));
+            body.push_str(&note_text(note));
             body.push_str("]\n");
         }
         body.pop();
@@ -85,9 +93,15 @@ pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
     body
 }
 
+/// A note in one line and within its bound, but for a cursor, which is worth nothing when it is cut.
+fn note_text(note: &str) -> String {
+    let text = sanitize(note).replace('\n', " ");
+    if note.contains("cursor=") { text } else { clip(&text, limits::NOTE_BYTES) }
+}
+
 /// Bytes that the notes will take.
 pub(crate) fn notes_bytes(notes: &[String]) -> usize {
-    notes.iter().map(|note| note.len() + 3).sum::<usize>() + 2
+    notes.iter().map(|note| note_text(note).len() + 3).sum::<usize>() + 2
 }
 
 /// Cuts text to at most `limit` bytes on a character border, with a mark.

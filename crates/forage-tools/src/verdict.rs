@@ -9,7 +9,8 @@ use forage_search::{FileEvents, Pattern, ScanOptions, search};
 
 use crate::context::Context;
 use crate::limits;
-use crate::text::count;
+use crate::sanitize::sanitize_line;
+use crate::text::{clip, count};
 
 /// Matches in files that a search leaves out by default.
 #[derive(Debug, Default)]
@@ -26,37 +27,38 @@ pub(crate) fn unseen_matches(
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
-    patterns: &[Pattern],
+    pattern: &Pattern,
 ) -> Vec<String> {
     let walk = WalkOptions { label_hidden: true, ..walk.clone() };
     let scan =
         ScanOptions { count_only: true, max_file_bytes: context.max_file_bytes, ..ScanOptions::default() };
     let stop = context.stop.within(limits::VERDICT_TIME);
     let mut by_rule: BTreeMap<Arc<str>, Unseen> = BTreeMap::new();
-    let mut partial = false;
-    for pattern in patterns {
-        let mut files = 0;
-        let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
-            files += 1;
-            let Some(rule) = file.hidden_by else { return ControlFlow::Continue(()) };
-            let unseen = by_rule.entry(rule).or_default();
-            unseen.matches += file.matches;
-            unseen.files += 1;
-            if unseen.example.is_empty() {
-                unseen.example = file.path.display().into_owned();
-            }
-            if files < limits::VERDICT_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        partial |= report.is_ok_and(|report| report.stopped.is_some() || report.broke_off);
-    }
+    let mut files = 0;
+    let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
+        files += 1;
+        let Some(rule) = file.hidden_by else { return ControlFlow::Continue(()) };
+        let unseen = by_rule.entry(rule).or_default();
+        unseen.matches += file.matches;
+        unseen.files += 1;
+        if unseen.example.is_empty() {
+            unseen.example = file.path.display().into_owned();
+        }
+        if files < limits::VERDICT_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    let partial = report.is_ok_and(|report| report.stopped.is_some() || report.broke_off);
     let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
-        format!(
-            "{at_least}{matches} in {} hidden by {rule}, such as {}",
-            count(unseen.files, "file"),
-            unseen.example
-        )
+        let (rule, example) = (clip(rule, limits::QUOTED_BYTES), clip(&unseen.example, limits::NOTE_BYTES));
+        let files = count(unseen.files, "file");
+        sanitize_line(&format!("{at_least}{matches} in {files} hidden by {rule}, such as {example}"))
+            .into_owned()
     };
-    by_rule.iter().map(describe).collect()
+    let mut lines: Vec<String> = by_rule.iter().take(limits::VERDICT_RULES).map(describe).collect();
+    let more = by_rule.len().saturating_sub(limits::VERDICT_RULES);
+    if more > 0 {
+        lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
+    }
+    lines
 }

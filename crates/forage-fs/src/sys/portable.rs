@@ -24,13 +24,18 @@ pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
 pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     let mut directory = root.try_clone()?;
     for name in path.names() {
-        if node_kind(&directory, name)? != NodeKind::Directory {
-            return Err(io::ErrorKind::NotADirectory.into());
-        }
-        // A link put in place since then is followed, but never out of `directory`.
-        directory = directory.open_dir(as_path(name)?)?;
+        directory = open_child(&directory, name)?;
     }
     Ok(directory)
+}
+
+/// Opens a directory in a directory, unless it is a link.
+pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Directory> {
+    if node_kind(directory, name)? != NodeKind::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    // A link put in place since then is followed, but never out of `directory`.
+    directory.open_dir(as_path(name)?)
 }
 
 /// Opens one name of a directory for reading, unless it is a link.

@@ -45,9 +45,14 @@ pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Dir
 fn open_directory_by_name(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     let mut directory = openat(root, c".", DIRECTORY, Mode::empty())?;
     for name in path.names() {
-        directory = openat(&directory, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?;
+        directory = open_child(&directory, name)?;
     }
     Ok(directory)
+}
+
+/// Opens a directory in a directory, unless it is a link.
+pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Directory> {
+    Ok(openat(directory, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
 /// Opens one name of a directory for reading: never a link, never blocking on a pipe, never a terminal.

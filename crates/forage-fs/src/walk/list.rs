@@ -139,12 +139,13 @@ impl<'a> Plan<'a> {
         root: &'a Arc<Root>,
         start: &RelPath,
         options: &'a WalkOptions,
+        stop: &Stop,
     ) -> Result<Self, OpenError> {
         let (real, kind) = root.resolve(start)?;
         if kind == NodeKind::Special {
             return Err(OpenError::NotRegular { path: start.display().into_owned() });
         }
-        let budget = RuleBudget::default();
+        let budget = RuleBudget::new(stop);
         let mut warnings = Vec::new();
         let mut rules = IgnoreRules::none(root.inside_git());
         // The rules of the directories from the root down to the start, which the walk itself does not list.
@@ -200,7 +201,7 @@ impl<'a> Plan<'a> {
                 if path == self.start {
                     done.warnings.extend(self.warnings.iter().cloned());
                 }
-                self.list(&path, &task.place, &mut done);
+                self.list(&path, &task.place, stop, &mut done);
             }
             Work::Visit(found) => self.visit(found, stop, &mut done, visit),
         }
@@ -232,7 +233,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn list<T>(&self, path: &RelPath, place: &Arc<Place>, done: &mut Done<T>) {
+    fn list<T>(&self, path: &RelPath, place: &Arc<Place>, stop: &Stop, done: &mut Done<T>) {
         let listed = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path))
             .and_then(|directory| Ok((sys::list(&directory)?, directory)));
         let (mut nodes, directory) = match listed {
@@ -280,6 +281,13 @@ impl<'a> Plan<'a> {
             }
         };
         for node in nodes {
+            // Following a link costs as much as many files.
+            if node.kind == NodeKind::Symlink
+                && let Some(stopped) = stop.check()
+            {
+                done.stopped = Some(stopped);
+                return;
+            }
             let Some(found) = self.choose(path, &directory, node, &here, done) else { continue };
             let directory_task = (found.kind == EntryKind::Directory).then(|| {
                 let mut place =
@@ -326,6 +334,10 @@ impl<'a> Plan<'a> {
             (kind, real) = self.follow(&path, done)?;
         }
         let is_directory = kind == NodeKind::Directory;
+        if self.root.is_kernels(&path) {
+            done.skipped.add(SkipReason::Special);
+            return None;
+        }
         if is_directory && self.options.prune.iter().any(|name| name.as_bytes() == &*node.name) {
             done.skipped.add(SkipReason::Pruned);
             done.pruned.push(String::from_utf8_lossy(&node.name).into_owned());
@@ -346,8 +358,8 @@ impl<'a> Plan<'a> {
             return None;
         };
         if kind == EntryKind::Symlink && !self.options.all_entries {
-            // Not worth more than a count: what it leads to is visited under its own name if it is in the root.
-            let outside = sys::link_target(directory, &node.name).is_ok() && self.leads_out(&path);
+            // What it leads to is visited under its own name if it is in the root.
+            let outside = self.leads_out(&path);
             done.skipped.add(if outside { SkipReason::OutsideRoot } else { SkipReason::Symlink });
             return None;
         }

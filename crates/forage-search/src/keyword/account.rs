@@ -31,6 +31,8 @@ pub struct FileEvidence {
     pub lines: Vec<EvidenceLine>,
     /// Terms that this file alone made too broad while it was read, and whose lines were given up.
     pub(super) over: u64,
+    /// A NUL byte came late in the file: its lines don't count, but that it was hit by these terms does.
+    pub(super) binary: u64,
 }
 
 impl FileEvidence {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
-use forage_fs::{RelPath, Skipped, Stop};
+use forage_fs::{RelPath, Skipped, Stop, is_binary};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::hir::Hir;
 
@@ -91,6 +91,10 @@ impl<'p> TermFinder<'p> {
             earlier.terms |= if same { later.terms } else { 0 };
             same
         });
+        if is_binary(text) {
+            let binary = hits.iter().fold(0, |mask, hit| mask | hit.terms);
+            return Some(FileEvidence { binary, ..self.file(path, Vec::new()) });
+        }
         Some(self.file(path, self.evidence(text, &hits)))
     }
 
@@ -152,7 +156,7 @@ impl<'p> TermFinder<'p> {
 
     fn file(&self, path: &RelPath, lines: Vec<EvidenceLine>) -> FileEvidence {
         let printed_path = String::from_utf8_lossy(path.below(self.start)).into_owned();
-        FileEvidence { path: path.clone(), printed_path, lines, over: 0 }
+        FileEvidence { path: path.clone(), printed_path, lines, over: 0, binary: 0 }
     }
 
     /// The lines of the hits and those around them.
@@ -192,7 +196,7 @@ impl<'p> TermFinder<'p> {
         let finder = |term: usize| self.finders.get(term)?.as_ref();
         bits(terms)
             .filter_map(finder)
-            .filter_map(|finder| Some(finder.spans(line).first()?.start))
+            .filter_map(|finder| Some(finder.first_span(line)?.start))
             .min()
             .unwrap_or(0)
     }

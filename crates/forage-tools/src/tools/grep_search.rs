@@ -15,7 +15,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
 use crate::sanitize::line_text;
-use crate::text::{count, grouped, notes, notes_bytes, with_notes};
+use crate::text::{count, grouped, notes, notes_bytes, quoted, with_notes};
 use crate::tool::Tool;
 use crate::verdict::unseen_matches;
 
@@ -137,26 +137,26 @@ impl Tool for GrepSearch {
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
         walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
-        let earlier = cursor.as_ref();
         let scan = ScanOptions {
             before_context: context_lines,
             after_context: context_lines,
             line_bytes: Some(limits::GREP_LINE_BYTES),
-            // One more than is wanted tells whether there is more. Behind a cursor, earlier lines of its file come too.
-            max_file_matches: earlier
-                .map_or(usize::try_from(max_results + 1).unwrap_or(usize::MAX), |_| usize::MAX),
+            // One more than is wanted tells whether there is more.
+            max_file_matches: usize::try_from(max_results + 1).unwrap_or(usize::MAX),
             max_file_bytes: context.max_file_bytes,
+            max_spans: limits::GREP_SPANS,
+            after: cursor.as_ref().map(|cursor| (cursor.path.clone(), cursor.line)),
             count_only: false,
         };
-        let mut page = Page::new(max_results);
+        let mut page = Page::new(max_results, context_lines as u64);
         let stop = context.stop.within(context.timeout);
-        let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, earlier))?;
+        let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file))?;
 
         let exact = !page.full && report.stopped.is_none();
         let next = page.full.then(|| page.last.as_ref().map(|place| place.encode(bound))).flatten();
         let nothing = page.matches == 0;
         let not_searched_matches = match nothing && exact && cursor.is_none() && !include_ignored {
-            true => unseen_matches(context, &root, &start, &walk, std::slice::from_ref(&pattern)),
+            true => unseen_matches(context, &root, &start, &walk, &pattern),
             false => Vec::new(),
         };
         let mut outcome = Outcome::new(
@@ -175,7 +175,7 @@ impl Tool for GrepSearch {
         outcome.add_report(&report);
         outcome.next_cursor = next;
         if page.full {
-            outcome.truncated_by = Some(Limit::MaxResults);
+            outcome.truncated_by = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
         }
         Ok(outcome)
     }
@@ -246,47 +246,58 @@ struct Page {
     matches: u64,
     file_count: u64,
     max_results: u64,
+    context_lines: u64,
     /// One more match than fits was seen.
     full: bool,
-    /// The last line taken.
+    /// Not the number of matches but the bytes of a file's lines filled it.
+    by_bytes: bool,
+    /// The last match taken.
     last: Option<Cursor>,
 }
 
 impl Page {
-    fn new(max_results: u64) -> Self {
-        Self { files: Vec::new(), matches: 0, file_count: 0, max_results, full: false, last: None }
+    fn new(max_results: u64, context_lines: u64) -> Self {
+        Self {
+            files: Vec::new(),
+            matches: 0,
+            file_count: 0,
+            max_results,
+            context_lines,
+            full: false,
+            by_bytes: false,
+            last: None,
+        }
     }
 
-    fn add(&mut self, file: FileEvents, cursor: Option<&Cursor>) -> ControlFlow<()> {
-        let delivered = cursor.filter(|cursor| cursor.path == file.path).map_or(0, |cursor| cursor.line);
+    fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
         let mut record =
             FileRecord { path: file.path.display().into_owned(), match_count: 0, lines: Vec::new() };
-        for event in file.events.into_iter().filter(|event| event.line_number > delivered) {
+        let mut last_match = 0;
+        for event in file.events {
             if event.kind == EventKind::Match {
                 if self.matches == self.max_results {
-                    // This match and its file are seen and counted, but not shown.
                     self.full = true;
-                    self.matches += 1;
-                    self.file_count += u64::from(record.match_count == 0);
-                    // Lines of context that belong to the match that is not shown.
-                    while record.lines.last().is_some_and(|line| {
-                        self.last.as_ref().is_some_and(|last| {
-                            line.kind == "context" && record.match_count == 0 && last.line < line.line_number
-                        })
-                    }) {
-                        record.lines.pop();
-                    }
                     break;
                 }
                 self.matches += 1;
                 record.match_count += 1;
-                self.last = Some(Cursor { path: file.path.clone(), line: event.line_number });
+                last_match = event.line_number;
             }
             record.lines.push(line_record(&event));
+        }
+        if file.more && !self.full {
+            (self.full, self.by_bytes) = (true, true);
+        }
+        if self.full {
+            // One more match is known, but not shown; nor is its context.
+            self.matches += 1;
+            self.file_count += u64::from(record.match_count == 0);
+            record.lines.retain(|line| line.line_number <= last_match + self.context_lines);
         }
         if record.match_count > 0 {
             self.file_count += 1;
             self.files.push(record);
+            self.last = Some(Cursor { path: file.path, line: last_match });
         }
         if self.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
@@ -365,7 +376,7 @@ fn whole_lines(text: &str, room: usize) -> String {
 
 fn no_matches(response: &Response) -> String {
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
-    let mut text = format!("No matches found for `{}`{within}.", crate::sanitize_line(&response.pattern));
+    let mut text = format!("No matches found for {}{within}.", quoted(&response.pattern));
     if !response.totals_exact {
         text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
     } else if !response.not_searched_matches.is_empty() {

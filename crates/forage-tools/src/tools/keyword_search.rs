@@ -19,7 +19,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
 use crate::sanitize::{line_text, sanitize_line};
-use crate::text::{absolute, clip, grouped};
+use crate::text::{absolute, clip, grouped, quoted};
 use crate::tool::{Egress, Tool};
 use crate::verdict::unseen_matches;
 
@@ -199,11 +199,8 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
 fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
     let all = |fits: fn(&TermFate) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
     if all(|fate| matches!(fate, TermFate::Invalid(_))) {
-        let errors: Vec<String> = gathered
-            .terms
-            .iter()
-            .map(|term| format!("`{}`: {}", sanitize_line(&term.term), error_of(term)))
-            .collect();
+        let errors: Vec<String> =
+            gathered.terms.iter().map(|term| format!("{}: {}", quoted(&term.term), error_of(term))).collect();
         return Err(ToolError::argument(
             "search_terms",
             format!("none of the terms is a valid regex: {}", errors.join("; ")),
@@ -213,10 +210,14 @@ fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
         && gathered.report.stopped.is_none()
     {
         let line = |term: &TermReport| match &term.fate {
-            TermFate::Invalid(error) => format!("- `{}`: invalid ({error})", sanitize_line(&term.term)),
+            TermFate::Invalid(error) => format!(
+                "- {}: invalid ({})",
+                quoted(&term.term),
+                clip(&sanitize_line(&error.to_string()), limits::NOTE_BYTES)
+            ),
             _ => format!(
-                "- `{}`: over {} bytes of matches with context",
-                sanitize_line(&term.term),
+                "- {}: over {} bytes of matches with context",
+                quoted(&term.term),
                 grouped(forage_search::limits::TERM_BYTES)
             ),
         };
@@ -229,7 +230,7 @@ fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
 
 fn error_of(term: &TermReport) -> String {
     match &term.fate {
-        TermFate::Invalid(error) => error.to_string(),
+        TermFate::Invalid(error) => clip(&error.to_string(), limits::NOTE_BYTES),
         _ => String::new(),
     }
 }
@@ -241,9 +242,13 @@ fn unseen(
     gathered: &Gathered,
 ) -> Vec<String> {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
-    let silent = gathered.with_fate(&TermFate::NoHits);
-    let patterns: Vec<Pattern> = silent.filter_map(|term| Pattern::new(&term.term, &options).ok()).collect();
-    unseen_matches(context, root, start, &context.walk_options(), &patterns)
+    let silent: Vec<String> =
+        gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
+    // All at once; terms that are too long for one pattern together are not worth a walk each.
+    match Pattern::new(&silent.join("|"), &options) {
+        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern),
+        Err(_) => Vec::new(),
+    }
 }
 
 fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered) -> Response {
@@ -297,7 +302,7 @@ fn fill_lexical(response: &mut Response, root: &Root, gathered: &Gathered) {
             .map(|(term, report)| (report, hits(term)))
             .filter(|(_, hits)| *hits > 0);
         let named: Vec<String> =
-            terms.map(|(report, hits)| format!("`{}` ×{hits}", sanitize_line(&report.term))).collect();
+            terms.map(|(report, hits)| format!("{} ×{hits}", quoted(&report.term))).collect();
         let Some(mut record) = file_record(root, gathered, index, format!("matches {}", named.join(", ")))
         else {
             continue;

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use forage_fs::{
-    Contents, Decoded, Entry, EntryKind, RelPath, Skipped, Step, WalkOptions, count_lines, decode, walk,
+    Contents, Decoded, Entry, EntryKind, OpenError, RelPath, Skipped, Step, WalkOptions, count_lines, decode,
+    walk,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -102,8 +103,14 @@ impl Tool for ListDirectory {
         let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
         let (_, is_directory) = root.locate(&start)?;
         if !is_directory {
-            let problem =
-                format!("{} is a file; list its directory, or read it with read_file", start.display());
+            let what = match root.open_file(&start) {
+                Err(OpenError::NotRegular { .. }) => "not a directory",
+                _ => "a file",
+            };
+            let problem = format!(
+                "{} is {what}; list the directory that holds it, or read a file with read_file",
+                start.display()
+            );
             return Err(ToolError::argument("path", problem));
         }
         let options = WalkOptions {

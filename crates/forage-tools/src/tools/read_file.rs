@@ -269,7 +269,7 @@ impl LineReader {
                 shown = format!("{kept} [{} bytes more]", grouped(more as u64));
             }
             // Number, tab and line feed.
-            let cost = shown.len() + 8;
+            let cost = line_text(shown.as_bytes()).len() + 8;
             if cost > self.room && !self.lines.is_empty() {
                 self.out_of_room = true;
             } else {

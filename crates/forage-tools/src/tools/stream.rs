@@ -54,6 +54,7 @@ pub fn stream_matches(
         before_context: context_lines,
         after_context: context_lines,
         max_file_bytes: context.max_file_bytes,
+        max_spans: 0,
         ..ScanOptions::default()
     };
     let stop = context.stop.within(context.timeout);

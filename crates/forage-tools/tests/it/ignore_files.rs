@@ -44,7 +44,7 @@ fn a_line_of_a_hundred_megabytes() {
     tree.write(".git/HEAD", "");
     tree.write(".gitignore", vec![b'a'; 100 << 20]);
     defused(&tree, |tool, found| {
-        assert!(found.text.contains("[warning: .gitignore is over 1048576 bytes"), "{tool}: {}", found.text);
+        assert!(found.text.contains("[warning: .gitignore is over 65536 bytes"), "{tool}: {}", found.text);
         assert!(found.text.contains("not applied"), "{tool}: {}", found.text);
     });
 }
@@ -54,6 +54,16 @@ fn a_hundred_thousand_globs() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
     tree.write("sub/.ignore", (0..100_000).map(|i| format!("*{i}?x\n")).collect::<String>());
+    defused(&tree, |tool, found| {
+        assert!(found.text.contains("[warning: sub/.ignore is over 65536 bytes"), "{tool}: {}", found.text);
+    });
+}
+
+#[test]
+fn five_thousand_globs_that_are_short() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{NEEDLE}\n"));
+    tree.write("sub/.ignore", (0..5_000).map(|i| format!("*{i}?x\n")).collect::<String>());
     defused(&tree, |tool, found| {
         assert!(found.text.contains("[warning: sub/.ignore has over 2000 rules"), "{tool}: {}", found.text);
     });
@@ -67,7 +77,7 @@ fn a_line_of_many_kilobytes_among_good_ones() {
     tree.write(".ignore", format!("# fine\n{}\n*.log\n{{a\n", "*".repeat(5_000)));
     defused(&tree, |tool, found| {
         assert!(
-            found.text.contains("[warning: .ignore:2: the rule is over 4096 bytes"),
+            found.text.contains("[warning: .ignore:2: the rule is over 1024 bytes"),
             "{tool}: {}",
             found.text
         );
@@ -86,7 +96,11 @@ fn many_files_that_are_each_within_the_limits() {
         tree.write(format!("d{i:03}/b.txt"), "x\n");
     }
     defused(&tree, |tool, found| {
-        assert!(found.text.contains("beyond the 100000 rules of one search"), "{tool}: {}", found.text);
+        assert!(
+            found.text.contains("beyond the 20000 rules or 196608 bytes of rules of one search"),
+            "{tool}: {}",
+            found.text
+        );
     });
 }
 
@@ -95,7 +109,7 @@ fn many_files_that_are_each_within_the_limits() {
 fn rules_that_are_costly_to_match() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{NEEDLE}\n"));
-    tree.write(".ignore", format!("{}b\n", "*a".repeat(2_000)).repeat(240));
+    tree.write(".ignore", format!("{}b\n", "*a".repeat(500)).repeat(60));
     for i in 0..400 {
         tree.write(format!("{}{i}", "a".repeat(200)), "x\n");
     }

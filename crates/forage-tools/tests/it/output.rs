@@ -278,7 +278,7 @@ fn printed_paths_lead_back_from_a_working_directory_below_the_root() {
     context.roots = forage_fs::Roots::new(vec![root], base).unwrap();
     let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
     assert_leads_back(&context, "grep_search", found.records["files"][0]["path"].as_str().unwrap(), 0);
-    let listed = answer(&context, "list_directory", json!({}));
+    let listed = answer(&context, "list_directory", json!({"path": "sub"}));
     assert_leads_back(&context, "list_directory", listed.records["entries"][0]["path"].as_str().unwrap(), 0);
     let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
     assert_leads_back(&context, "keyword_search", keyword.records["files"][0]["path"].as_str().unwrap(), 0);

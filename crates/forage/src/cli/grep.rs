@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let lines = if arguments.all { arguments.context.or(Some(0)) } else { arguments.context };
     let request = json!({
         "pattern": pattern,
-        "path": arguments.path.as_deref().map(path_argument).transpose()?,
+        "path": path_argument(arguments.path.as_deref().unwrap_or("."))?,
         "file_pattern": arguments.glob,
         "context_lines": lines,
         "max_results": arguments.max_results,

@@ -99,13 +99,17 @@ fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
     RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
 }
 
-/// A path argument as the tools take it: relative to the working directory where the root holds it, else absolute.
+/// A path argument as the tools take it. A person means it from the working directory; a path copied from an answer
+/// begins at the root, and is left as it is when the working directory has nothing of that name.
 pub(crate) fn path_argument(path: &str) -> anyhow::Result<String> {
     if path.starts_with('"') {
         return Ok(path.to_owned());
     }
     let working = config::working_directory()?;
     let absolute = normal(&working.join(path));
+    if !absolute.exists() {
+        return Ok(path.to_owned());
+    }
     Ok(absolute.to_str().map_or_else(|| path.to_owned(), str::to_owned))
 }
 

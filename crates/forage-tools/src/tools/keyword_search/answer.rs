@@ -5,7 +5,7 @@ use forage_search::keyword::Gathered;
 
 use crate::limits;
 use crate::sanitize::sanitize_line;
-use crate::text::clip;
+use crate::text::{absolute, clip};
 
 /// The sentence that says that nothing is relevant, as the prompt asks for it.
 const NOTHING_RELEVANT: &str = "no relevant files found";
@@ -29,8 +29,11 @@ pub(super) struct Parsed {
 /// Reads lines `path: explanation`. `None` when the text is no such answer at all: neither a list nor the sentence
 /// that nothing is relevant.
 pub(super) fn parse(text: &str, root: &Root, gathered: &Gathered) -> Option<Parsed> {
-    let root = root.path().display().to_string();
-    let paths: Vec<String> = gathered.files.iter().map(|file| file.path.display().into_owned()).collect();
+    let paths: Vec<[String; 2]> = gathered
+        .files
+        .iter()
+        .map(|file| [absolute(root, &file.path), file.path.display().into_owned()])
+        .collect();
     let mut parsed = Parsed::default();
     let mut says_nothing = false;
     for line in text.lines() {
@@ -40,7 +43,7 @@ pub(super) fn parse(text: &str, root: &Root, gathered: &Gathered) -> Option<Pars
         }
         if line.to_lowercase().starts_with(NOTHING_RELEVANT) {
             says_nothing = true;
-        } else if let Some((file, explanation)) = find(line, &root, &paths) {
+        } else if let Some((file, explanation)) = find(line, &paths) {
             // The first mention is the most relevant one.
             if parsed.kept.iter().all(|kept| kept.file != file) {
                 let explanation = clip(&sanitize_line(explanation), limits::EXPLANATION_BYTES);
@@ -64,20 +67,17 @@ fn bare(line: &str) -> &str {
     }
 }
 
-/// The file that a line begins with, absolute or relative to the root, and what follows it. The longest path wins,
-/// because one may begin with another.
-fn find<'a>(line: &'a str, root: &str, paths: &[String]) -> Option<(usize, &'a str)> {
-    let relative =
-        line.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).or_else(|| line.strip_prefix("./"));
-    let relative = relative.unwrap_or(line);
-    let fits = |path: &&String| {
-        relative
-            .strip_prefix(path.as_str())
+/// The file that a line begins with, as it was shown or relative to the root, and what follows it. The longest path
+/// wins, because one may begin with another.
+fn find<'a>(line: &'a str, paths: &[[String; 2]]) -> Option<(usize, &'a str)> {
+    let line = line.strip_prefix("./").unwrap_or(line);
+    let fits = |path: &str| {
+        line.strip_prefix(path)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([':', ' ', '`', '*', '\t', ',', '(']))
     };
-    let path = paths.iter().filter(fits).max_by_key(|path| path.len())?;
-    let file = paths.iter().position(|candidate| candidate == path)?;
-    let rest = &relative[path.len()..];
+    let shown = paths.iter().enumerate().flat_map(|(file, shown)| shown.iter().map(move |path| (file, path)));
+    let (file, path) = shown.filter(|(_, path)| fits(path)).max_by_key(|(_, path)| path.len())?;
+    let rest = &line[path.len()..];
     // `path:12-40: why` is a range that nobody asked for.
     let rest = rest.trim_start_matches(|c: char| {
         c.is_ascii_digit() || matches!(c, ':' | '`' | '*' | '-' | ' ' | ',' | '—' | '–')

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{FileRecord, Response, TermRecord};
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, grouped, notes, notes_bytes, with_notes};
+use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
 
 /// Line numbers shown per file.
 const LINES_SHOWN: usize = 12;
@@ -88,16 +88,14 @@ fn match_lines(file: &FileRecord, shown: usize) -> String {
 fn term_notes(response: &Response) -> Vec<String> {
     let names = |fate: &str| -> Vec<String> {
         let terms = response.terms.iter().filter(|term| term.fate == fate);
-        terms.map(|term| format!("`{}`", sanitize_line(&term.term))).collect()
+        terms.map(|term| quoted(&term.term)).collect()
     };
     let note = |fate: &str, text: &str| {
         let names = names(fate);
         (!names.is_empty()).then(|| format!("{text}: {}", names.join(", ")))
     };
     let invalid = |term: &TermRecord| {
-        term.error
-            .as_ref()
-            .map(|error| format!("invalid term, left out: `{}`: {error}", sanitize_line(&term.term)))
+        term.error.as_ref().map(|error| format!("invalid term, left out: {}: {error}", quoted(&term.term)))
     };
     let mut notes: Vec<String> = [
         note("too_broad", "terms skipped because they match too much (over 64 KiB each)"),
