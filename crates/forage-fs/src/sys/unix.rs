@@ -1,11 +1,12 @@
 //! Unix: `openat` without links; on Linux one `openat2` for a whole path.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 
 use super::{Node, NodeKind, Status};
 use crate::rel_path::RelPath;
@@ -105,25 +106,44 @@ pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKi
 }
 
 /// The names in a directory, in no order.
+#[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+    // The system call itself: the portable form opens the directory once more and allocates for every name.
+    let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 << 10];
+    let mut entries = rustix::fs::RawDir::new(directory, &mut buffer);
     let mut nodes = Vec::new();
-    for entry in Dir::read_from(directory)? {
+    while let Some(entry) = entries.next() {
         let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if matches!(name, b"." | b"..") {
-            continue;
-        }
-        let kind = match entry.file_type() {
-            FileType::Unknown => match statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => kind_of(FileType::from_raw_mode(stat.st_mode)),
-                // It went away: whoever opens it will find out and count it.
-                Err(_) => NodeKind::File,
-            },
-            kind => kind_of(kind),
-        };
-        nodes.push(Node { name: name.into(), kind });
+        nodes.extend(node(directory, entry.file_name(), entry.file_type()));
     }
     Ok(nodes)
+}
+
+/// The names in a directory, in no order.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+    let mut nodes = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let entry = entry?;
+        nodes.extend(node(directory, entry.file_name(), entry.file_type()));
+    }
+    Ok(nodes)
+}
+
+fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<Node> {
+    let bytes = name.to_bytes();
+    if matches!(bytes, b"." | b"..") {
+        return None;
+    }
+    let kind = match kind {
+        FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => kind_of(FileType::from_raw_mode(stat.st_mode)),
+            // It went away: whoever opens it will find out and count it.
+            Err(_) => NodeKind::File,
+        },
+        kind => kind_of(kind),
+    };
+    Some(Node { name: bytes.into(), kind })
 }
 
 fn kind_of(kind: FileType) -> NodeKind {

@@ -78,7 +78,8 @@ pub(super) struct Task {
 #[derive(Debug)]
 enum Work {
     List(RelPath),
-    Visit(Vec<Found>),
+    /// With the handle of their directory, if it is still open.
+    Visit(Vec<Found>, Option<Directory>),
 }
 
 /// What the tasks of one directory share.
@@ -184,7 +185,7 @@ impl<'a> Plan<'a> {
                 real: real.clone(),
                 hidden_by: None,
             };
-            Work::Visit(vec![found])
+            Work::Visit(vec![found], None)
         };
         Task { key: (self.start.clone(), *is_directory), work, place: Arc::new(place) }
     }
@@ -203,7 +204,7 @@ impl<'a> Plan<'a> {
                 }
                 self.list(&path, &task.place, stop, &mut done);
             }
-            Work::Visit(found) => self.visit(found, stop, &mut done, visit),
+            Work::Visit(found, directory) => self.visit(found, directory, stop, &mut done, visit),
         }
         done
     }
@@ -211,11 +212,12 @@ impl<'a> Plan<'a> {
     fn visit<T>(
         &self,
         batch: Vec<Found>,
+        directory: Option<Directory>,
         stop: &Stop,
         done: &mut Done<T>,
         mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
     ) {
-        let directory = OnceCell::new();
+        let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
         if let Some(progress) = &self.options.progress {
             progress.fetch_add(batch.len() as u64, AtomicOrdering::Relaxed);
         }
@@ -275,7 +277,7 @@ impl<'a> Plan<'a> {
                 let key = (first.path.clone(), false);
                 done.tasks.push(Task {
                     key,
-                    work: Work::Visit(std::mem::take(batch)),
+                    work: Work::Visit(std::mem::take(batch), None),
                     place: Arc::clone(&here),
                 });
             }
@@ -288,7 +290,7 @@ impl<'a> Plan<'a> {
                 done.stopped = Some(stopped);
                 return;
             }
-            let Some(found) = self.choose(path, &directory, node, &here, done) else { continue };
+            let Some(found) = self.choose(path, node, &here, done) else { continue };
             let directory_task = (found.kind == EntryKind::Directory).then(|| {
                 let mut place =
                     Place { real: found.real.clone(), hidden_by: found.hidden_by.clone(), ..here.copy() };
@@ -313,13 +315,17 @@ impl<'a> Plan<'a> {
             }
         }
         flush(&mut batch, done);
+        // The first batch comes next and needs the directory; later ones open it again, because a handle for each
+        // that waits would use them up in a deep tree.
+        if let Some(Task { work: Work::Visit(_, handle), .. }) = done.tasks.first_mut() {
+            *handle = Some(directory);
+        }
     }
 
     /// Whether and as what a name is visited.
     fn choose<T>(
         &self,
         parent: &RelPath,
-        directory: &Directory,
         node: Node,
         here: &Arc<Place>,
         done: &mut Done<T>,
