@@ -48,19 +48,35 @@ pub(crate) enum Verdict {
 pub(crate) struct RuleBudget {
     rules: AtomicUsize,
     bytes: AtomicUsize,
+    wildcards: AtomicUsize,
     stop: Stop,
 }
 
 impl RuleBudget {
     pub(crate) fn new(stop: &Stop) -> Self {
-        Self { rules: AtomicUsize::new(0), bytes: AtomicUsize::new(0), stop: stop.clone() }
+        Self {
+            rules: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            wildcards: AtomicUsize::new(0),
+            stop: stop.clone(),
+        }
     }
 
-    /// Takes what a file needs; false when the walk has no room for it.
-    fn take(&self, rules: usize, bytes: usize) -> bool {
-        let rules = self.rules.fetch_add(rules, Ordering::Relaxed) + rules;
-        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        rules <= limits::IGNORE_WALK_RULES && bytes <= limits::IGNORE_WALK_BYTES
+    /// Takes what a file needs; false, and nothing taken, when the walk has no room for it.
+    fn take(&self, rules: usize, bytes: usize, wildcards: usize) -> bool {
+        let wanted = [
+            (&self.rules, rules, limits::IGNORE_WALK_RULES),
+            (&self.bytes, bytes, limits::IGNORE_WALK_BYTES),
+            (&self.wildcards, wildcards, limits::IGNORE_WALK_WILDCARDS),
+        ];
+        let fits = wanted.map(|(used, more, most)| used.fetch_add(more, Ordering::Relaxed) + more <= most);
+        let all = fits.into_iter().all(|fits| fits);
+        if !all {
+            for (used, more, _) in wanted {
+                used.fetch_sub(more, Ordering::Relaxed);
+            }
+        }
+        all
     }
 }
 
@@ -197,7 +213,7 @@ fn compile(
         }
     };
     let mut builder = GitignoreBuilder::new(".");
-    let mut rules = 0;
+    let (mut rules, mut wildcards) = (0, 0);
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
     for (number, line) in text.split(|&b| b == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -214,6 +230,7 @@ fn compile(
             continue;
         };
         rules += 1;
+        wildcards += line.bytes().filter(|byte| matches!(byte, b'*' | b'?' | b'[')).count();
         if rules > limits::IGNORE_FILE_RULES {
             warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
             return None;
@@ -222,12 +239,8 @@ fn compile(
             warn(format!("{}: {error}", place()));
         }
     }
-    if !budget.take(rules, text.len()) {
-        let (rules, bytes) = (limits::IGNORE_WALK_RULES, limits::IGNORE_WALK_BYTES);
-        warn(format!(
-            "{} is beyond the {rules} rules or {bytes} bytes of rules of one search and not applied",
-            shown()
-        ));
+    if !budget.take(rules, text.len(), wildcards) {
+        warn(format!("{} has rules beyond the bounds of one search and is not applied", shown()));
         return None;
     }
     // A call that must end reports so itself; compiling is what can take long.

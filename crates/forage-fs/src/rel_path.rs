@@ -21,9 +21,6 @@ pub enum RelPathError {
     /// A quoted path whose quotes or escapes are broken.
     #[error("the quoted path is malformed: {0}")]
     Quoting(&'static str),
-    /// A name that the operating system can't hold.
-    #[error("the path is not valid on this system")]
-    NotOnThisSystem,
 }
 
 /// A path below a root: names joined by `/`, without `.`, `..`, empty names or a leading `/`.

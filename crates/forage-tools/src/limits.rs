@@ -61,7 +61,7 @@ pub const READ_DECODE_BYTES: usize = 16 << 20;
 /// Bytes that `read_file` reads to count the lines of a file; of a longer one it says «at least».
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
 
-/// Files looked at to tell what a search without hits has not seen.
+/// Files with matches after which the look at what a search without hits has not seen ends.
 pub const VERDICT_FILES: u64 = 20_000;
 
 /// Time for the same.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, WalkOptions};
+use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::limits;
@@ -20,19 +21,49 @@ struct Unseen {
     example: String,
 }
 
-/// Searches what the rules hide, within bounds, and says in a sentence each what is there. An empty list means that
-/// nothing is: the pattern is absent from every text file under the start.
+/// What is known of the files that a search leaves out by default.
+#[derive(Debug, Serialize)]
+pub(crate) struct Verdict {
+    /// A sentence for each rule that hides matches.
+    pub(crate) hidden_matches: Vec<String>,
+    /// All such files were looked at: without hidden matches, the pattern is in no text file under the start.
+    pub(crate) complete: bool,
+}
+
+impl Verdict {
+    /// For a search that needs none.
+    pub(crate) fn none() -> Self {
+        Self { hidden_matches: Vec::new(), complete: true }
+    }
+
+    /// What a zero-hit answer says of it, with its own beginning and end around the list.
+    pub(crate) fn describe(&self, before: &str, after: &str) -> String {
+        let mut text = String::new();
+        if !self.hidden_matches.is_empty() {
+            text.push_str(before);
+            self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
+            text.push_str(after);
+        }
+        if !self.complete {
+            text.push_str("\nNot all ignored and hidden files could be checked for matches.");
+        }
+        text
+    }
+}
+
+/// Searches what the rules hide, within bounds and the call's own deadline.
 pub(crate) fn unseen_matches(
     context: &Context,
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
     pattern: &Pattern,
-) -> Vec<String> {
+    stop: &Stop,
+) -> Verdict {
     let walk = WalkOptions { label_hidden: true, ..walk.clone() };
     let scan =
         ScanOptions { count_only: true, max_file_bytes: context.max_file_bytes, ..ScanOptions::default() };
-    let stop = context.stop.within(limits::VERDICT_TIME);
+    let stop = stop.within(limits::VERDICT_TIME);
     let mut by_rule: BTreeMap<Arc<str>, Unseen> = BTreeMap::new();
     let mut files = 0;
     let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
@@ -46,7 +77,8 @@ pub(crate) fn unseen_matches(
         }
         if files < limits::VERDICT_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    let partial = report.is_ok_and(|report| report.stopped.is_some() || report.broke_off);
+    let cut = |report: &WalkReport| report.stopped.is_some() || report.broke_off || report.too_many_entries;
+    let partial = report.as_ref().map_or(true, cut);
     let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
@@ -60,5 +92,5 @@ pub(crate) fn unseen_matches(
     if more > 0 {
         lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
     }
-    lines
+    Verdict { hidden_matches: lines, complete: !partial }
 }

@@ -132,10 +132,15 @@ impl Config {
         self.models.set(overrides.models, source);
         // A single model named by hand wins over every list, as the first and only one.
         if overrides.model.is_some() || overrides.base_url.is_some() || overrides.key_env.is_some() {
-            let mut model = match (&overrides.model, self.models.value.first()) {
-                (None, Some(first)) => first.clone(),
-                _ => environment::default_model(),
-            };
+            // The named model, else the first one's provider: naming a model must not send text to another provider
+            // than the configured one.
+            let named = self.models.value.iter().find(|model| model.model == overrides.model);
+            let mut model =
+                named.or(self.models.value.first()).cloned().unwrap_or_else(environment::default_model);
+            // A key belongs to its address.
+            if overrides.base_url.is_some() && overrides.base_url != model.base_url {
+                model = environment::model_at_its_own_address();
+            }
             model.model = overrides.model.or(model.model);
             model.base_url = overrides.base_url.or(model.base_url);
             model.key_env = overrides.key_env.or(model.key_env);
@@ -158,6 +163,10 @@ impl Config {
                 self.timeout_ms.source,
                 self.timeout_ms.value
             );
+        }
+        if !(100..=600_000).contains(&self.model_timeout_ms.value) {
+            let (source, value) = (&self.model_timeout_ms.source, self.model_timeout_ms.value);
+            bail!("`model_timeout_ms` ({source}): {value} is out of range; give 100 to 600000");
         }
         if self.threads.value > 256 {
             bail!(

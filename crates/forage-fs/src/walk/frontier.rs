@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::WalkReport;
 use super::list::Task;
@@ -11,6 +13,9 @@ use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::Skipped;
 use crate::stop::{Stop, Stopped};
+
+/// The longest that a worker sleeps before it looks at the deadline.
+const SLEEP: Duration = Duration::from_millis(20);
 
 /// Where a task stands in the order: its first path, and a batch before the directory of the same name.
 pub(super) type Key = (RelPath, bool);
@@ -58,6 +63,9 @@ struct State<T> {
     handing_over: bool,
     /// No further task is started.
     ended: bool,
+    /// The first task that a deadline cut: what lies behind it is not handed over, because a caller that goes on
+    /// from there would never see what was left out.
+    cut: Option<Key>,
     report: WalkReport,
 }
 
@@ -85,6 +93,7 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
             entries: 0,
             handing_over: false,
             ended: false,
+            cut: None,
             report: WalkReport::default(),
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), receive: Mutex::new(receive) }
@@ -115,12 +124,14 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
                 return None;
             }
             // Results that wait for an earlier task must not pile up without bound.
-            let crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES && !state.running.is_empty();
+            let moving = state.handing_over || !state.running.is_empty();
+            let crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES && moving;
             if !crowded && let Some(Reverse(task)) = state.open.pop() {
                 state.running.push(task.key.clone());
                 return Some(task);
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            // Not for ever: the deadline must be seen even when nothing changes.
+            (state, _) = self.changed.wait_timeout(state, SLEEP).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -132,40 +143,39 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
             state.ended = true;
             state.report.too_many_entries = true;
         }
-        if let Some(stopped) = done.stopped
-            && !state.ended
-        {
-            state.ended = true;
-            state.report.stopped = Some(stopped);
+        if let Some(stopped) = done.stopped {
+            if state.cut.as_ref().is_none_or(|cut| key < *cut) {
+                state.cut = Some(key.clone());
+            }
+            if !state.ended {
+                state.ended = true;
+                state.report.stopped = Some(stopped);
+            }
         }
         // Workers sleep only when the queue is empty or results crowd.
-        let wake = state.open.is_empty() || state.waiting_bytes > limits::WALK_BUFFERED_BYTES;
+        let wake = state.open.is_empty() || state.waiting_bytes > limits::WALK_BUFFERED_BYTES || state.ended;
         state.open.extend(done.tasks.drain(..).map(Reverse));
         state.waiting_bytes += done.weight;
         state.done.insert(key, done);
-        let state = self.hand_over(state, false);
-        drop(state);
         if wake {
             self.changed.notify_all();
         }
+        drop(self.hand_over(state));
     }
 
-    /// Gives the receiver every result that no open task precedes; with `all`, every result.
-    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T>>, all: bool) -> MutexGuard<'a, State<T>> {
+    /// Gives the receiver every result that no open task precedes.
+    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
         if state.handing_over {
             return state;
         }
         state.handing_over = true;
-        loop {
-            if state.report.broke_off {
-                break;
-            }
-            let ready = match (state.done.first_key_value(), state.first_open()) {
-                (None, _) => false,
-                (Some((first, _)), Some(open)) => all || first < open,
-                (Some(_), None) => true,
-            };
+        while !state.report.broke_off {
+            let ready = state.done.first_key_value().is_some_and(|(first, _)| {
+                state.first_open().is_none_or(|open| first < open)
+                    && state.cut.as_ref().is_none_or(|cut| first <= cut)
+            });
             let Some((_, done)) = ready.then(|| state.done.pop_first()).flatten() else { break };
+            let was_crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES;
             state.waiting_bytes -= done.weight;
             let report = &mut state.report;
             report.skipped.merge(&done.skipped);
@@ -180,28 +190,47 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
                 continue;
             }
             drop(state);
-            let mut receive = self.receive.lock().unwrap_or_else(PoisonError::into_inner);
-            let flow = done.items.into_iter().try_for_each(&mut *receive);
-            drop(receive);
+            let flow = self.receive(done.items);
             state = self.lock();
-            if flow.is_break() {
-                state.ended = true;
-                state.report.broke_off = true;
-                // The caller has what it asked for: a deadline that passed meanwhile cut nothing.
-                state.report.stopped = None;
+            match flow {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => {
+                    state.ended = true;
+                    state.report.broke_off = true;
+                    // The caller has what it asked for, and nothing before it is missing: a deadline that passed
+                    // meanwhile cut nothing.
+                    state.report.stopped = None;
+                }
+                Err(panic) => {
+                    // Nobody may be left waiting for a receiver that is gone.
+                    state.ended = true;
+                    state.handing_over = false;
+                    drop(state);
+                    self.changed.notify_all();
+                    resume_unwind(panic);
+                }
+            }
+            if was_crowded {
+                self.changed.notify_all();
             }
         }
         state.handing_over = false;
         state
     }
 
+    fn receive(&self, items: Vec<T>) -> std::thread::Result<ControlFlow<()>> {
+        let mut receive = self.receive.lock().unwrap_or_else(PoisonError::into_inner);
+        catch_unwind(AssertUnwindSafe(|| items.into_iter().try_for_each(&mut *receive)))
+    }
+
     fn lock(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The report, after all workers ended; results found before a deadline are handed over first.
+    /// The report, after all workers ended; what was found before a deadline is handed over first, up to the first
+    /// place that was not looked at.
     pub(super) fn into_report(self) -> WalkReport {
-        drop(self.hand_over(self.lock(), true));
+        drop(self.hand_over(self.lock()));
         let mut report = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).report;
         report.pruned.sort();
         report

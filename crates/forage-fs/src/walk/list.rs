@@ -264,6 +264,8 @@ impl<'a> Plan<'a> {
             place.rules.descend(path, &directory, &nodes, &self.budget, warn)
         };
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        // A name can be listed twice while it is renamed.
+        nodes.dedup_by(|a, b| a.name == b.name);
         let here = Arc::new(Place {
             rules,
             real: place.real.clone(),
@@ -391,7 +393,8 @@ impl<'a> Plan<'a> {
         if let Some(excludes) = &self.options.excludes
             && excludes.0.matched(Path::new(&*os_path), is_directory).is_ignore()
         {
-            return Some((Some(SkipReason::Ignored), None));
+            let label = self.options.label_hidden.then(|| Arc::from("search.exclude of the configuration"));
+            return Some((Some(SkipReason::Ignored), label));
         }
         if let Some(globs) = &self.options.globs {
             match globs.0.matched(Path::new(&*os_path), is_directory) {

@@ -45,6 +45,16 @@ impl FileEvidence {
         });
     }
 
+    /// As [`FileEvidence::retain`] while the file is still being read: its last lines may be context of the next.
+    pub(super) fn retain_so_far(&mut self, mask: u64) {
+        let last = self.lines.last().map_or(0, |line| line.number);
+        let mut near = Near::new(&self.lines, mask);
+        self.lines.retain_mut(|line| {
+            line.terms &= mask;
+            near.holds(line.number) || line.number + EVIDENCE_CONTEXT > last
+        });
+    }
+
     /// Bytes that ripgrep prints for the terms in `mask`, and the number of groups in it.
     pub(super) fn printed_bytes(&self, mask: u64) -> (u64, u64) {
         let mut printed = Printed::new(0u64);

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::ops::Range;
 
-use forage_fs::{RelPath, Skipped, Stop, is_binary};
+use forage_fs::{RelPath, SkipReason, Skipped, Stop, is_binary};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::hir::Hir;
 
@@ -11,7 +11,7 @@ use super::account::{EvidenceLine, FileEvidence};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::large::{LineSink, search_reader};
-use crate::limits::EVIDENCE_CONTEXT;
+use crate::limits::{AUTOMATON_CACHE_BYTES, COMPILED_PATTERN_BYTES, EVIDENCE_CONTEXT, TERMS};
 use crate::lines::{LineFinder, line_at};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
@@ -38,6 +38,60 @@ struct Hit {
     terms: u64,
 }
 
+/// The matching lines of a file, as they are found term by term.
+struct Hits {
+    found: Vec<Hit>,
+    /// Bytes printed for the matching lines of each term, at least.
+    bytes: [u64; TERMS],
+    /// Terms that the file alone makes too broad, and that are not looked for in it any more: their lines must not
+    /// pile up.
+    over: u64,
+    /// Bytes printed before each line, at least: path, number of one digit, marks.
+    head: u64,
+    term_bytes: u64,
+}
+
+impl Hits {
+    fn new(path_bytes: usize, term_bytes: u64) -> Self {
+        Self { found: Vec::new(), bytes: [0; TERMS], over: 0, head: path_bytes as u64 + 3, term_bytes }
+    }
+
+    /// Takes a line; false when the term has become too broad.
+    fn add(&mut self, term: usize, line: &Range<usize>) -> bool {
+        self.bytes[term] += self.head + line.len() as u64 + 1;
+        if self.bytes[term] > self.term_bytes {
+            self.over |= 1 << term;
+            return false;
+        }
+        match self.found.last_mut() {
+            Some(last) if last.line.start == line.start => last.terms |= 1 << term,
+            _ => self.found.push(Hit { line: line.clone(), terms: 1 << term }),
+        }
+        true
+    }
+
+    /// All terms that match somewhere.
+    fn terms(&self) -> u64 {
+        self.found.iter().fold(self.over, |terms, hit| terms | hit.terms)
+    }
+
+    /// The lines in order, each once, of the terms that are not too broad.
+    fn into_lines(mut self) -> Vec<Hit> {
+        self.found.sort_by_key(|hit| hit.line.start);
+        self.found.dedup_by(|later, earlier| {
+            let same = later.line.start == earlier.line.start;
+            earlier.terms |= if same { later.terms } else { 0 };
+            same
+        });
+        let over = self.over;
+        self.found.retain_mut(|hit| {
+            hit.terms &= !over;
+            hit.terms != 0
+        });
+        self.found
+    }
+}
+
 impl<'p> TermFinder<'p> {
     pub(super) fn new(
         patterns: &'p [Option<Pattern>],
@@ -58,22 +112,38 @@ impl<'p> TermFinder<'p> {
             return;
         }
         self.live = live;
-        let terms = || bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?)));
-        let literal = |hir: &Hir| crate::prefilter::required_literals(hir).is_some();
-        let (together, alone): (Vec<_>, Vec<_>) = terms().partition(|(_, pattern)| literal(pattern.hir()));
-        let hirs: Vec<&Hir> = together.iter().map(|(_, pattern)| pattern.hir()).collect();
-        let indices = |terms: Vec<(usize, &Pattern)>| terms.into_iter().map(|(i, _)| i).collect::<Vec<_>>();
-        match Prefilter::new(&hirs) {
-            Some(prefilter) => {
-                (self.together, self.alone) = (Some((indices(together), prefilter)), indices(alone))
+        let mut together: Vec<(usize, &Hir)> = Vec::new();
+        let mut alone = Vec::new();
+        for (index, pattern) in bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?))) {
+            match crate::prefilter::required_literals(pattern.hir()) {
+                Some(_) => together.push((index, pattern.hir())),
+                None => alone.push(index),
             }
-            None => (self.together, self.alone) = (None, indices(terms().collect())),
         }
+        let filter =
+            |terms: &[(usize, &Hir)]| Prefilter::new(&terms.iter().map(|(_, hir)| *hir).collect::<Vec<_>>());
+        let mut prefilter = filter(&together);
+        if prefilter.is_none() && !together.is_empty() {
+            // Some literal is too common to be looked for among others: only its term goes alone.
+            let mut kept = Vec::new();
+            for term in together {
+                kept.push(term);
+                if filter(&kept).is_none() {
+                    kept.pop();
+                    alone.push(term.0);
+                }
+            }
+            together = kept;
+            prefilter = filter(&together);
+        }
+        self.alone = alone;
+        self.together =
+            prefilter.map(|prefilter| (together.iter().map(|(index, _)| *index).collect(), prefilter));
     }
 
     /// Searches a decoded text.
     pub(super) fn search(&mut self, path: &RelPath, text: &[u8], stop: &Stop) -> Option<FileEvidence> {
-        let mut hits = Vec::new();
+        let mut hits = Hits::new(path.below(self.start).len(), self.term_bytes);
         match &self.together {
             Some((terms, prefilter)) if prefilter.applies_to(text) => {
                 self.search_together(terms, prefilter, text, &mut hits);
@@ -82,54 +152,40 @@ impl<'p> TermFinder<'p> {
             None => {}
         }
         self.alone.iter().for_each(|&term| self.search_alone(term, text, stop, &mut hits));
-        if hits.is_empty() {
+        let all = hits.terms();
+        if all == 0 {
             return None;
         }
-        hits.sort_by_key(|hit: &Hit| hit.line.start);
-        hits.dedup_by(|later, earlier| {
-            let same = later.line.start == earlier.line.start;
-            earlier.terms |= if same { later.terms } else { 0 };
-            same
-        });
         if is_binary(text) {
-            let binary = hits.iter().fold(0, |mask, hit| mask | hit.terms);
-            return Some(FileEvidence { binary, ..self.file(path, Vec::new()) });
+            return Some(FileEvidence { binary: all, ..self.file(path, Vec::new()) });
         }
-        Some(self.file(path, self.evidence(text, &hits)))
+        let over = hits.over;
+        Some(FileEvidence { over, ..self.file(path, self.evidence(text, &hits.into_lines())) })
     }
 
-    fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Vec<Hit>) {
-        // The line of the last candidate, the terms tried on it and those that matched.
-        let mut current = Hit { line: 0..0, terms: 0 };
+    fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Hits) {
+        // The line of the last candidate, and the terms tried on it.
+        let mut line = 0..0;
         let mut tried = 0u64;
         let mut first = true;
         prefilter.candidates(text, 0, |index, position| {
             let Some(&term) = terms.get(index) else { return position + 1 };
-            if first || position > current.line.end {
-                if current.terms != 0 {
-                    hits.push(current.clone());
-                }
-                (current, tried, first) = (Hit { line: line_at(text, position), terms: 0 }, 0, false);
+            if first || position > line.end {
+                (line, tried, first) = (line_at(text, position), 0, false);
             }
-            if tried >> term & 1 == 0 {
+            if (tried | hits.over) >> term & 1 == 0 {
                 tried |= 1 << term;
-                if self.matches(term, &text[current.line.clone()]) {
-                    current.terms |= 1 << term;
+                if self.matches(term, &text[line.clone()]) {
+                    hits.add(term, &line);
                 }
             }
             position + 1
         });
-        if current.terms != 0 {
-            hits.push(current);
-        }
     }
 
-    fn search_alone(&self, term: usize, text: &[u8], stop: &Stop, hits: &mut Vec<Hit>) {
+    fn search_alone(&self, term: usize, text: &[u8], stop: &Stop, hits: &mut Hits) {
         if let Some(Some(finder)) = self.finders.get(term) {
-            finder.each(text, stop, |line| {
-                hits.push(Hit { line, terms: 1 << term });
-                true
-            });
+            finder.each(text, stop, |line| hits.add(term, &line));
         }
     }
 
@@ -146,7 +202,11 @@ impl<'p> TermFinder<'p> {
         skipped: &mut Skipped,
     ) -> Option<FileEvidence> {
         let context = EVIDENCE_CONTEXT as usize;
-        let matcher = self.any_term()?;
+        let Some(matcher) = self.any_term() else {
+            // All terms together are too large a pattern. That is no reason to leave the file out unseen.
+            skipped.add(SkipReason::TooLarge);
+            return None;
+        };
         let mut sink =
             Collector { finder: self, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
         let is_text = search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink);
@@ -207,7 +267,13 @@ impl<'p> TermFinder<'p> {
         let sources: Vec<String> =
             bits(self.live).filter_map(pattern).map(|pattern| pattern.hir().to_string()).collect();
         // The terms' own case folding is part of their syntax trees.
-        RegexMatcherBuilder::new().multi_line(true).line_terminator(Some(b'\n')).build_many(&sources).ok()
+        RegexMatcherBuilder::new()
+            .multi_line(true)
+            .line_terminator(Some(b'\n'))
+            .size_limit(8 * COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(AUTOMATON_CACHE_BYTES)
+            .build_many(&sources)
+            .ok()
     }
 }
 
@@ -236,7 +302,7 @@ impl Collector<'_, '_> {
                 self.file.over |= 1 << term;
             }
         }
-        self.file.retain(self.live());
+        self.file.retain_so_far(self.live());
         self.bytes = self.file.weight();
         self.room = self.bytes + COLLECTED_BYTES;
     }

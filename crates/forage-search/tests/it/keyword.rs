@@ -229,3 +229,34 @@ fn invalid_terms_are_reported_and_the_others_run() {
     let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermFate::Invalid(_))).count();
     assert_eq!((invalid, terms_with(&gathered, &TermFate::Kept)), (4, vec!["needle".to_owned()]));
 }
+
+/// A file over the bound up to which files are read whole: the evidence comes from the piece-wise search, in which a
+/// term that is given up must not take the context of another with it.
+#[test]
+fn a_large_file_equals_the_procedures() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for i in 0..170_000 {
+        let rare = if i % 40_000 == 3_897 || i == 83_891 { "raretoken" } else { "plain" };
+        text.push_str(&format!("common {rare} {i:>32} padding padding\n"));
+    }
+    assert!(text.len() > 9 << 20);
+    fs::write(directory.path().join("large.txt"), text).unwrap();
+    fs::write(directory.path().join("small.txt"), "raretoken here\n").unwrap();
+    let terms = ["raretoken".to_owned(), "common".to_owned()];
+    let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "large file");
+    assert_eq!(gathered.terms[1].fate, TermFate::TooBroad);
+}
+
+/// Terms without usable literals, terms too common to be looked for among others, and ordinary ones together.
+#[test]
+fn a_term_of_one_letter_does_not_change_what_others_find() {
+    for seed in 0..20 {
+        let mut random = Random::new(seed + 70_000);
+        let (_keep, root) = tree(&mut random, false);
+        let terms: Vec<String> =
+            ["1", "==", "needle", "x", r"\w{9}", "retry.*foo"].map(str::to_owned).to_vec();
+        let bounds = KeywordLimits { term_bytes: 4_000, evidence_bytes: 8_000, ..KeywordLimits::default() };
+        check(&root, &terms, &bounds, &format!("one letter, seed {seed}"));
+    }
+}

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{Globs, RelPath, Root, WalkOptions};
+use forage_fs::{Globs, RelPath, Root, SkipReason, WalkOptions};
 use forage_search::{Case, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::outcome::{Limit, Outcome, Render};
 use crate::sanitize::line_text;
 use crate::text::{count, grouped, notes, notes_bytes, quoted, with_notes};
 use crate::tool::Tool;
-use crate::verdict::unseen_matches;
+use crate::verdict::{Verdict, unseen_matches};
 
 /// The tool.
 pub struct GrepSearch;
@@ -56,8 +56,12 @@ pub struct Response {
     totals_exact: bool,
     files_searched: u64,
     files: Vec<FileRecord>,
+    /// `file_pattern` was given and no file fits it.
+    no_file_chosen: bool,
+    /// This page continues another: the counts are of what follows it.
+    continued: bool,
     /// For a search without hits: what is in files that were not searched.
-    not_searched_matches: Vec<String>,
+    not_searched: Verdict,
 }
 
 #[derive(Debug, Serialize)]
@@ -152,12 +156,16 @@ impl Tool for GrepSearch {
         let stop = context.stop.within(context.timeout);
         let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file))?;
 
-        let exact = !page.full && report.stopped.is_none();
+        // A file whose search ended early counts as seen in part.
+        let complete = report.stopped.is_none()
+            && !report.too_many_entries
+            && report.skipped.get(SkipReason::LineTooLong) == 0;
+        let exact = !page.full && complete && cursor.is_none();
         let next = page.full.then(|| page.last.as_ref().map(|place| place.encode(bound))).flatten();
         let nothing = page.matches == 0;
-        let not_searched_matches = match nothing && exact && cursor.is_none() && !include_ignored {
-            true => unseen_matches(context, &root, &start, &walk, &pattern),
-            false => Vec::new(),
+        let not_searched = match nothing && complete && cursor.is_none() && !include_ignored {
+            true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
+            false => Verdict::none(),
         };
         let mut outcome = Outcome::new(
             Response {
@@ -168,7 +176,9 @@ impl Tool for GrepSearch {
                 totals_exact: exact,
                 files_searched: report.visited,
                 files: page.files,
-                not_searched_matches,
+                continued: cursor.is_some(),
+                not_searched,
+                no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
             },
             !nothing,
         );
@@ -230,7 +240,7 @@ fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, Tool
     }
     let mut globs = vec![glob.to_owned()];
     if glob.contains('/') && !start.is_root() && !glob.starts_with('/') {
-        globs.push(format!("{}/{glob}", String::from_utf8_lossy(start.as_bytes())));
+        globs.push(format!("{}/{glob}", escaped(start)));
     }
     Globs::new(&globs).map(Some).map_err(|error| {
         ToolError::argument(
@@ -238,6 +248,18 @@ fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, Tool
             format!("it is not a valid glob ({error}); write for example \"*.py\" or \"src/**/*.rs\""),
         )
     })
+}
+
+/// A path as a glob that matches it and nothing else.
+fn escaped(path: &RelPath) -> String {
+    let mut glob = String::new();
+    for c in String::from_utf8_lossy(path.as_bytes()).chars() {
+        if matches!(c, '[' | ']' | '*' | '?' | '{' | '}' | '!' | '\\') {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    glob
 }
 
 /// Collects files until the page is full.
@@ -305,11 +327,16 @@ impl Page {
 
 fn line_record(event: &Event) -> LineRecord {
     let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
+    // Places in the text that is given, in which what is not UTF-8 takes another number of bytes.
+    let place = |at: usize| match std::str::from_utf8(line) {
+        Ok(_) => at,
+        Err(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
+    };
     LineRecord {
         line_number: event.line_number,
         kind: if event.kind == EventKind::Match { "match" } else { "context" },
         text: String::from_utf8_lossy(line).into_owned(),
-        spans: event.spans.iter().map(|span| [span.start, span.end]).collect(),
+        spans: event.spans.iter().map(|span| [place(span.start), place(span.end)]).collect(),
         cut_before: event.cut.before,
         cut_after: event.cut.after,
     }
@@ -377,24 +404,28 @@ fn whole_lines(text: &str, room: usize) -> String {
 fn no_matches(response: &Response) -> String {
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     let mut text = format!("No matches found for {}{within}.", quoted(&response.pattern));
-    if !response.totals_exact {
-        text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
-    } else if !response.not_searched_matches.is_empty() {
-        text.push_str(" But there are matches in files that are not searched by default (set include_ignored to search them):");
-        for line in &response.not_searched_matches {
-            let _ = write!(text, "\n- {line}");
-        }
+    if response.no_file_chosen {
+        text.push_str(" No file fits file_pattern.");
     }
+    if !response.totals_exact && !response.continued {
+        text.push_str(" The search did not finish: this says nothing about what was not reached.");
+    }
+    let before = " But there are matches in files that are not searched by default (set include_ignored to search them):";
+    text.push_str(&response.not_searched.describe(before, ""));
     text
 }
 
 fn headline(response: &Response) -> String {
-    let at_least = if response.totals_exact { "" } else { "at least " };
+    let at_least = match (response.totals_exact, response.continued) {
+        (true, _) => "",
+        (false, false) => "at least ",
+        (false, true) => "further ",
+    };
     let (matches, files) = (count(response.match_count, "match"), count(response.file_count, "file"));
     let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
     let showing =
         if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
-    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n")
+    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n").replace("in further ", "in ")
 }
 
 fn body(response: &Response, detail: Detail) -> String {

@@ -5,9 +5,10 @@ mod evidence;
 mod lexical;
 mod render;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forage_fs::{RelPath, Root, find_git_root};
+use forage_fs::{RelPath, Root, Stop, find_git_root};
 use forage_llm::{CallBudget, ChatAnswer, ChatError, complete_first};
 use forage_search::keyword::{Gathered, KeywordLimits, TermFate, TermReport, gather};
 use forage_search::{Case, Pattern, PatternOptions};
@@ -21,7 +22,7 @@ use crate::outcome::Outcome;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::text::{absolute, clip, grouped, quoted};
 use crate::tool::{Egress, Tool};
-use crate::verdict::unseen_matches;
+use crate::verdict::{Verdict, unseen_matches};
 
 /// The tool.
 pub struct KeywordSearch;
@@ -55,7 +56,7 @@ pub struct Response {
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<ModelRecord>,
     /// For a search without hits: what is in files that were not searched.
-    not_searched_matches: Vec<String>,
+    not_searched: Verdict,
 }
 
 #[derive(Debug, Serialize)]
@@ -131,7 +132,7 @@ impl Tool for KeywordSearch {
         outcome.add_report(&gathered.report);
         if gathered.files.is_empty() {
             if gathered.report.stopped.is_none() {
-                outcome.response.not_searched_matches = unseen(context, root, &start, &gathered);
+                outcome.response.not_searched = unseen(context, root, &start, &gathered, &stop);
             }
             return Ok(outcome);
         }
@@ -235,19 +236,14 @@ fn error_of(term: &TermReport) -> String {
     }
 }
 
-fn unseen(
-    context: &Context,
-    root: &std::sync::Arc<Root>,
-    start: &RelPath,
-    gathered: &Gathered,
-) -> Vec<String> {
+fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathered, stop: &Stop) -> Verdict {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
         gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new(&silent.join("|"), &options) {
-        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern),
-        Err(_) => Vec::new(),
+        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
+        Err(_) => Verdict { hidden_matches: Vec::new(), complete: false },
     }
 }
 
@@ -276,7 +272,7 @@ fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered
         evidence_bytes: gathered.bytes,
         files_searched: gathered.report.visited,
         model: None,
-        not_searched_matches: Vec::new(),
+        not_searched: Verdict::none(),
     }
 }
 
@@ -331,7 +327,8 @@ fn fill_by_model(
     let cancelled = || context.stop.is_cancelled();
     let budget = CallBudget { deadline, cancelled: &cancelled };
     let mut failures: Vec<String> = Vec::new();
-    let mut models = &settings.models[..];
+    let most = forage_llm::limits::MAX_MODELS_PER_CALL;
+    let mut models = &settings.models[..settings.models.len().min(most)];
     // An answer that is no answer counts as a failure of its model: the next one is asked.
     let (answer, parsed) = loop {
         match complete_first(models, &request, &budget) {
@@ -345,7 +342,7 @@ fn fill_by_model(
                     answer.provider, answer.model
                 ));
                 models = models.get(errors.len() + 1..).unwrap_or_default();
-                if !models.is_empty() && failures.len() < forage_llm::limits::MAX_MODELS_PER_CALL {
+                if !models.is_empty() {
                     continue;
                 }
             }

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let lines = if arguments.all { arguments.context.or(Some(0)) } else { arguments.context };
     let request = json!({
         "pattern": pattern,
-        "path": path_argument(arguments.path.as_deref().unwrap_or("."))?,
+        "path": path_argument(&context, arguments.path.as_deref())?,
         "file_pattern": arguments.glob,
         "context_lines": lines,
         "max_results": arguments.max_results,
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 false
             }
         };
-        stream_matches(&context, request, write)?
+        stream_matches(&context, request, write).map_err(|error| anyhow::anyhow!("{error}"))?
     };
     if let Some(error) = failed {
         return Err(error);

@@ -25,7 +25,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let context = session::open(global, Overrides::default(), arguments.path.as_deref(), output)?;
     let request = json!({
-        "path": path_argument(arguments.path.as_deref().unwrap_or("."))?,
+        "path": path_argument(&context, arguments.path.as_deref())?,
         "recursive": arguments.recursive.then_some(true),
         "max_depth": arguments.max_depth,
         "include_ignored": arguments.include_ignored,

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let context = session::open(global, Overrides::default(), Some(&arguments.path), output)?;
     let request = json!({
-        "path": path_argument(&arguments.path)?,
+        "path": path_argument(&context, Some(&arguments.path))?,
         "start_line": arguments.start_line,
         "end_line": arguments.end_line,
     });

@@ -24,7 +24,7 @@ pub(crate) fn open(
     let working = config::working_directory()?;
     let directories = match config.roots.value.is_empty() {
         false => config.roots.value.iter().map(|root| working.join(root)).collect(),
-        true => vec![default_root(&working, path)],
+        true => vec![default_root(&working, path, config.home.as_deref())],
     };
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
     let open = |directory: &PathBuf| {
@@ -64,17 +64,37 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     Ok(context)
 }
 
-/// The project that a person means: the git root around the working directory, or around the path they named.
-fn default_root(working: &Path, path: Option<&str>) -> PathBuf {
-    let project = |directory: &Path| find_git_root(directory).unwrap_or_else(|| directory.to_owned());
+/// The project around a directory.
+fn project(directory: &Path) -> PathBuf {
+    find_git_root(directory).unwrap_or_else(|| directory.to_owned())
+}
+
+/// The root for a person's command: the project around the working directory, or, when the path that they named lies
+/// elsewhere, the project around that.
+fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> PathBuf {
     let here = project(working);
+    let too_broad = here.parent().is_none() || home.is_some_and(|home| home.starts_with(&here));
     let Some(path) = path else { return here };
-    let named = normal(&working.join(path));
-    if named.starts_with(&here) {
+    let named = named(working, path);
+    if named.starts_with(&here) && !too_broad {
         return here;
     }
     let directory = if named.is_dir() { named.as_path() } else { named.parent().unwrap_or(&named) };
     project(directory)
+}
+
+/// The absolute path that a person named. A link on the way is followed when it lies outside of the project, where
+/// it is the person's own; a link within it is the repository's, and left to the confined disk.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a path that the person typed, outside of any repository being searched"
+)]
+fn named(working: &Path, path: &str) -> PathBuf {
+    let absolute = normal(&working.join(path));
+    match absolute.starts_with(project(working)) {
+        true => absolute,
+        false => std::fs::canonicalize(&absolute).unwrap_or(absolute),
+    }
 }
 
 /// Folds `.` and `..` by name; what is really there is found out when it is opened.
@@ -100,17 +120,16 @@ fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
 }
 
 /// A path argument as the tools take it. A person means it from the working directory; a path copied from an answer
-/// begins at the root, and is left as it is when the working directory has nothing of that name.
-pub(crate) fn path_argument(path: &str) -> anyhow::Result<String> {
+/// begins at the root, and is left as it is when the working directory has nothing of that name in a root. Without
+/// one, the working directory, if a root holds it.
+pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Result<String> {
+    let Some(path) = path else { return Ok(context.roots.base().display().into_owned()) };
     if path.starts_with('"') {
         return Ok(path.to_owned());
     }
-    let working = config::working_directory()?;
-    let absolute = normal(&working.join(path));
-    if !absolute.exists() {
-        return Ok(path.to_owned());
-    }
-    Ok(absolute.to_str().map_or_else(|| path.to_owned(), str::to_owned))
+    let absolute = named(&config::working_directory()?, path);
+    let text = absolute.to_str().filter(|text| absolute.exists() && context.roots.find(text).is_ok());
+    Ok(text.unwrap_or(path).to_owned())
 }
 
 /// Runs a tool and prints its answer.
@@ -122,7 +141,9 @@ pub(crate) fn call(
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = Progress::start(&context.progress);
-        registry::find(tool).and_then(|tool| tool.call(context, request)).map_err(for_people)?
+        registry::find(tool)
+            .and_then(|tool| tool.call(context, request))
+            .map_err(|error| for_people(&error))?
     };
     if output.wants_json() {
         output.value(&answer.records)?;
@@ -139,6 +160,7 @@ pub(crate) fn call(
     }
 }
 
-fn for_people(error: ToolError) -> anyhow::Error {
-    anyhow::Error::from(error)
+/// The message alone: it says what its sources say.
+fn for_people(error: &ToolError) -> anyhow::Error {
+    anyhow::anyhow!("{error}")
 }

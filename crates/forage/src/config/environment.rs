@@ -70,6 +70,11 @@ pub(super) fn default_model() -> ModelSetting {
     }
 }
 
+/// A model at an address that was given for it alone: only the key that was given for Forage goes there.
+pub(super) fn model_at_its_own_address() -> ModelSetting {
+    ModelSetting { key_env: Some("FORAGE_API_KEY".to_owned()), ..ModelSetting::default() }
+}
+
 fn number<T: std::str::FromStr>(name: &str) -> anyhow::Result<Option<T>> {
     let Some(text) = variable(name) else { return Ok(None) };
     let number = text.trim().parse().ok();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forage_fs::{Contents, RelPath, Root};
+use forage_fs::{Contents, Globs, RelPath, Root};
 use toml::{Table, Value};
 
 use super::{Config, Setting};
@@ -81,7 +81,10 @@ fn lower<T: PartialOrd + Copy>(setting: &mut Setting<T>, wanted: T, source: &str
 fn exclude(config: &mut Config, value: &Value, source: &str) -> bool {
     let Some(globs) = value.as_array() else { return false };
     // An exclusion of an exclusion would bring files back.
-    let valid = |glob: &Value| Some(glob.as_str().filter(|glob| !glob.starts_with('!'))?.to_owned());
+    let valid = |glob: &Value| {
+        let glob = glob.as_str().filter(|glob| !glob.starts_with('!'))?;
+        Globs::new(&[format!("!{glob}")]).is_ok().then(|| glob.to_owned())
+    };
     let Some(globs) = globs.iter().map(valid).collect::<Option<Vec<_>>>() else { return false };
     let all = config.exclude.value.iter().cloned().chain(globs).collect();
     config.exclude.set(Some(all), source);

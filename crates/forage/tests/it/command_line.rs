@@ -226,3 +226,47 @@ fn an_agents_slips_are_understood() {
     let run = project.run(&["call", "read_file", "{\"file_path\": \"README.md\"}"]);
     assert!(run.status == 2 && run.stderr.contains("did you mean `path`?"), "{run:?}");
 }
+
+#[test]
+fn roots_and_paths_that_people_name_work_from_anywhere() {
+    let project = project();
+    let path = project.root.display().to_string();
+    // From the home directory, which is no root itself.
+    std::fs::create_dir_all(project.home.join("sub/.git")).unwrap();
+    std::fs::write(project.home.join("sub/a.txt"), "needle at home\n").unwrap();
+    let run = project.run_in(&project.home, &["grep", "needle", "sub"], &[]);
+    assert!(run.status == 0 && run.stdout.contains("needle at home"), "{run:?}");
+    // A root elsewhere, without a path.
+    let run = project.run_in(&project.home, &["grep", "needle", "--root", &path], &[]);
+    assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
+    let run = project.run_in(&project.home, &["list", "src", "--root", &path], &[]);
+    assert!(run.status == 0 && run.stdout.contains("main.rs (3 lines)"), "{run:?}");
+    // Through a link of the person's own; a repository's link out stays closed.
+    let link = project.home.join("link");
+    std::os::unix::fs::symlink(&project.root, &link).unwrap();
+    let run = project.run_in(&project.home.join("sub"), &["grep", "needle", link.to_str().unwrap()], &[]);
+    assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
+    std::os::unix::fs::symlink(project.home.join("sub"), project.root.join("out")).unwrap();
+    let run = project.run(&["read", "out/a.txt"]);
+    assert!(run.status == 2 && !run.stdout.contains("needle at home"), "{run:?}");
+}
+
+#[test]
+fn a_page_says_that_it_continues_and_a_glob_that_fits_nothing_says_so() {
+    let project = project();
+    let run = project.run(&["grep", "needle", "-m", "2", "--json", "-C", "0"]);
+    let cursor = run.json()["next_cursor"].as_str().unwrap().to_owned();
+    let run = project.run(&["grep", "needle", "-m", "2", "--cursor", &cursor, "-C", "0"]);
+    assert!(run.stdout.starts_with("Found further 3 matches in 2 files (showing 2):"), "{run:?}");
+    let run = project.run(&["grep", "needle", "-g", "*.nothing"]);
+    assert!(run.status == 1 && run.stdout.contains("No file fits file_pattern."), "{run:?}");
+    project.write("app/[id]/lib/x.ts", "needle in brackets\n");
+    let run = project.run(&["grep", "needle", "app/[id]", "-g", "lib/*.ts"]);
+    assert!(run.status == 0 && run.stdout.contains("needle in brackets"), "{run:?}");
+}
+
+#[test]
+fn an_error_is_said_once() {
+    let run = project().run(&["read", "nope"]);
+    assert_eq!(run.stderr, "forage: error: `path`: nope does not exist\n");
+}

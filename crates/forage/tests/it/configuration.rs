@@ -105,3 +105,39 @@ fn the_configuration_shows_names_of_keys_and_never_keys() {
     );
     assert!(!format!("{run:?}").contains("secret-value"));
 }
+
+#[test]
+fn a_repositorys_broken_exclusion_is_reported_and_breaks_nothing() {
+    let project =
+        Project::new(&[("a.txt", "needle\n"), (".forage.toml", "[search]\nexclude = [\"[abc\"]\n")]);
+    let run = project.run(&["grep", "needle"]);
+    assert!(run.status == 0 && run.stderr.contains("`search.exclude` is ignored"), "{run:?}");
+    project.write(".forage.toml", "[search]\nexclude = [\"a.txt\"]\n");
+    let run = project.run(&["grep", "needle"]);
+    assert!(
+        run.status == 1 && run.stdout.contains("hidden by search.exclude of the configuration"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn naming_a_model_does_not_change_the_provider() {
+    let project = Project::new(&[]);
+    project.configure("[[models]]\nmodel = \"local-1\"\nbase_url = \"http://127.0.0.1:9/v1\"\n");
+    let run = project.run_in(
+        &project.root,
+        &["config", "--json"],
+        &[("FORAGE_MODEL", "local-2"), ("OPENAI_API_KEY", "k")],
+    );
+    let model = &run.json()["models"]["value"][0];
+    assert_eq!(
+        (&model["model"], &model["base_url"], &model["key_env"]),
+        (&"local-2".into(), &"http://127.0.0.1:9/v1".into(), &serde_json::Value::Null)
+    );
+    let run = project.run_in(
+        &project.root,
+        &["config", "--json"],
+        &[("FORAGE_BASE_URL", "http://127.0.0.1:8/v1"), ("OPENAI_API_KEY", "k")],
+    );
+    assert_eq!(run.json()["models"]["value"][0]["key_env"], "FORAGE_API_KEY");
+}

@@ -47,13 +47,9 @@ fn nothing(outcome: &Outcome<Response>) -> String {
     if outcome.truncated_by.is_some() {
         text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
     }
-    if !response.not_searched_matches.is_empty() {
-        text.push_str(" But there are matches in files that are not searched:");
-        for line in &response.not_searched_matches {
-            let _ = write!(text, "\n- {line}");
-        }
-        text.push_str("\nSearch those with grep_search and include_ignored.");
-    }
+    let before = " But there are matches in files that are not searched:";
+    let after = "\nSearch those with grep_search and include_ignored.";
+    text.push_str(&response.not_searched.describe(before, after));
     text
 }
 

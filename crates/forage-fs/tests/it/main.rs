@@ -1,0 +1,178 @@
+//! The walk through its outer boundary: order, deadlines, receivers that stop, stall or panic.
+#![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use forage_fs::{
+    Entry, RelPath, Root, RootPolicy, SecretPolicy, Skipped, Step, Stop, Stopped, WalkOptions, walk,
+};
+
+fn tree(files: usize) -> (tempfile::TempDir, Arc<Root>) {
+    let directory = tempfile::tempdir().unwrap();
+    for i in 0..files {
+        let place = directory.path().join(format!("d{}/e{}", i % 7, i % 3));
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::write(place.join(format!("f{i:04}")), "x").unwrap();
+    }
+    let root = open(directory.path());
+    (directory, root)
+}
+
+fn open(path: &Path) -> Arc<Root> {
+    Root::open(path, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
+}
+
+fn threads(threads: usize) -> WalkOptions {
+    WalkOptions { threads, ..WalkOptions::default() }
+}
+
+fn names(entry: &Entry<'_>) -> Step<RelPath> {
+    Step::Item(entry.path.clone(), 1)
+}
+
+#[test]
+fn results_come_once_and_in_order_whatever_the_threads() {
+    let (_keep, root) = tree(500);
+    for count in [1, 2, 3, 8] {
+        let mut seen: Vec<RelPath> = Vec::new();
+        walk(
+            &root,
+            &RelPath::root(),
+            &threads(count),
+            &Stop::never(),
+            || (),
+            |(), entry, _: &mut Skipped| names(entry),
+            |path| {
+                seen.push(path);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+        assert_eq!(seen.len(), 500);
+        assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{count} threads");
+    }
+}
+
+/// What lies behind the first place that was not looked at is not handed over: a caller that goes on from the last
+/// result must meet everything that is missing.
+#[test]
+fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
+    let (_keep, root) = tree(300);
+    for count in [1, 2, 4] {
+        let stop = Stop::after(Duration::from_millis(60));
+        let visited = AtomicUsize::new(0);
+        let mut seen: Vec<RelPath> = Vec::new();
+        let report = walk(
+            &root,
+            &RelPath::root(),
+            &threads(count),
+            &stop,
+            || (),
+            |(), entry, _: &mut Skipped| {
+                // The first batch is slow, the later ones fast.
+                if visited.fetch_add(1, Ordering::Relaxed) < 20 {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                names(entry)
+            },
+            |path| {
+                seen.push(path);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+        assert_eq!(report.stopped, Some(Stopped::Deadline), "{count} threads");
+        let mut all: Vec<RelPath> = Vec::new();
+        walk(
+            &root,
+            &RelPath::root(),
+            &threads(1),
+            &Stop::never(),
+            || (),
+            |(), entry, _: &mut Skipped| names(entry),
+            |path| {
+                all.push(path);
+                ControlFlow::Continue(())
+            },
+        )
+        .unwrap();
+        assert_eq!(seen, all[..seen.len()], "{count} threads: a prefix of everything");
+    }
+}
+
+#[test]
+fn a_receiver_that_panics_ends_the_walk() {
+    let (_keep, root) = tree(400);
+    for count in [1, 2, 4] {
+        let started = Instant::now();
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            walk(
+                &root,
+                &RelPath::root(),
+                &threads(count),
+                &Stop::never(),
+                || (),
+                |(), entry, _: &mut Skipped| names(entry),
+                |_| panic!("a receiver's own fault"),
+            )
+        }));
+        assert!(result.is_err() && started.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn a_visitor_that_panics_ends_the_walk() {
+    let (_keep, root) = tree(400);
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let visit =
+            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| -> Step<()> { panic!("a visitor's own fault") };
+        walk(
+            &root,
+            &RelPath::root(),
+            &threads(2),
+            &Stop::never(),
+            || (),
+            visit,
+            |()| ControlFlow::Continue(()),
+        )
+    }));
+    assert!(result.is_err());
+}
+
+/// While one receiver stalls, what the others find does not pile up.
+#[test]
+fn results_that_wait_are_bounded() {
+    let (_keep, root) = tree(600);
+    let visited = AtomicUsize::new(0);
+    let mut first = true;
+    let mut most = 0;
+    walk(
+        &root,
+        &RelPath::root(),
+        &threads(3),
+        &Stop::never(),
+        || (),
+        |(), entry, _: &mut Skipped| {
+            visited.fetch_add(1, Ordering::Relaxed);
+            // 4 MiB by its own word: a batch is over the bound at once.
+            Step::Item(entry.path.clone(), 4 << 20)
+        },
+        |_| {
+            if std::mem::take(&mut first) {
+                std::thread::sleep(Duration::from_millis(300));
+                most = visited.load(Ordering::Relaxed);
+            }
+            ControlFlow::Continue(())
+        },
+    )
+    .unwrap();
+    // Each worker finishes the batch that it has; 600 would mean that nothing held them.
+    assert!(most < 400, "{most} of 600 were visited while the first was being received");
+    assert_eq!(visited.load(Ordering::Relaxed), 600);
+}
