@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::support::{NEEDLE, Tree, answer, call, in_child, probes, refusal, ripgrep, skipped, within};
 
-const PROMPT: Duration = Duration::from_secs(2);
+const PROMPT: Duration = Duration::from_secs(6);
 
 fn fifo(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();

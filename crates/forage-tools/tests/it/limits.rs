@@ -77,6 +77,21 @@ fn a_line_that_matches_at_every_byte() {
     });
 }
 
+/// A term that matches every one of two million short lines is too broad long before all of them are held.
+#[test]
+fn many_short_lines_that_all_match() {
+    in_child("limits::many_short_lines_that_all_match", || {
+        let tree = Tree::new();
+        tree.write("short.txt", "a\n".repeat(2 << 20));
+        let context = tree.context();
+        let terms = ["a", "[ab]", "[ac]", "[ad]", "[ae]", "[af]", "[ag]", "^a$", "absent"];
+        let (result, growth) =
+            memory_growth(|| call(&context, "keyword_search", json!({"query": "q", "search_terms": terms})));
+        assert!(result.unwrap().text.contains("match too much"));
+        assert!(growth < GROWTH, "keyword_search took {} MB", growth / MEGABYTE);
+    });
+}
+
 #[test]
 fn spans_lie_in_the_part_of_a_line_that_is_shown() {
     let tree = Tree::new();

@@ -28,8 +28,9 @@ pub(crate) fn open(
     };
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
     let open = |directory: &PathBuf| {
+        // The message says what its source says.
         Root::open(directory, &policy, SecretPolicy::standard(&config.secrets_allow.value))
-            .map_err(anyhow::Error::from)
+            .map_err(|error| anyhow::anyhow!("{error}"))
     };
     let roots: Vec<_> = directories.iter().map(open).collect::<Result<_, _>>()?;
     config::narrow(&mut config, &roots);
