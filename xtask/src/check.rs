@@ -23,6 +23,10 @@ const STEPS: &[(&str, Step)] = &[
         cargo_deny(workspace)
     }),
     ("tests", |workspace| workspace.cargo(&["test", "--workspace"])),
+    // What other systems use, built and tested where it can be.
+    ("tests of the portable disk", |workspace| {
+        workspace.cargo(&["test", "--package", "forage-fs", "--features", "portable-disk"])
+    }),
     ("generated files", generate::compare),
 ];
 

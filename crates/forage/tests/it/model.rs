@@ -246,3 +246,24 @@ fn no_hits_and_too_broad_terms_never_reach_the_model() {
     );
     assert_eq!(peer.requests().len(), 0);
 }
+
+/// A long line is redacted before it is cut: of half a secret no rule would know what it is.
+#[test]
+fn a_long_line_is_cut_around_its_match_and_leaks_no_half_of_a_secret() {
+    let project = Project::new(&[]);
+    // The cut falls into the secret, wherever it stands exactly.
+    let line =
+        format!("{} needle {} token={SECRET} {}\n", "a".repeat(3_000), "b ".repeat(85), "c".repeat(3_000));
+    project.write("long.txt", &line);
+    let peer = Peer::start([answer(&["long.txt: it"])]);
+    project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url()));
+    let run = project.run(&["keyword", "q", "needle"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let request = peer.requests().concat();
+    let evidence = request.split("> 1: ").nth(1).unwrap();
+    let evidence = &evidence[..evidence.find("===== END").unwrap()];
+    assert!(evidence.contains(" needle ") && evidence.len() < 600, "{} bytes: {evidence}", evidence.len());
+    assert!(evidence.starts_with("[2,784 bytes] …a") && evidence.contains("bytes more]"), "{evidence}");
+    assert!(!evidence.contains(&SECRET[..8]), "{evidence}");
+    assert!(run.stdout.contains("[1 secret redacted"), "{run:?}");
+}
