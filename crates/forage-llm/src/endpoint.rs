@@ -199,6 +199,13 @@ fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<Str
     Ok(text.trim_end_matches('/').to_owned())
 }
 
+/// Whether the host of a URL is this machine, so that it may be asked without a key and in plain text. False for what
+/// is no URL.
+pub fn is_loopback_url(url: &str) -> bool {
+    let uri = url.parse::<Uri>().ok();
+    uri.as_ref().and_then(Uri::host).is_some_and(is_loopback)
+}
+
 /// Whether a host as written in a URL is this machine. Only the literal forms count: any other name could be
 /// pointed elsewhere. `localhost` qualifies because the connector never looks it up.
 fn is_loopback(host: &str) -> bool {

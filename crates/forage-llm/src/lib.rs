@@ -27,7 +27,9 @@ pub mod redact;
 mod resolve;
 
 pub use chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Stop, Usage};
-pub use endpoint::{Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField};
+pub use endpoint::{
+    Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, is_loopback_url,
+};
 pub use error::ChatError;
 pub use failover::{AllFailed, complete_first};
 pub use key::{ApiKey, KeyError};

@@ -38,15 +38,12 @@ pub(crate) fn coerce(
         }
         let alias = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
         if !known(&name) {
-            let hint = alias.map(|right| format!("; did you mean `{right}`?")).unwrap_or_default();
-            return Err(ToolError::Request(
-                format!(
-                    "{tool} has no argument `{}`{hint} Its arguments: {}",
-                    name.escape_debug(),
-                    names(schema)
-                )
-                .replace("` Its", "`. Its"),
-            ));
+            let hint = alias.map_or(".".to_owned(), |right| format!("; did you mean `{right}`?"));
+            return Err(ToolError::Request(format!(
+                "{tool} has no argument `{}`{hint} Its arguments: {}",
+                name.escape_debug(),
+                names(schema)
+            )));
         }
         let value = convert(tool, &name, &schema["properties"][&name], value)?;
         out.insert(name, value);

@@ -36,24 +36,30 @@ fn names(entry: &Entry<'_>) -> Step<RelPath> {
     Step::Item(entry.path.clone(), 1)
 }
 
+/// All files, as a walk with so many threads hands them over.
+fn everything(root: &Arc<Root>, count: usize) -> Vec<RelPath> {
+    let mut seen = Vec::new();
+    walk(
+        root,
+        &RelPath::root(),
+        &threads(count),
+        &Stop::never(),
+        || (),
+        |(), entry, _: &mut Skipped| names(entry),
+        |path| {
+            seen.push(path);
+            ControlFlow::Continue(())
+        },
+    )
+    .unwrap();
+    seen
+}
+
 #[test]
 fn results_come_once_and_in_order_whatever_the_threads() {
     let (_keep, root) = tree(500);
     for count in [1, 2, 3, 8] {
-        let mut seen: Vec<RelPath> = Vec::new();
-        walk(
-            &root,
-            &RelPath::root(),
-            &threads(count),
-            &Stop::never(),
-            || (),
-            |(), entry, _: &mut Skipped| names(entry),
-            |path| {
-                seen.push(path);
-                ControlFlow::Continue(())
-            },
-        )
-        .unwrap();
+        let seen = everything(&root, count);
         assert_eq!(seen.len(), 500);
         assert!(seen.windows(2).all(|pair| pair[0] < pair[1]), "{count} threads");
     }
@@ -88,20 +94,7 @@ fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
         )
         .unwrap();
         assert_eq!(report.stopped, Some(Stopped::Deadline), "{count} threads");
-        let mut all: Vec<RelPath> = Vec::new();
-        walk(
-            &root,
-            &RelPath::root(),
-            &threads(1),
-            &Stop::never(),
-            || (),
-            |(), entry, _: &mut Skipped| names(entry),
-            |path| {
-                all.push(path);
-                ControlFlow::Continue(())
-            },
-        )
-        .unwrap();
+        let all = everything(&root, 1);
         assert_eq!(seen, all[..seen.len()], "{count} threads: a prefix of everything");
     }
 }

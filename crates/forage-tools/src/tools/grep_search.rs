@@ -416,16 +416,17 @@ fn no_matches(response: &Response) -> String {
 }
 
 fn headline(response: &Response) -> String {
-    let at_least = match (response.totals_exact, response.continued) {
-        (true, _) => "",
-        (false, false) => "at least ",
-        (false, true) => "further ",
+    // What is said of the matches, and of the files, which a page before may have counted already.
+    let (of_matches, of_files) = match (response.totals_exact, response.continued) {
+        (true, _) => ("", ""),
+        (false, false) => ("at least ", "at least "),
+        (false, true) => ("further ", ""),
     };
     let (matches, files) = (count(response.match_count, "match"), count(response.file_count, "file"));
     let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
     let showing =
         if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
-    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n").replace("in further ", "in ")
+    format!("Found {of_matches}{matches} in {of_files}{files}{showing}:\n")
 }
 
 fn body(response: &Response, detail: Detail) -> String {

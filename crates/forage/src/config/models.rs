@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use forage_llm::{ApiKey, ChatModel, Endpoint, EndpointSettings, ModelFacts, OpenAiChat, OutputLimitField};
+use forage_llm::{
+    ApiKey, ChatModel, Endpoint, EndpointSettings, ModelFacts, OpenAiChat, OutputLimitField, is_loopback_url,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -36,7 +38,7 @@ impl ModelSetting {
     pub(super) fn open(&self) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
         let (Some(model), Some(base_url)) = (&self.model, &self.base_url) else { return Ok(None) };
         let key = self.key_env.as_deref().and_then(variable);
-        if key.is_none() && !is_loopback(base_url) {
+        if key.is_none() && !is_loopback_url(base_url) {
             return Ok(None);
         }
         let mut settings = EndpointSettings::new(self.provider(), base_url, model);
@@ -87,14 +89,4 @@ impl ModelSetting {
             "key_set": key_set,
         })
     }
-}
-
-fn is_loopback(url: &str) -> bool {
-    let rest = url.split("//").nth(1).unwrap_or_default();
-    let authority = rest.split('/').next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
