@@ -6,7 +6,7 @@ use forage_fs::{RelPath, Stop};
 
 use crate::event::{Cut, Event, EventKind, FileEvents};
 use crate::limits;
-use crate::lines::LineFinder;
+use crate::lines::{LineFinder, MatchingLines};
 use crate::scan::ScanOptions;
 
 /// Counts lines from where it last stood.
@@ -40,9 +40,11 @@ pub(crate) fn with_feed(text: &[u8], line: &Range<usize>) -> Range<usize> {
     line.start..(line.end + 1).min(text.len())
 }
 
-/// Searches one decoded text. `None` when no line matches.
+/// Makes events of the matching lines of one decoded text. `None` when no line matches. `finder` tells where in a line
+/// the matches are, if there is one that can.
 pub(crate) fn search_text(
-    finder: &LineFinder<'_>,
+    lines: &impl MatchingLines,
+    finder: Option<&LineFinder<'_>>,
     path: &RelPath,
     text: &[u8],
     options: &ScanOptions,
@@ -52,8 +54,8 @@ pub(crate) fn search_text(
     let mut counter = LineCounter::default();
     // Where the next line that is not yet an event begins, and how many more of context to take from there.
     let (mut next, mut number, mut after) = (0, 1, 0);
-    let delivered = options.lines_delivered(path);
-    finder.each(text, stop, |line| {
+    let delivered = options.matches_delivered(path);
+    lines.each(text, stop, |line| {
         if delivered > 0 {
             let number = counter.number(text, line.start);
             if number <= delivered {
@@ -94,17 +96,19 @@ pub(crate) fn search_text(
 
 /// Collects the events of a file under the limits of a search.
 pub(crate) struct EventBuilder<'a> {
-    finder: &'a LineFinder<'a>,
+    finder: Option<&'a LineFinder<'a>>,
     options: &'a ScanOptions,
+    /// The last line of all that an earlier answer had.
+    delivered: u64,
     bytes: usize,
     pub(crate) file: FileEvents,
 }
 
 impl<'a> EventBuilder<'a> {
-    pub(crate) fn new(finder: &'a LineFinder<'a>, path: &RelPath, options: &'a ScanOptions) -> Self {
+    pub(crate) fn new(finder: Option<&'a LineFinder<'a>>, path: &RelPath, options: &'a ScanOptions) -> Self {
         let file =
             FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
-        Self { finder, options, bytes: 0, file }
+        Self { finder, options, delivered: options.lines_delivered(path), bytes: 0, file }
     }
 
     /// Whether a further matching line would go over a limit.
@@ -122,6 +126,9 @@ impl<'a> EventBuilder<'a> {
 
     /// Adds a line whose text without line feed is `line[..length]`.
     pub(crate) fn push_line(&mut self, line_number: u64, kind: EventKind, line: &[u8], length: usize) {
+        if line_number <= self.delivered {
+            return;
+        }
         let is_match = kind == EventKind::Match;
         self.file.matches += u64::from(is_match);
         if self.options.count_only {
@@ -130,7 +137,7 @@ impl<'a> EventBuilder<'a> {
         let text = &line[..length];
         let kept = match self.options.line_bytes {
             Some(limit) if length > limit => {
-                let first = if is_match { self.finder.first_span(text) } else { None };
+                let first = self.finder.filter(|_| is_match).and_then(|finder| finder.first_span(text));
                 keep(text, limit, first.as_ref())
             }
             _ => 0..line.len(),
@@ -139,9 +146,11 @@ impl<'a> EventBuilder<'a> {
             true => Cut::default(),
             false => Cut { before: kept.start, after: length - kept.end },
         };
-        let mut spans = match is_match {
-            true => self.finder.spans(text, &(kept.start..kept.end.min(length)), self.options.max_spans),
-            false => Vec::new(),
+        let mut spans = match self.finder {
+            Some(finder) if is_match => {
+                finder.spans(text, &(kept.start..kept.end.min(length)), self.options.max_spans)
+            }
+            _ => Vec::new(),
         };
         // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
         if line.len() == length {

@@ -1,7 +1,5 @@
 //! What a search finds: one stream of events, file by file, for all tools.
 
-use std::ops::Range;
-
 use forage_fs::RelPath;
 
 /// What a line is to the search.
@@ -11,6 +9,17 @@ pub enum EventKind {
     Match,
     /// It stands near a line that does.
     Context,
+}
+
+/// Where in a line the pattern matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte behind its last one.
+    pub end: usize,
+    /// Edits between its text and what the pattern describes; 0 unless the search is fuzzy.
+    pub distance: u8,
 }
 
 /// Bytes taken off a long line, at each end.
@@ -32,7 +41,7 @@ pub struct Event {
     /// The line with its line feed, if it has one and was not cut; not always UTF-8.
     pub bytes: Vec<u8>,
     /// Where in `bytes` the pattern matches; empty for context.
-    pub spans: Vec<Range<usize>>,
+    pub spans: Vec<Span>,
     /// What a limit on line length took off.
     pub cut: Cut,
 }

@@ -16,7 +16,7 @@ mod pattern;
 mod prefilter;
 mod scan;
 
-pub use event::{Cut, Event, EventKind, FileEvents};
+pub use event::{Cut, Event, EventKind, FileEvents, Span};
 pub use pattern::{Case, Pattern, PatternError, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::{ScanOptions, search};
+pub use scan::{Delivered, ScanOptions, search};

@@ -6,9 +6,17 @@ use forage_fs::Stop;
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 
+use crate::event::Span;
 use crate::limits::BYTES_PER_CHECK;
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
+
+/// Where the matching lines of a text come from.
+pub(crate) trait MatchingLines {
+    /// Calls `found` with each matching line (without its line feed), in order, until it returns false or the call
+    /// must stop.
+    fn each(&self, text: &[u8], stop: &Stop, found: impl FnMut(Range<usize>) -> bool);
+}
 
 /// Finds matching lines for one worker.
 #[derive(Debug)]
@@ -36,7 +44,7 @@ impl<'p> LineFinder<'p> {
     }
 
     /// The spans of the matches in a line, without its line feed, that lie in `part` of it, at most `most`.
-    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Range<usize>> {
+    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         if most == 0 {
             return spans;
@@ -48,7 +56,8 @@ impl<'p> LineFinder<'p> {
             let empty_inside =
                 start == end && part.start <= start && (start < part.end || part.end == line.len());
             if inside || empty_inside {
-                spans.push(start.max(part.start) - part.start..end.min(part.end) - part.start);
+                let (start, end) = (start.max(part.start) - part.start, end.min(part.end) - part.start);
+                spans.push(Span { start, end, distance: 0 });
             }
             start < part.end.max(1) && spans.len() < most
         });
@@ -58,32 +67,6 @@ impl<'p> LineFinder<'p> {
     /// Whether a line, without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
-    }
-
-    /// Calls `found` with each matching line (without its line feed) until it returns false or the call must stop.
-    pub(crate) fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
-        let mut start = 0;
-        let mut go_on = true;
-        while go_on && start < text.len() {
-            let end = piece_end(text, start);
-            let piece = &text[start..end];
-            let mut found = |line: Range<usize>| {
-                go_on = found(start + line.start..start + line.end);
-                go_on
-            };
-            match self.prefilter {
-                Some(prefilter) if prefilter.applies_to(piece) => {
-                    self.by_candidates(prefilter, piece, &mut found)
-                }
-                _ if self.matcher.line_terminator().is_some() => self.by_regex(piece, &mut found),
-                // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
-                _ => self.line_by_line(piece, &mut found),
-            }
-            start = end;
-            if start < text.len() && stop.check().is_some() {
-                return;
-            }
-        }
     }
 
     fn by_candidates(
@@ -130,6 +113,33 @@ impl<'p> LineFinder<'p> {
             let line = line_at(text, position);
             position = line.end + 1;
             if self.is_match(&text[line.clone()]) && !found(line) {
+                return;
+            }
+        }
+    }
+}
+
+impl MatchingLines for LineFinder<'_> {
+    fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        let mut start = 0;
+        let mut go_on = true;
+        while go_on && start < text.len() {
+            let end = piece_end(text, start);
+            let piece = &text[start..end];
+            let mut found = |line: Range<usize>| {
+                go_on = found(start + line.start..start + line.end);
+                go_on
+            };
+            match self.prefilter {
+                Some(prefilter) if prefilter.applies_to(piece) => {
+                    self.by_candidates(prefilter, piece, &mut found)
+                }
+                _ if self.matcher.line_terminator().is_some() => self.by_regex(piece, &mut found),
+                // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
+                _ => self.line_by_line(piece, &mut found),
+            }
+            start = end;
+            if start < text.len() && stop.check().is_some() {
                 return;
             }
         }

@@ -32,14 +32,34 @@ pub struct ScanOptions {
     pub count_only: bool,
     /// Places of matches kept per line.
     pub max_spans: usize,
-    /// Leave out this path's lines up to this number: an earlier answer had them.
-    pub after: Option<(RelPath, u64)>,
+    /// What an earlier answer had.
+    pub after: Option<Delivered>,
+}
+
+/// What an earlier answer had of the file in which it ended.
+#[derive(Clone, Debug)]
+pub enum Delivered {
+    /// All matching lines up to this number, with their context: neither comes again.
+    Matches(RelPath, u64),
+    /// All lines up to this number: the rest of the last one's context comes.
+    Lines(RelPath, u64),
 }
 
 impl ScanOptions {
+    /// The last matching line of a file that an earlier answer had with its context; 0 for none.
+    pub(crate) fn matches_delivered(&self, path: &RelPath) -> u64 {
+        match &self.after {
+            Some(Delivered::Matches(place, line)) if place == path => *line,
+            _ => 0,
+        }
+    }
+
     /// The last line of a file that an earlier answer had; 0 for none.
     pub(crate) fn lines_delivered(&self, path: &RelPath) -> u64 {
-        self.after.as_ref().filter(|(place, _)| place == path).map_or(0, |(_, line)| *line)
+        match &self.after {
+            Some(Delivered::Lines(place, line)) if place == path => *line,
+            _ => 0,
+        }
     }
 }
 
@@ -125,7 +145,7 @@ pub fn search(
         let found =
             with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
                 Text::Whole(text) => {
-                    let found = search_text(finder, &entry.path, text, options, stop)?;
+                    let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
                     // Looked for only now, because nearly all files have no match and no late NUL byte either.
                     if is_binary(text) {
                         skipped.add(SkipReason::Binary);
@@ -135,9 +155,8 @@ pub fn search(
                 }
                 Text::Pieces(reader) => {
                     let context = (options.before_context, options.after_context);
-                    let delivered = options.lines_delivered(&entry.path);
-                    let mut sink =
-                        PieceSink { builder: EventBuilder::new(finder, &entry.path, options), delivered };
+                    let builder = EventBuilder::new(Some(finder), &entry.path, options);
+                    let mut sink = PieceSink { builder, delivered: options.matches_delivered(&entry.path) };
                     let is_text =
                         search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
                     is_text.then(|| sink.builder.finish()).flatten()

@@ -12,7 +12,7 @@ use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::large::{LineSink, search_reader};
 use crate::limits::{AUTOMATON_CACHE_BYTES, COMPILED_PATTERN_BYTES, EVIDENCE_CONTEXT, TERMS};
-use crate::lines::{LineFinder, line_at};
+use crate::lines::{LineFinder, MatchingLines as _, line_at};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
 

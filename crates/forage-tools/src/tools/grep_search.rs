@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_fs::{Globs, RelPath, Root, SkipReason, WalkOptions};
-use forage_search::{Case, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search};
+use forage_search::{
+    Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -149,7 +151,7 @@ impl Tool for GrepSearch {
             max_file_matches: usize::try_from(max_results + 1).unwrap_or(usize::MAX),
             max_file_bytes: context.max_file_bytes,
             max_spans: limits::GREP_SPANS,
-            after: cursor.as_ref().map(|cursor| (cursor.path.clone(), cursor.line)),
+            after: cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line)),
             count_only: false,
         };
         let mut page = Page::new(max_results, context_lines as u64);
