@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times `forage grep --all` against ripgrep, after checking that both print the same lines.
+"""Times `forage search --all` against ripgrep, after checking that both print the same lines.
 
-Three commands take turns: `forage grep --all` (every match, in path order), `rg --sort path` (the same answer: ripgrep
+Three commands take turns: `forage search --all` (every match, in path order), `rg --sort path` (the same answer: ripgrep
 sorts on one thread) and plain `rg` (the same lines in the order in which its threads come upon them).
 """
 
@@ -17,11 +17,12 @@ EIGHT_TERMS = "page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_char
 
 # Name, options (the same for both programs), pattern: for the Linux sources.
 PATTERNS = [
-    ("rare literal", [], "rhashtable_walk_peek"),
-    ("common literal", [], "struct device"),
+    ("rare literal", ["-s"], "rhashtable_walk_peek"),
+    ("common literal", ["-s"], "struct device"),
     ("word, any case", ["-i", "-w"], "timeout"),
+    ("eight terms, any case", ["-i"], EIGHT_TERMS),
     ("eight terms, any case, 10 lines around", ["-i", "-C", "10"], EIGHT_TERMS),
-    ("regex without a literal", [], r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
+    ("regex without a literal", ["-s"], r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
 ]
 
 BINARY = re.compile(rb'^(.*): binary file matches \(found "\\0" byte around offset \d+\)$')
@@ -88,7 +89,7 @@ def main():
         print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
         # Without a path both programs search the working directory, and print paths without `./`.
         commands = {
-            "forage grep --all": [options.forage, "grep", "--all", *flags, pattern],
+            "forage search --all": [options.forage, "search", "--all", *flags, pattern],
             "rg --sort path": [options.rg, "--no-config", "--sort", "path", "-n", *flags, pattern],
             "rg": [options.rg, "--no-config", "-n", *flags, pattern],
         }
@@ -99,7 +100,7 @@ def main():
             failed = True
             continue
         series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
-        ours = series["forage grep --all"]
+        ours = series["forage search --all"]
         time_rows += [[name, key, f"{lines:,}", *times(samples)] for key, samples in series.items()]
         ratio_rows += [
             [name, key, *ratio(samples, ours)] for key, samples in series.items() if samples is not ours
@@ -107,7 +108,7 @@ def main():
     print(setting(bench, options.forage, options.rg, options.runs))
     print(f"- peaks up to {bench.rss_floor():.0f} MiB can't be told apart: a process starts with its parent's peak\n")
     print(table(["search", "command", "lines", *TIME_COLUMNS], time_rows))
-    print("\nTime of the other program divided by that of `forage grep --all` in the same round:\n")
+    print("\nTime of the other program divided by that of `forage search --all` in the same round:\n")
     print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
     return 1 if failed else 0
 

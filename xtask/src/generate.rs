@@ -37,28 +37,37 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
 
 /// Path and text of each generated file.
 fn generated(workspace: &Workspace) -> Result<Vec<(&'static str, String)>, String> {
-    let tools =
-        workspace.cargo_json(&["run", "--quiet", "--package", "forage", "--", "tools", "--format", "mcp"])?;
-    Ok(vec![("docs/tools.md", tools_page(&tools)?)])
+    let tools = |more: &[&str]| {
+        let command = ["run", "--quiet", "--package", "forage", "--", "tools", "--format", "mcp"];
+        // The default configuration, whatever the developer's own one says.
+        workspace.cargo_json(&[&command[..], &["--config", "/dev/null"], more].concat())
+    };
+    Ok(vec![("docs/tools.md", tools_page(&tools(&["--all"])?, &tools(&[])?)?)])
 }
 
-/// The reference of the tools from their definitions.
-fn tools_page(tools: &Value) -> Result<String, String> {
-    let tools = tools.as_array().ok_or("`forage tools --format mcp` prints no array")?;
+/// The reference of the tools from their definitions; `on` are those that are on by default.
+fn tools_page(tools: &Value, on: &Value) -> Result<String, String> {
+    let array =
+        |tools: &Value| tools.as_array().cloned().ok_or("`forage tools --format mcp` prints no array");
+    let (tools, on) = (array(tools)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
          What a model reads about each tool, word for word, and the arguments that it can give.\n",
     );
-    for tool in tools {
-        section(&mut page, tool)
+    for tool in &tools {
+        let is_on = on.iter().any(|other| other["name"] == tool["name"]);
+        section(&mut page, tool, is_on)
             .ok_or_else(|| format!("a tool lacks a field that its page needs: {tool}"))?;
     }
     Ok(page)
 }
 
-fn section(page: &mut String, tool: &Value) -> Option<()> {
+fn section(page: &mut String, tool: &Value, is_on: bool) -> Option<()> {
     let (name, title) = (tool["name"].as_str()?, tool["title"].as_str()?);
     let _ = write!(page, "\n## `{name}`\n\n{title}.\n\n");
+    if !is_on {
+        page.push_str("Off by default: agents are told of it only if the configuration enables it.\n\n");
+    }
     for line in tool["description"].as_str()?.lines() {
         page.push_str(format!("> {}", escaped(line)).trim_end());
         page.push('\n');
@@ -139,7 +148,7 @@ mod tests {
             },
             { "name": "rest", "title": "Rest", "description": "Nothing.", "inputSchema": { "properties": {} } },
         ]);
-        let page = tools_page(&tools).unwrap();
+        let page = tools_page(&tools, &tools).unwrap();
         let expected = "\n## `find_it`\n\nFind it.\n\n> Finds &lt;it>.\n>\n> With `a<b>`.\n\n\
             | argument | type | required | meaning |\n|---|---|---|---|\n\
             | `terms` | array of string | yes | One \\| many |\n\
@@ -151,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_tool_without_a_field_is_an_error() {
-        let error = tools_page(&json!([{ "name": "x" }])).unwrap_err();
+        let error = tools_page(&json!([{ "name": "x" }]), &json!([])).unwrap_err();
         assert!(error.contains("lacks a field"), "{error}");
-        assert!(tools_page(&json!({})).is_err());
+        assert!(tools_page(&json!({}), &json!([])).is_err());
     }
 }

@@ -28,6 +28,8 @@ pub struct PatternOptions {
     pub literal: bool,
     /// A match must not touch a word character at either end.
     pub word: bool,
+    /// Edits allowed, 0 to 4; 0 is exact.
+    pub fuzzy: u8,
 }
 
 /// A pattern that can't be searched for. The messages say what to write instead.

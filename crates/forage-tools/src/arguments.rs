@@ -3,6 +3,7 @@
 //! Models send `"5"` for 5, a bare string for a list of one, `null` for «not given», a list as text. What can be
 //! meant only one way is taken; an unknown argument is refused, because dropping it would answer another question.
 
+use forage_fs::{Globs, RelPath};
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
@@ -106,6 +107,61 @@ fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Val
 fn integer(number: Option<f64>) -> Option<Value> {
     let number = number.filter(|n| n.fract() == 0.0 && n.abs() < 9e15)?;
     Some(Value::from(number as i64))
+}
+
+/// A number within its range, or an error that names both.
+pub(crate) fn in_range(
+    argument: &'static str,
+    value: Option<i64>,
+    default: u64,
+    least: u64,
+    most: u64,
+) -> Result<u64, ToolError> {
+    match value {
+        None => Ok(default),
+        Some(value) => {
+            u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
+                ToolError::argument(
+                    argument,
+                    format!("{value} is out of range; give {least} to {most} (default {default})"),
+                )
+            })
+        }
+    }
+}
+
+/// Compiles globs. One with a slash is read from the root and from the start of the search, because callers mean either.
+pub(crate) fn globs_at(
+    argument: &'static str,
+    globs: &[String],
+    start: &RelPath,
+) -> Result<Globs, ToolError> {
+    let mut all = Vec::new();
+    for glob in globs {
+        all.push(glob.clone());
+        let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
+        if bare.contains('/') && !start.is_root() && !bare.starts_with('/') {
+            all.push(format!("{not}{}/{bare}", escaped(start)));
+        }
+    }
+    Globs::new(&all).map_err(|error| {
+        ToolError::argument(
+            argument,
+            format!("it is not a valid glob ({error}); write for example \"*.py\" or \"src/**/*.rs\""),
+        )
+    })
+}
+
+/// A path as a glob that matches it and nothing else.
+fn escaped(path: &RelPath) -> String {
+    let mut glob = String::new();
+    for c in String::from_utf8_lossy(path.as_bytes()).chars() {
+        if matches!(c, '[' | ']' | '*' | '?' | '{' | '}' | '!' | '\\') {
+            glob.push('\\');
+        }
+        glob.push(c);
+    }
+    glob
 }
 
 fn shown(value: &Value) -> String {

@@ -59,6 +59,35 @@ impl Default for FilterSettings {
     }
 }
 
+/// Which engine answers a `Search`.
+#[derive(Clone, Debug, Default)]
+pub enum EngineSetting {
+    /// Ours.
+    #[default]
+    Embedded,
+}
+
+/// How `Search` works.
+#[derive(Clone, Debug)]
+pub struct SearchSettings {
+    /// The engine.
+    pub engine: EngineSetting,
+    /// Time for a call that names none.
+    pub timeout: Duration,
+    /// Events of an answer when the call names no number.
+    pub max_results: u64,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self {
+            engine: EngineSetting::default(),
+            timeout: limits::TIMEOUT,
+            max_results: limits::SEARCH_RESULTS,
+        }
+    }
+}
+
 /// What a call may use.
 #[derive(Clone)]
 pub struct Context {
@@ -76,6 +105,8 @@ pub struct Context {
     pub threads: usize,
     /// How `keyword_search` filters.
     pub filter: FilterSettings,
+    /// How `Search` works.
+    pub search: SearchSettings,
     /// Cancels the call.
     pub stop: Stop,
     /// Counts visited files, for whoever shows progress.
@@ -93,6 +124,7 @@ impl Context {
             timeout: limits::TIMEOUT,
             threads: 0,
             filter: FilterSettings::default(),
+            search: SearchSettings::default(),
             stop: Stop::never(),
             progress: Arc::default(),
         }

@@ -6,9 +6,11 @@ use forage_fs::RelPath;
 
 use crate::error::ToolError;
 
-/// A place in the order of results: everything up to this line of this path was delivered.
+/// A place in the order of results: everything up to this line of this path was delivered. Results that come best
+/// first are ordered by their distance before that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
+    pub(crate) distance: u8,
     pub(crate) path: RelPath,
     pub(crate) line: u64,
 }
@@ -23,7 +25,7 @@ pub(crate) fn fingerprint(request: &impl Hash) -> u64 {
 impl Cursor {
     pub(crate) fn encode(&self, fingerprint: u64) -> String {
         let path: String = self.path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("1.{fingerprint:016x}.{}.{path}", self.line)
+        format!("1.{fingerprint:016x}.{}.{}.{path}", self.distance, self.line)
     }
 
     pub(crate) fn decode(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
@@ -34,11 +36,12 @@ impl Cursor {
             )
         };
         let mut parts = text.split('.');
-        let (Some("1"), Some(bound), Some(line), Some(path), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        let (Some("1"), Some(bound), Some(distance), Some(line), Some(path), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return Err(malformed());
         };
+        let (Ok(distance), Ok(line)) = (distance.parse(), line.parse()) else { return Err(malformed()) };
         if u64::from_str_radix(bound, 16) != Ok(fingerprint) {
             return Err(ToolError::argument(
                 "cursor",
@@ -51,7 +54,7 @@ impl Cursor {
         };
         let bytes = digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>().ok_or_else(malformed)?;
         let path = RelPath::from_bytes(&bytes, &RelPath::root()).map_err(|_| malformed())?;
-        Ok(Self { path, line: line.parse().map_err(|_| malformed())? })
+        Ok(Self { distance, path, line })
     }
 }
 
@@ -65,7 +68,8 @@ mod tests {
 
     #[test]
     fn reads_back_and_fits_one_request_only() {
-        let cursor = Cursor { path: RelPath::parse("a/b ö.rs", &RelPath::root()).unwrap(), line: 12 };
+        let path = RelPath::parse("a/b ö.rs", &RelPath::root()).unwrap();
+        let cursor = Cursor { distance: 2, path, line: 12 };
         let text = cursor.encode(7);
         assert_eq!(Cursor::decode(&text, 7).unwrap(), cursor);
         assert!(Cursor::decode(&text, 8).unwrap_err().to_string().contains("another request"));
@@ -73,10 +77,11 @@ mod tests {
             "",
             "1",
             "1.0.0",
-            "2.0000000000000007.1.61",
-            "1.0000000000000007.x.61",
-            "1.0000000000000007.1.6",
-            "1.0000000000000007.1.2e2e",
+            "2.0000000000000007.0.1.61",
+            "1.0000000000000007.0.x.61",
+            "1.0000000000000007.x.1.61",
+            "1.0000000000000007.0.1.6",
+            "1.0000000000000007.0.1.2e2e",
         ] {
             assert!(Cursor::decode(bad, 7).is_err(), "{bad}");
         }

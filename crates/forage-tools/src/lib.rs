@@ -12,6 +12,7 @@ mod context;
 mod cursor;
 mod error;
 pub mod limits;
+mod lines;
 mod outcome;
 pub mod registry;
 mod sanitize;
@@ -21,7 +22,7 @@ mod tool;
 pub mod tools;
 mod verdict;
 
-pub use context::{Context, FilterMode, FilterSettings, OnModelFailure};
+pub use context::{Context, EngineSetting, FilterMode, FilterSettings, OnModelFailure, SearchSettings};
 pub use error::ToolError;
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};

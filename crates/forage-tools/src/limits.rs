@@ -35,6 +35,31 @@ pub const GREP_SPANS: usize = 100;
 /// Bytes of a line in `grep_search` (the plan's 200 characters); longer ones are cut around the match.
 pub const GREP_LINE_BYTES: usize = 200;
 
+/// Match and context events in one answer of `Search` by default (the requirement's 200), and at the most.
+pub const SEARCH_RESULTS: u64 = 200;
+/// See [`SEARCH_RESULTS`].
+pub const SEARCH_RESULTS_MAX: u64 = 10_000;
+
+/// Milliseconds that a `Search` may take, at the least and at the most; [`TIMEOUT`] is the default.
+pub const SEARCH_TIMEOUT_MS_MIN: u64 = 100;
+/// See [`SEARCH_TIMEOUT_MS_MIN`].
+pub const SEARCH_TIMEOUT_MS_MAX: u64 = 300_000;
+
+/// Lines of context that `Search` gives at the most; none by default.
+pub const SEARCH_CONTEXT_MAX: u64 = 50;
+
+/// Edits that a fuzzy `Search` allows at the most (the requirement's 4).
+pub const SEARCH_FUZZY_MAX: u64 = 4;
+
+/// Bytes of a line in `Search`; longer ones are cut around the best match.
+pub const SEARCH_LINE_BYTES: usize = 400;
+
+/// Places of matches per line in the records of `Search`.
+pub const SEARCH_SPANS: usize = 100;
+
+/// Bytes of what an external engine wrote to its standard error that an answer holds.
+pub const SEARCH_STDERR_BYTES: usize = 4 << 10;
+
 /// Bytes of a line of evidence that a model sees; longer ones are cut around the match.
 pub const EVIDENCE_LINE_BYTES: usize = 400;
 

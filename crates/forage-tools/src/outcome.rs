@@ -27,6 +27,13 @@ pub enum Limit {
     Entries,
 }
 
+impl Limit {
+    /// Whether there is at least one more result. A search that was stopped does not know.
+    fn is_overrun(self) -> bool {
+        matches!(self, Self::MaxResults | Self::FileBytes | Self::TextBytes | Self::Entries)
+    }
+}
+
 impl From<Stopped> for Limit {
     fn from(stopped: Stopped) -> Self {
         match stopped {
@@ -92,6 +99,9 @@ pub(crate) trait Render: Sized {
     /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
     /// middle of a line. Returns whether something was left out for the budget.
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool);
+
+    /// Whether the records hold the text too, as `content`.
+    const CONTENT_IN_RECORDS: bool = false;
 }
 
 /// An outcome in both renderings.
@@ -125,13 +135,16 @@ impl Answer {
         };
         let skipped: Map<String, Value> =
             outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
-        records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some()));
+        records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some_and(Limit::is_overrun)));
         records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
         records.insert("text_cut".to_owned(), json!(cut));
         records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
         records.insert("skipped".to_owned(), Value::Object(skipped));
         records.insert("warnings".to_owned(), json!(outcome.warnings));
         records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
+        if R::CONTENT_IN_RECORDS {
+            records.insert("content".to_owned(), json!(text));
+        }
         let partial = matches!(outcome.truncated_by, Some(Limit::Timeout | Limit::Cancelled));
         Ok(Self { text, records: Value::Object(records), found: outcome.found, partial })
     }

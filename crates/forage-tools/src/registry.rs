@@ -12,7 +12,7 @@ use crate::error::ToolError;
 use crate::outcome::Answer;
 use crate::schema;
 use crate::tool::{Egress, Tool};
-use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile};
+use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search};
 
 /// A tool without its types.
 pub trait AnyTool: Sync {
@@ -24,6 +24,8 @@ pub trait AnyTool: Sync {
     fn title(&self) -> &'static str;
     /// What a model reads.
     fn description(&self) -> &'static str;
+    /// Whether agents are told of it unless the configuration says otherwise.
+    fn is_on_by_default(&self) -> bool;
     /// Whether text leaves the machine.
     fn egress(&self) -> Egress;
     /// The arguments as a JSON schema in the subset that every provider takes.
@@ -49,6 +51,10 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn description(&self) -> &'static str {
         T::DESCRIPTION.trim_ascii_end()
+    }
+
+    fn is_on_by_default(&self) -> bool {
+        T::ON_BY_DEFAULT
     }
 
     fn egress(&self) -> Egress {
@@ -83,7 +89,13 @@ pub static TOOLS: &[&dyn AnyTool] = &[
     &Entry::<GrepSearch>(PhantomData),
     &Entry::<ListDirectory>(PhantomData),
     &Entry::<ReadFile>(PhantomData),
+    &Entry::<Search>(PhantomData),
 ];
+
+/// The tools that agents are told of; `enabled` names those that are on although they are off by default.
+pub fn advertised(enabled: &[&str]) -> impl Iterator<Item = &'static dyn AnyTool> {
+    TOOLS.iter().copied().filter(|tool| tool.is_on_by_default() || enabled.contains(&tool.name()))
+}
 
 /// The tool with this name or alias.
 pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {

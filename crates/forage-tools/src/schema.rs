@@ -86,6 +86,9 @@ fn property(value: Value) -> Value {
         let single = types.iter().find(|kind| *kind != "null").cloned();
         fields.insert("type".to_owned(), single.unwrap_or(Value::Null));
     }
+    if let Some(Value::Array(values)) = fields.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
     if let Some(items) = fields.remove("items") {
         fields.insert("items".to_owned(), property(items));
     }
@@ -112,6 +115,9 @@ fn strict(mut schema: Value) -> Value {
             if !required.contains(&json!(name)) {
                 let kind = property["type"].take();
                 property["type"] = json!([kind, "null"]);
+                if let Some(values) = property["enum"].as_array_mut() {
+                    values.push(Value::Null);
+                }
             }
         }
     }

@@ -31,6 +31,8 @@ pub trait Tool {
     const TITLE: &'static str;
     /// What a model reads before it calls: what, when, when not, what comes back.
     const DESCRIPTION: &'static str;
+    /// Whether the tool is in the lists that agents get unless the configuration says otherwise. It can always be called.
+    const ON_BY_DEFAULT: bool = true;
     /// Whether text leaves the machine.
     const EGRESS: Egress = Egress::None;
     /// Other names of arguments that callers use by mistake, and the right ones.

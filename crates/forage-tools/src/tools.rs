@@ -4,10 +4,10 @@ mod grep_search;
 mod keyword_search;
 mod list_directory;
 mod read_file;
-mod stream;
+pub mod search;
 
 pub use grep_search::GrepSearch;
 pub use keyword_search::KeywordSearch;
 pub use list_directory::ListDirectory;
 pub use read_file::ReadFile;
-pub use stream::{Streamed, literal_pattern, stream_matches, word_pattern};
+pub use search::Search;

@@ -7,6 +7,7 @@ mod list;
 mod output;
 mod progress;
 mod read;
+mod search;
 mod session;
 mod settings;
 mod tools;
@@ -43,6 +44,7 @@ struct Cli {
 
 /// Options that every command takes.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     /// Directory beneath which files may be read; may be given several times [default: the git root that holds the
     /// working directory, else the working directory]
@@ -76,6 +78,9 @@ enum Command {
     /// Search file contents with a regular expression
     #[command(visible_alias = "grep_search")]
     Grep(grep::Arguments),
+    /// Search lines: regex, literal, word or fuzzy, with grep's options, records as JSON lines, three engines
+    #[command(aliases = ["Search", "rg", "ripgrep", "ugrep", "ug"])]
+    Search(search::Arguments),
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
@@ -105,10 +110,11 @@ pub(crate) fn run() -> ExitCode {
     let result = match &cli.command {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, &mut output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),
+        Command::Search(arguments) => search::run(arguments, &cli.global, &mut output),
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
         Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
-        Command::Tools(arguments) => tools::run(arguments, &mut output),
+        Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
     };
     match result {

@@ -5,6 +5,7 @@ mod environment;
 mod file;
 mod models;
 mod repository;
+mod search_tool;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,12 +13,13 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use forage_llm::Redactor;
-use forage_tools::{FilterMode, FilterSettings, OnModelFailure, limits};
+use forage_tools::{FilterMode, FilterSettings, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
 pub(crate) use environment::working_directory;
 pub(crate) use models::ModelSetting;
 pub(crate) use repository::narrow;
+use search_tool::SearchTool;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
@@ -54,6 +56,12 @@ pub(crate) struct Overrides {
     pub(crate) on_model_failure: Option<String>,
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
+    pub(crate) search_enabled: Option<bool>,
+    pub(crate) search_engine: Option<String>,
+    pub(crate) search_binary: Option<String>,
+    pub(crate) search_fallback_binary: Option<String>,
+    pub(crate) search_timeout_ms: Option<u64>,
+    pub(crate) search_max_results: Option<u64>,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
@@ -77,6 +85,7 @@ pub(crate) struct Config {
     on_model_failure: Setting<String>,
     model_timeout_ms: Setting<u64>,
     models: Setting<Vec<ModelSetting>>,
+    search: SearchTool,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
 }
@@ -103,6 +112,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         on_model_failure: Setting::default("error".to_owned()),
         model_timeout_ms: Setting::default(milliseconds(limits::MODEL_TIMEOUT)),
         models: Setting::default(Vec::new()),
+        search: SearchTool::default(),
         notices: Vec::new(),
         file: path.clone(),
     };
@@ -117,6 +127,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
 
 impl Config {
     fn apply(&mut self, overrides: Overrides, source: &str) {
+        self.search.apply(&overrides, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
         self.text_bytes.set(overrides.text_bytes, source);
@@ -177,7 +188,7 @@ impl Config {
         }
         self.mode()?;
         self.on_failure()?;
-        Ok(())
+        self.search.check()
     }
 
     fn mode(&self) -> anyhow::Result<FilterMode> {
@@ -199,6 +210,16 @@ impl Config {
                 self.on_model_failure.source
             ),
         }
+    }
+
+    /// Tools that agents are told of although they are off by default.
+    pub(crate) fn enabled_tools(&self) -> &'static [&'static str] {
+        if self.search.is_enabled() { &["Search"] } else { &[] }
+    }
+
+    /// How `Search` works, for searches beneath these roots.
+    pub(crate) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
+        self.search.settings(roots)
     }
 
     /// How `keyword_search` filters.
@@ -238,7 +259,7 @@ impl Config {
             (name.to_owned(), value, source.to_owned())
         }
         let models: Vec<Value> = self.models.value.iter().map(ModelSetting::describe).collect();
-        vec![
+        let mut rows = vec![
             row("roots", json!(self.roots.value), &self.roots.source),
             row("allow_broad_root", json!(self.allow_broad_root.value), &self.allow_broad_root.source),
             row("limits.text_bytes", json!(self.text_bytes.value), &self.text_bytes.source),
@@ -252,6 +273,8 @@ impl Config {
             row("on_model_failure", json!(self.on_model_failure.value), &self.on_model_failure.source),
             row("model_timeout_ms", json!(self.model_timeout_ms.value), &self.model_timeout_ms.source),
             row("models", Value::Array(models), &self.models.source),
-        ]
+        ];
+        rows.extend(self.search.describe());
+        rows
     }
 }

@@ -11,13 +11,14 @@ use forage_search::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::arguments::{globs_at, in_range};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
+use crate::lines::{Detail, fit, kind_name, shown_line, summary, text_and_spans};
 use crate::outcome::{Limit, Outcome, Render};
-use crate::sanitize::line_text;
-use crate::text::{count, grouped, notes, notes_bytes, quoted, with_notes};
+use crate::text::{count, grouped, notes, quoted, with_notes};
 use crate::tool::Tool;
 use crate::verdict::{Verdict, unseen_matches};
 
@@ -81,36 +82,10 @@ struct LineRecord {
     text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     spans: Vec<[usize; 2]>,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
     cut_before: usize,
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
     cut_after: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
-}
-
-/// A number within its range, or an error that names both.
-pub(crate) fn in_range(
-    argument: &'static str,
-    value: Option<i64>,
-    default: u64,
-    least: u64,
-    most: u64,
-) -> Result<u64, ToolError> {
-    match value {
-        None => Ok(default),
-        Some(value) => {
-            u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
-                ToolError::argument(
-                    argument,
-                    format!("{value} is out of range; give {least} to {most} (default {default})"),
-                )
-            })
-        }
-    }
 }
 
 impl Tool for GrepSearch {
@@ -228,8 +203,7 @@ impl Request {
     }
 }
 
-/// Compiles the glob that chooses files. One with a slash is read from the root and from the start of the search,
-/// because callers mean either.
+/// Compiles the glob that chooses files.
 fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
     let Some(glob) = glob.map(str::trim).filter(|glob| !glob.is_empty() && *glob != "*") else {
         return Ok(None);
@@ -240,28 +214,7 @@ fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, Tool
             "it chooses files and can't exclude; write a glob without `!`",
         ));
     }
-    let mut globs = vec![glob.to_owned()];
-    if glob.contains('/') && !start.is_root() && !glob.starts_with('/') {
-        globs.push(format!("{}/{glob}", escaped(start)));
-    }
-    Globs::new(&globs).map(Some).map_err(|error| {
-        ToolError::argument(
-            "file_pattern",
-            format!("it is not a valid glob ({error}); write for example \"*.py\" or \"src/**/*.rs\""),
-        )
-    })
-}
-
-/// A path as a glob that matches it and nothing else.
-fn escaped(path: &RelPath) -> String {
-    let mut glob = String::new();
-    for c in String::from_utf8_lossy(path.as_bytes()).chars() {
-        if matches!(c, '[' | ']' | '*' | '?' | '{' | '}' | '!' | '\\') {
-            glob.push('\\');
-        }
-        glob.push(c);
-    }
-    glob
+    globs_at("file_pattern", &[glob.to_owned()], start).map(Some)
 }
 
 /// Collects files until the page is full.
@@ -321,86 +274,33 @@ impl Page {
         if record.match_count > 0 {
             self.file_count += 1;
             self.files.push(record);
-            self.last = Some(Cursor { path: file.path, line: last_match });
+            self.last = Some(Cursor { distance: 0, path: file.path, line: last_match });
         }
         if self.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
 fn line_record(event: &Event) -> LineRecord {
-    let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
-    // Places in the text that is given, in which what is not UTF-8 takes another number of bytes.
-    let place = |at: usize| match std::str::from_utf8(line) {
-        Ok(_) => at,
-        Err(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
-    };
+    let (text, spans) = text_and_spans(event);
     LineRecord {
         line_number: event.line_number,
-        kind: if event.kind == EventKind::Match { "match" } else { "context" },
-        text: String::from_utf8_lossy(line).into_owned(),
-        spans: event.spans.iter().map(|span| [place(span.start), place(span.end)]).collect(),
+        kind: kind_name(event.kind),
+        text,
+        spans: spans.into_iter().map(<[usize; 2]>::from).collect(),
         cut_before: event.cut.before,
         cut_after: event.cut.after,
     }
 }
 
-/// How much of the findings a text shows; each step less.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Detail {
-    Context,
-    Matches,
-    Files,
-    Directories,
-}
-
 impl Render for Response {
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
-        let mut notes = notes(outcome, Some(response.files_searched));
+        let notes = notes(outcome, Some(response.files_searched));
         if response.match_count == 0 {
             return (with_notes(no_matches(response), &notes), false);
         }
-        let full = body(response, Detail::Context);
-        if full.len() + notes_bytes(&notes) <= budget {
-            return (with_notes(full, &notes), false);
-        }
-        let steps = [
-            (
-                Detail::Matches,
-                "the answer was too long: context lines are left out; ask for fewer results or a narrower path",
-            ),
-            (
-                Detail::Files,
-                "the answer was too long: only files with counts are shown; read them with read_file, or narrow `path`, `file_pattern` or `pattern`",
-            ),
-            (
-                Detail::Directories,
-                "the answer was too long: only directories with counts are shown; narrow `path`, `file_pattern` or `pattern`",
-            ),
-        ];
-        for (detail, note) in steps {
-            notes.insert(0, note.to_owned());
-            let text = body(response, detail);
-            if text.len() + notes_bytes(&notes) <= budget || detail == Detail::Directories {
-                let room = budget.saturating_sub(notes_bytes(&notes));
-                return (with_notes(whole_lines(&text, room), &notes), true);
-            }
-            notes.remove(0);
-        }
-        (with_notes(headline(response), &notes), true)
+        fit(|detail| body(response, detail), notes, "`path`, `file_pattern` or `pattern`", budget)
     }
-}
-
-/// The lines of a text that fit, with a count of the rest.
-fn whole_lines(text: &str, room: usize) -> String {
-    if text.len() <= room {
-        return text.to_owned();
-    }
-    let end = text.as_bytes()[..room.saturating_sub(40)]
-        .iter()
-        .rposition(|&b| b == b'\n')
-        .map_or(0, |feed| feed + 1);
-    format!("{}… and {} more lines\n", &text[..end], text[end..].lines().count())
 }
 
 fn no_matches(response: &Response) -> String {
@@ -433,27 +333,12 @@ fn headline(response: &Response) -> String {
 
 fn body(response: &Response, detail: Detail) -> String {
     let mut text = headline(response);
-    if detail == Detail::Directories {
-        let mut directories: Vec<(&str, u64, u64)> = Vec::new();
-        for file in &response.files {
-            let directory = file.path.rsplit_once('/').map_or(".", |(directory, _)| directory);
-            match directories.last_mut() {
-                Some(last) if last.0 == directory => {
-                    (last.1, last.2) = (last.1 + 1, last.2 + file.match_count)
-                }
-                _ => directories.push((directory, 1, file.match_count)),
-            }
-        }
-        for (directory, files, matches) in directories {
-            let _ = writeln!(text, "\n{directory}/: {} in {}", count(matches, "match"), count(files, "file"));
-        }
+    if matches!(detail, Detail::Directories | Detail::Files) {
+        let files = response.files.iter().map(|file| (file.path.as_str(), file.match_count));
+        text.push_str(&summary(files, detail == Detail::Directories));
         return text;
     }
     for file in &response.files {
-        if detail == Detail::Files {
-            let _ = write!(text, "\n{}: {}", file.path, count(file.match_count, "match"));
-            continue;
-        }
         let _ = write!(text, "\n{}:\n", file.path);
         let mut previous: Option<u64> = None;
         for line in file.lines.iter().filter(|line| detail == Detail::Context || line.kind == "match") {
@@ -463,18 +348,8 @@ fn body(response: &Response, detail: Detail) -> String {
             }
             previous = Some(line.line_number);
             let mark = if line.kind == "match" { ':' } else { '-' };
-            let before = if line.cut_before > 0 {
-                format!("[{} bytes] …", grouped(line.cut_before as u64))
-            } else {
-                String::new()
-            };
-            let after = if line.cut_after > 0 {
-                format!("… [{} bytes more]", grouped(line.cut_after as u64))
-            } else {
-                String::new()
-            };
-            let shown = line_text(line.text.as_bytes());
-            let _ = writeln!(text, "  {}{mark} {before}{shown}{after}", line.line_number);
+            let shown = shown_line(&line.text, line.cut_before, line.cut_after);
+            let _ = writeln!(text, "  {}{mark} {shown}", line.line_number);
         }
     }
     text

@@ -11,7 +11,7 @@ use forage_fs::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::grep_search::in_range;
+use crate::arguments::in_range;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;

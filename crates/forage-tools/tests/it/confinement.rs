@@ -27,7 +27,10 @@ fn every_tool_of_the_registry_is_attacked() {
 fn the_suite_sees_a_leak_in_every_tool_that_shows_contents() {
     let tree = Tree::new();
     tree.write("open.txt", secret_text());
-    assert_eq!(leaking(&tree.context(), "open.txt"), ["grep_search", "keyword_search", "read_file"]);
+    assert_eq!(
+        leaking(&tree.context(), "open.txt"),
+        ["Search", "grep_search", "keyword_search", "read_file"]
+    );
     tree.write(format!("sub/{OUTSIDE_NAME}"), "x\n");
     let listed = attack(&tree.context(), "sub");
     let names = |tool| listed.iter().any(|one| one.tool == tool && one.everything().contains(OUTSIDE_NAME));
@@ -328,5 +331,8 @@ fn broad_roots_are_refused() {
 fn a_hard_link_is_readable() {
     let tree = Tree::with_outside_secrets();
     fs::hard_link(tree.outside().join("data.txt"), tree.root().join("hard.txt")).unwrap();
-    assert_eq!(leaking(&tree.context(), "hard.txt"), ["grep_search", "keyword_search", "read_file"]);
+    assert_eq!(
+        leaking(&tree.context(), "hard.txt"),
+        ["Search", "grep_search", "keyword_search", "read_file"]
+    );
 }

@@ -14,5 +14,6 @@ mod limits;
 mod output;
 mod paging;
 mod race;
+mod search;
 mod secrets;
 mod support;

@@ -106,7 +106,9 @@ fn secrets_are_closed_to_every_tool() {
                     assert!(error.contains("looks like a secrets file"), "{path}: {error}");
                     assert!(error.contains("secrets.allow"), "{path}: {error}");
                 }
-                ("grep_search", result) => assert_eq!(skipped(&result.unwrap(), "denied"), 1, "{path}"),
+                ("grep_search" | "Search", result) => {
+                    assert_eq!(skipped(&result.unwrap(), "denied"), 1, "{path}")
+                }
                 _ => {}
             }
         }

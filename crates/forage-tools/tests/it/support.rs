@@ -168,6 +168,11 @@ pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
         ("list_directory", json!({"path": path, "max_depth": 5, "include_ignored": true})),
         ("read_file", json!({"path": path})),
         ("keyword_search", json!({"query": "where is it", "search_terms": [NEEDLE]})),
+        ("Search", json!({"pattern": NEEDLE, "path": path})),
+        (
+            "Search",
+            json!({"pattern": "neddle", "path": path, "fuzzy": 1, "hidden": true, "no_ignore": true, "follow": true}),
+        ),
     ]
 }
 

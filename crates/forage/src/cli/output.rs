@@ -26,6 +26,11 @@ impl Output {
         Self::unless_closed(self.stdout.write_all(text.as_bytes()))
     }
 
+    /// Text for a reader that wants it as soon as it is there. False when nobody reads any more.
+    pub(crate) fn text_now(&mut self, text: &str) -> anyhow::Result<bool> {
+        Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
+    }
+
     /// A value as indented JSON.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
         self.text(&format!("{value:#}\n"))?;
@@ -46,7 +51,8 @@ impl Output {
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         let text = format!("{error:#}");
         if self.json {
-            let _ = self.value(&json!({ "error": text }));
+            // One line, behind records as lines too.
+            let _ = self.text(&format!("{}\n", json!({ "error": text })));
         }
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(&text));

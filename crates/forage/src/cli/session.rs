@@ -38,7 +38,11 @@ pub(crate) fn open(
         output.note(notice);
     }
     let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
-    context(&config, Roots::new(roots, base)?)
+    let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
+    let search = config.search_settings(&paths);
+    let mut context = context(&config, Roots::new(roots, base)?)?;
+    context.search = search;
+    Ok(context)
 }
 
 /// Reads the configuration with what the command line says.

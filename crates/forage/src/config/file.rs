@@ -23,6 +23,27 @@ struct File {
     on_model_failure: Option<String>,
     model_timeout_ms: Option<u64>,
     models: Option<Vec<ModelSetting>>,
+    #[serde(default)]
+    tools: Tools,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tools {
+    #[serde(default)]
+    search: SearchTool,
+}
+
+/// The requirement's keys, and `engine`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchTool {
+    enabled: Option<bool>,
+    engine: Option<String>,
+    binary: Option<String>,
+    fallback_binary: Option<String>,
+    default_timeout_ms: Option<u64>,
+    default_max_results: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -71,6 +92,12 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
         models: file.models,
+        search_enabled: file.tools.search.enabled,
+        search_engine: file.tools.search.engine,
+        search_binary: file.tools.search.binary,
+        search_fallback_binary: file.tools.search.fallback_binary,
+        search_timeout_ms: file.tools.search.default_timeout_ms,
+        search_max_results: file.tools.search.default_max_results,
         ..Overrides::default()
     }))
 }

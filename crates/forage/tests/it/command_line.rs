@@ -158,18 +158,18 @@ fn the_home_directory_and_the_file_systems_root_are_no_roots() {
     assert!(run.status == 2 && run.stderr.contains("kernel file system"), "{run:?}");
 }
 
-/// The lines of `forage grep --all` are those of `rg --sort path`.
+/// The lines of `forage search --all` are those of `rg --sort path`.
 #[test]
 fn everything_at_once_equals_ripgrep() {
     let project = project();
     for flags in [
-        &["needle"][..],
+        &["-s", "needle"][..],
         &["-i", "-w", "needle"],
-        &["-C1", "needle"],
+        &["-s", "-C1", "needle"],
         &["-F", "needle()"],
-        &["-w", "-F", "needle"],
+        &["-s", "-w", "-F", "needle"],
     ] {
-        let ours = project.run(&[&["grep", "--all"], flags].concat());
+        let ours = project.run(&[&["search", "--all"], flags].concat());
         let output = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()))
             .args(["--no-config", "--sort", "path", "-n", "--with-filename"])
             .args(flags)
@@ -186,7 +186,7 @@ fn a_reader_that_leaves_is_no_error() {
     let project = project();
     project.write("many.txt", &"needle\n".repeat(200_000));
     let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
-        .args(["grep", "--all", "needle"])
+        .args(["search", "--all", "needle"])
         .current_dir(&project.root)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

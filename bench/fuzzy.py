@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Times `forage search --all --fuzzy` against `ugrep -Z`, after comparing the lines that both print.
+
+The two do not mean quite the same. Forage finds every line of which some part is at most so many edits away. ugrep takes
+the first character of a match as given (its manual says so). So the lines of a plain text are judged by a third party,
+the textbook's dynamic programming in this file: every line that Forage prints must be near enough, every line that only
+Forage prints must be one that needs an edit of the first character, and every line that only ugrep prints must be too
+far away. Of a regular expression only the numbers of lines are compared, and told.
+"""
+
+import argparse
+import sys
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, first_line, in_turn, program, ratio, setting, table, times
+
+# Name, pattern, whether it is plain text: for the Linux sources.
+PATTERNS = [
+    ("identifier of 20 characters", "rhashtable_walk_peek", True),
+    ("phrase of two words", "interrupt controller", True),
+    ("regex with literal parts", r"static int [a-z]+_probe\(struct platform_device", False),
+]
+EDITS = [1, 2, 3]
+
+
+def distance(needle, line, first_is_given=False):
+    """The least number of edits between `needle` and some part of `line`."""
+    row = list(range(len(needle) + 1))
+    if first_is_given:
+        row[1:] = [len(needle) + 1] * len(needle)
+    best = row[-1]
+    for character in line:
+        before, row = row, [0]
+        for i, wanted in enumerate(needle, 1):
+            if first_is_given and i == 1:
+                row.append(0 if character == wanted else len(needle) + 1)
+                # Behind the given first character, text may still be inserted.
+                row[1] = min(row[1], before[1] + 1)
+            else:
+                row.append(min(before[i - 1] + (character != wanted), before[i] + 1, row[i - 1] + 1))
+        best = min(best, row[-1])
+    return best
+
+
+def lines_of(path):
+    """The lines of an output, each as (path and number, text)."""
+    lines = {}
+    with open(path, "rb") as output:
+        for line in output:
+            name, number, text = line.rstrip(b"\n").split(b":", 2)
+            lines[(name.removeprefix(b"./"), int(number))] = text.decode("utf-8", "replace")
+    return lines
+
+
+def strip_edits(lines):
+    """Forage's lines without the distance that it writes behind them."""
+    return {
+        place: text.rsplit("  [", 1)[0] if text.endswith((" edit]", " edits]")) else text
+        for place, text in lines.items()
+    }
+
+
+def compare(bench, ours, theirs, needle, edits):
+    """Runs both; the numbers of lines of each and of both, and what is wrong with them, if anything is."""
+    bench.run(ours, "ours")
+    bench.run(theirs, "theirs")
+    mine, other = strip_edits(lines_of(bench.output("ours"))), lines_of(bench.output("theirs"))
+    only_mine, only_other = mine.keys() - other.keys(), other.keys() - mine.keys()
+    wrong = []
+    if needle is not None:
+        wrong += [f"{place} is too far away" for place, text in mine.items() if distance(needle, text) > edits]
+        wrong += [
+            f"{place} should be in ugrep's answer" for place in only_mine if distance(needle, mine[place], True) <= edits
+        ]
+        wrong += [f"{place} should be in ours" for place in only_other if distance(needle, other[place]) <= edits]
+    return (len(mine), len(other), len(mine) - len(only_mine)), wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--forage", type=program, default="forage", help="the program that is measured")
+    parser.add_argument("--ugrep", type=program, default="ugrep", help="a real ugrep")
+    parser.add_argument("--rg", type=program, default="rg", help="a real ripgrep, to count files")
+    parser.add_argument("--tree", required=True, help="the directory to search")
+    parser.add_argument("--runs", type=int, default=5, help="rounds of each measurement (default: 5)")
+    options = parser.parse_args()
+    bench = Bench(options.tree)
+    line_rows, time_rows, ratio_rows, failed = [], [], [], False
+    for name, pattern, is_text in PATTERNS:
+        for edits in EDITS:
+            search = f"{name}, {edits} edit{'s' if edits > 1 else ''}"
+            print(search, file=sys.stderr)
+            text = ["-F"] if is_text else []
+            commands = {
+                "forage": [options.forage, "search", "--all", "-s", *text, "-Z", str(edits), pattern],
+                "ugrep": [
+                    options.ugrep, "-r", "-n", "-I", "--ignore-files", "--color=never", *text, f"-Z{edits}", "-e", pattern,
+                ],
+            }  # fmt: skip
+            counts, wrong = compare(bench, *commands.values(), pattern if is_text else None, edits)
+            line_rows.append([search, *counts])
+            if wrong:
+                print(f"  not timed: {len(wrong)} lines are wrong, such as {wrong[:3]}", file=sys.stderr)
+                failed = True
+                continue
+            series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
+            time_rows += [[search, key, *times(samples)] for key, samples in series.items()]
+            ratio_rows.append([search, *ratio(series["ugrep"], series["forage"])])
+    print(setting(bench, options.forage, options.rg, options.runs))
+    print(f"- {first_line([options.ugrep, '--version'])}\n")
+    print(table(["search", "lines of forage", "lines of ugrep", "in both"], line_rows))
+    print()
+    print(table(["search", "command", *TIME_COLUMNS], time_rows))
+    print("\nTime of ugrep divided by that of forage in the same round:\n")
+    print(table(["search", *RATIO_COLUMNS], ratio_rows))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+//! Lines of files in an answer: from the engine's events to records, and to text within a byte budget.
+
+use std::fmt::Write as _;
+
+use forage_search::{Event, EventKind};
+
+use crate::sanitize::line_text;
+use crate::text::{count, grouped, notes_bytes, with_notes};
+
+/// `match` or `context`, as records say it.
+pub(crate) fn kind_name(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Match => "match",
+        EventKind::Context => "context",
+    }
+}
+
+/// The text of a line without its line feed, U+FFFD for what is not UTF-8, and where in it the matches are.
+pub(crate) fn text_and_spans(event: &Event) -> (String, Vec<(usize, usize)>) {
+    let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
+    // In the text, what is not UTF-8 takes another number of bytes.
+    let place = |at: usize| match std::str::from_utf8(line) {
+        Ok(_) => at,
+        Err(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
+    };
+    let spans = event.spans.iter().map(|span| (place(span.start), place(span.end))).collect();
+    (String::from_utf8_lossy(line).into_owned(), spans)
+}
+
+/// For records that leave a zero out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+pub(crate) fn is_zero(n: &usize) -> bool {
+    *n == 0
+}
+
+/// A line as text shows it, with what a limit on its length took off.
+pub(crate) fn shown_line(text: &str, cut_before: usize, cut_after: usize) -> String {
+    let mut shown = String::new();
+    if cut_before > 0 {
+        let _ = write!(shown, "[{} bytes] …", grouped(cut_before as u64));
+    }
+    shown.push_str(&line_text(text.as_bytes()));
+    if cut_after > 0 {
+        let _ = write!(shown, "… [{} bytes more]", grouped(cut_after as u64));
+    }
+    shown
+}
+
+/// How much of the findings a text shows; each step less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Context,
+    Matches,
+    Files,
+    Directories,
+}
+
+/// The most detailed body that fits into the budget with its notes, and whether something was left out. `narrow` names
+/// the arguments by which the caller gets less.
+pub(crate) fn fit(
+    body: impl Fn(Detail) -> String,
+    mut notes: Vec<String>,
+    narrow: &str,
+    budget: usize,
+) -> (String, bool) {
+    let mut text = body(Detail::Context);
+    if text.len() + notes_bytes(&notes) <= budget {
+        return (with_notes(text, &notes), false);
+    }
+    let steps = [
+        (Detail::Matches, "context lines are left out; ask for fewer results or a narrower path".to_owned()),
+        (
+            Detail::Files,
+            format!("only files with counts are shown; read them with read_file, or narrow {narrow}"),
+        ),
+        (Detail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
+    ];
+    for (detail, note) in steps {
+        notes.insert(0, format!("the answer was too long: {note}"));
+        text = body(detail);
+        if text.len() + notes_bytes(&notes) <= budget || detail == Detail::Directories {
+            break;
+        }
+        notes.remove(0);
+    }
+    let room = budget.saturating_sub(notes_bytes(&notes));
+    (with_notes(whole_lines(&text, room), &notes), true)
+}
+
+/// Matches per file, or per directory. The files come in path order.
+pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_directory: bool) -> String {
+    let mut text = String::new();
+    if !by_directory {
+        for (path, matches) in files {
+            let _ = write!(text, "\n{path}: {}", count(matches, "match"));
+        }
+        return text;
+    }
+    let mut directories: Vec<(&str, u64, u64)> = Vec::new();
+    for (path, matches) in files {
+        let directory = path.rsplit_once('/').map_or(".", |(directory, _)| directory);
+        match directories.last_mut() {
+            Some(last) if last.0 == directory => (last.1, last.2) = (last.1 + 1, last.2 + matches),
+            _ => directories.push((directory, 1, matches)),
+        }
+    }
+    for (directory, files, matches) in directories {
+        let _ = writeln!(text, "\n{directory}/: {} in {}", count(matches, "match"), count(files, "file"));
+    }
+    text
+}
+
+/// The lines of a text that fit, with a count of the rest.
+fn whole_lines(text: &str, room: usize) -> String {
+    if text.len() <= room {
+        return text.to_owned();
+    }
+    let end = text.as_bytes()[..room.saturating_sub(40)]
+        .iter()
+        .rposition(|&b| b == b'\n')
+        .map_or(0, |feed| feed + 1);
+    format!("{}… and {} more lines\n", &text[..end], text[end..].lines().count())
+}

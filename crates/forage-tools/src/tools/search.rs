@@ -1,0 +1,142 @@
+//! `Search`: structured line search. Regex, literal, word and fuzzy; the embedded engine or real `ugrep` and `rg`.
+
+mod best;
+mod engine;
+mod page;
+mod record;
+mod render;
+mod request;
+mod stream;
+
+use forage_fs::Stopped;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::outcome::{Limit, Outcome};
+use crate::tool::Tool;
+use crate::verdict::{Verdict, unseen_matches};
+
+pub use record::Record;
+pub use stream::{Format, Streamed, stream};
+
+use best::BestPage;
+use page::{PathPage, Show, Taken};
+use request::{Prepared, Request};
+
+/// The tool.
+pub struct Search;
+
+/// The answer of `Search`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    pattern: String,
+    path: String,
+    /// Events: matching lines and lines of context.
+    count: u64,
+    /// Matching lines among them.
+    match_count: u64,
+    matches: Vec<Record>,
+    timed_out: bool,
+    engine: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
+    /// Files that were searched.
+    files_searched: u64,
+    /// This answer continues another: the counts are of what follows it.
+    continued: bool,
+    /// `glob` was given and no file fits it.
+    no_file_chosen: bool,
+    /// For a search without hits: what is in files that were not searched.
+    not_searched: Verdict,
+}
+
+impl Tool for Search {
+    const NAME: &'static str = "Search";
+    const ALIASES: &'static [&'static str] = &["search", "rg", "ripgrep", "ugrep", "ug"];
+    const TITLE: &'static str = "Search lines";
+    const DESCRIPTION: &'static str = include_str!("search.md");
+    const ON_BY_DEFAULT: bool = false;
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("query", "pattern"),
+        ("regex", "pattern"),
+        ("file_pattern", "glob"),
+        ("globs", "glob"),
+        ("include", "glob"),
+        ("directory", "path"),
+        ("context_lines", "context"),
+        ("limit", "max_results"),
+        ("head_limit", "max_results"),
+        ("timeout", "timeout_ms"),
+        ("ignore_case", "case"),
+        ("literal", "fixed_strings"),
+        ("word", "word_regexp"),
+        ("distance", "fuzzy"),
+    ];
+    type Request = Request;
+    type Response = Response;
+
+    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+        let prepared = request.prepare(context)?;
+        let limit = prepared.max_results;
+        run(context, prepared, Some(limit), &mut |_| true)
+    }
+}
+
+/// Runs a request; `show` gets every record as it is found and ends the search by returning false. Without a limit
+/// the records are shown and not kept.
+fn run(
+    context: &Context,
+    prepared: Prepared,
+    limit: Option<u64>,
+    show: &mut Show<'_>,
+) -> Result<Outcome<Response>, ToolError> {
+    let stop = context.stop.within(prepared.timeout);
+    let (ended, taken) = if prepared.best_first {
+        let mut page = BestPage::new(prepared.max_results, prepared.cursor.as_ref());
+        let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
+        (ended, page.finish(show))
+    } else {
+        let mut page = PathPage::new(limit, prepared.fuzzy > 0, show);
+        let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
+        (ended, page.finish())
+    };
+    let Taken { records, count, matches, full, by_bytes, last } = taken;
+    let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries;
+    let continued = prepared.cursor.is_some();
+    let not_searched = match &prepared.pattern {
+        Some(pattern) if count == 0 && complete && !continued && !prepared.sees_everything() => {
+            unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
+        }
+        _ => Verdict::none(),
+    };
+    let mut outcome = Outcome::new(
+        Response {
+            path: prepared.start.display().into_owned(),
+            count,
+            match_count: matches,
+            matches: records,
+            // Time that ran out when there was enough is no one's loss.
+            timed_out: !full && ended.walk.stopped == Some(Stopped::Deadline),
+            engine: ended.engine,
+            exit_code: ended.exit_code,
+            stderr: ended.stderr,
+            files_searched: ended.walk.visited,
+            continued,
+            no_file_chosen: prepared.walk.globs.is_some() && ended.walk.visited == 0,
+            not_searched,
+            pattern: prepared.text,
+        },
+        count > 0,
+    );
+    outcome.warnings = prepared.warnings;
+    outcome.warnings.extend(ended.warnings);
+    outcome.add_report(&ended.walk);
+    if full {
+        outcome.truncated_by = Some(if by_bytes { Limit::FileBytes } else { Limit::MaxResults });
+        outcome.next_cursor = last.map(|place| place.encode(prepared.fingerprint));
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,78 @@
+//! Results in path order, up to a limit on events.
+
+use std::ops::ControlFlow;
+
+use forage_search::FileEvents;
+
+use super::record::Record;
+use crate::cursor::Cursor;
+
+/// Gets records as they are found, those of a file together; false ends the search.
+pub(super) type Show<'a> = dyn FnMut(&[Record]) -> bool + Send + 'a;
+
+/// What a page holds at its end.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// The records, unless the page has no limit.
+    pub(super) records: Vec<Record>,
+    /// Events taken.
+    pub(super) count: u64,
+    /// Matching lines among them.
+    pub(super) matches: u64,
+    /// At least one more event exists.
+    pub(super) full: bool,
+    /// Not the number of events but the bytes of a file's lines filled it.
+    pub(super) by_bytes: bool,
+    /// The last event taken.
+    pub(super) last: Option<Cursor>,
+}
+
+impl Taken {
+    /// Takes records; false when nobody wants more.
+    pub(super) fn take(&mut self, records: Vec<Record>, keep: bool, show: &mut Show<'_>) -> bool {
+        if records.is_empty() {
+            return true;
+        }
+        self.count += records.len() as u64;
+        self.matches += records.iter().filter(|record| record.is_match()).count() as u64;
+        let wanted = show(&records);
+        if keep {
+            self.records.extend(records);
+        }
+        wanted
+    }
+}
+
+/// Collects files in path order until the page is full, and shows what it takes at once.
+pub(super) struct PathPage<'a> {
+    limit: Option<u64>,
+    fuzzy: bool,
+    show: &'a mut Show<'a>,
+    taken: Taken,
+}
+
+impl<'a> PathPage<'a> {
+    pub(super) fn new(limit: Option<u64>, fuzzy: bool, show: &'a mut Show<'a>) -> Self {
+        Self { limit, fuzzy, show, taken: Taken::default() }
+    }
+
+    pub(super) fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
+        let room = self.limit.map_or(u64::MAX, |limit| limit - self.taken.count);
+        let room = usize::try_from(room).unwrap_or(usize::MAX);
+        let events = &file.events[..file.events.len().min(room)];
+        self.taken.full = events.len() < file.events.len();
+        if let Some(last) = events.last() {
+            self.taken.last = Some(Cursor { distance: 0, path: file.path.clone(), line: last.line_number });
+        }
+        if file.more && !self.taken.full {
+            (self.taken.full, self.taken.by_bytes) = (true, true);
+        }
+        let records = events.iter().map(|event| Record::new(&file.path, event, self.fuzzy)).collect();
+        let wanted = self.taken.take(records, self.limit.is_some(), self.show);
+        if self.taken.full || !wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    pub(super) fn finish(self) -> Taken {
+        self.taken
+    }
+}

@@ -1,0 +1,110 @@
+//! The text of a `Search` answer: `path:line:text`, as grep has printed for fifty years.
+
+use std::fmt::Write as _;
+
+use super::Response;
+use super::record::Record;
+use crate::lines::{Detail, fit, shown_line, summary};
+use crate::outcome::{Outcome, Render};
+use crate::text::{count, notes, quoted, with_notes};
+
+impl Render for Response {
+    const CONTENT_IN_RECORDS: bool = true;
+
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let mut notes = notes(outcome, Some(response.files_searched));
+        if let Some(stderr) = &response.stderr {
+            notes.push(format!("{} wrote: {stderr}", response.engine));
+        }
+        if response.count == 0 {
+            return (with_notes(no_matches(outcome), &notes), false);
+        }
+        fit(|detail| body(outcome, detail), notes, "`path`, `glob` or `pattern`", budget)
+    }
+}
+
+fn no_matches(outcome: &Outcome<Response>) -> String {
+    let response = &outcome.response;
+    if response.continued {
+        return "No further matches.".to_owned();
+    }
+    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    let mut text = format!("No matches found for {}{within}.", quoted(&response.pattern));
+    if response.no_file_chosen {
+        text.push_str(" No file fits glob.");
+    }
+    if outcome.truncated_by.is_some() {
+        text.push_str(" The search did not finish: this says nothing about what was not reached.");
+    }
+    let before = " But there are matches in files that are not searched by default (set hidden or no_ignore to search them):";
+    text.push_str(&response.not_searched.describe(before, ""));
+    text
+}
+
+fn headline(outcome: &Outcome<Response>) -> String {
+    let response = &outcome.response;
+    let more = match (outcome.truncated_by.is_some(), response.continued) {
+        (true, _) => "at least ",
+        (false, true) => "further ",
+        (false, false) => "",
+    };
+    let mut files: Vec<&str> = response.matches.iter().filter(|record| record.is_match()).map(path).collect();
+    files.sort_unstable();
+    files.dedup();
+    let (matches, files) = (count(response.match_count, "match"), count(files.len() as u64, "file"));
+    let lines = match response.count - response.match_count {
+        0 => String::new(),
+        context => format!(", with {}", count(context, "line") + " of context"),
+    };
+    format!("Found {more}{matches} in {files}{lines}:\n\n")
+}
+
+fn path(record: &Record) -> &str {
+    &record.data.path.text
+}
+
+fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
+    let mut text = headline(outcome);
+    let records = &outcome.response.matches;
+    if matches!(detail, Detail::Files | Detail::Directories) {
+        let mut files: Vec<(&str, u64)> = Vec::new();
+        let mut paths: Vec<&str> = records.iter().filter(|record| record.is_match()).map(path).collect();
+        // Best-first results name a file in several places.
+        paths.sort_unstable();
+        for path in paths {
+            match files.last_mut() {
+                Some((last, matches)) if *last == path => *matches += 1,
+                _ => files.push((path, 1)),
+            }
+        }
+        text.pop();
+        text.push_str(&summary(files.into_iter(), detail == Detail::Directories));
+        return text;
+    }
+    let has_context = detail == Detail::Context && outcome.response.count > outcome.response.match_count;
+    let mut previous: Option<&Record> = None;
+    for record in records.iter().filter(|record| detail == Detail::Context || record.is_match()) {
+        let follows = |previous: &Record| {
+            path(previous) == path(record) && previous.data.line_number + 1 == record.data.line_number
+        };
+        if has_context && previous.is_some_and(|previous| !follows(previous)) {
+            text.push_str("--\n");
+        }
+        previous = Some(record);
+        line(record, &mut text);
+    }
+    text
+}
+
+/// One record as a line of text.
+pub(super) fn line(record: &Record, text: &mut String) {
+    let data = &record.data;
+    let mark = if record.is_match() { ':' } else { '-' };
+    let shown = shown_line(&data.lines.text, data.cut_before, data.cut_after);
+    let edits = match data.distance {
+        None | Some(0) => String::new(),
+        Some(edits) => format!("  [{}]", count(edits.into(), "edit")),
+    };
+    let _ = writeln!(text, "{}{mark}{}{mark}{shown}{edits}", data.path.text, data.line_number);
+}

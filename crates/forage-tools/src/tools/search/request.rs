@@ -1,0 +1,225 @@
+//! The arguments of `Search`, checked.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_fs::{RelPath, Root, Stop, WalkOptions};
+use forage_search::{Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::engine::{Ended, Engine};
+use crate::arguments::globs_at;
+use crate::context::Context;
+use crate::cursor::{Cursor, fingerprint};
+use crate::error::ToolError;
+use crate::limits;
+
+/// The arguments of `Search`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// What to search for in every line: a regular expression, or plain text with fixed_strings.
+    pattern: String,
+    /// Directory or file to search, relative to the project root or absolute within it (default: the working directory).
+    path: Option<String>,
+    /// How letters compare; "smart": without regard to case unless the pattern has an upper-case letter (default: "smart").
+    case: Option<CaseRule>,
+    /// The pattern is plain text, not a regular expression (default: false).
+    fixed_strings: Option<bool>,
+    /// Match whole words only (default: false).
+    word_regexp: Option<bool>,
+    /// Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back (default: all files).
+    glob: Option<Vec<String>>,
+    /// Search hidden files too (default: false).
+    hidden: Option<bool>,
+    /// Follow symbolic links within the project root (default: false).
+    follow: Option<bool>,
+    /// Search files that .gitignore and the like exclude too (default: false).
+    no_ignore: Option<bool>,
+    /// Lines of context around each match, 0 to 50 (default: 0).
+    context: Option<i64>,
+    /// Matching and context lines to return, 1 to 10000 (default: 200).
+    max_results: Option<i64>,
+    /// Time limit in milliseconds, 100 to 300000; what was found by then is returned (default: 20000).
+    timeout_ms: Option<i64>,
+    /// Allow up to this many edits (characters inserted, deleted or replaced), 1 to 4, for names you can't spell exactly; leave it out for most searches (default: exact).
+    fuzzy: Option<i64>,
+    /// With fuzzy: the results with the fewest edits first, not in path order (default: false).
+    best_first: Option<bool>,
+    /// Where to go on: the cursor from a previous answer to the same request.
+    cursor: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, Hash, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum CaseRule {
+    Smart,
+    Sensitive,
+    Insensitive,
+}
+
+impl From<CaseRule> for Case {
+    fn from(rule: CaseRule) -> Self {
+        match rule {
+            CaseRule::Smart => Self::Smart,
+            CaseRule::Sensitive => Self::Sensitive,
+            CaseRule::Insensitive => Self::Insensitive,
+        }
+    }
+}
+
+/// A request whose arguments are checked.
+pub(super) struct Prepared {
+    pub(super) text: String,
+    pub(super) options: PatternOptions,
+    /// `None` for a pattern that only an external engine can read.
+    pub(super) pattern: Option<Pattern>,
+    pub(super) root: Arc<Root>,
+    pub(super) start: RelPath,
+    pub(super) walk: WalkOptions,
+    pub(super) context_lines: usize,
+    pub(super) max_results: u64,
+    pub(super) timeout: Duration,
+    pub(super) fuzzy: u8,
+    pub(super) best_first: bool,
+    /// Nobody will see where in a line the matches are.
+    pub(super) lines_only: bool,
+    pub(super) cursor: Option<Cursor>,
+    /// What a cursor of the answer is bound to.
+    pub(super) fingerprint: u64,
+    pub(super) warnings: Vec<String>,
+    engine: Engine,
+}
+
+/// Brings numbers into their ranges as the requirement has it, and says so.
+#[derive(Default)]
+struct Clamp {
+    warnings: Vec<String>,
+}
+
+impl Clamp {
+    fn number(&mut self, argument: &str, value: Option<i64>, default: u64, least: u64, most: u64) -> u64 {
+        let Some(value) = value else { return default };
+        let clamped = u64::try_from(value).unwrap_or(0).clamp(least, most);
+        if i64::try_from(clamped) != Ok(value) {
+            self.warnings
+                .push(format!("`{argument}`: {value} is not within {least} to {most}; {clamped} was used"));
+        }
+        clamped
+    }
+}
+
+impl Request {
+    pub(super) fn prepare(self, context: &Context) -> Result<Prepared, ToolError> {
+        let settings = &context.search;
+        let mut clamp = Clamp::default();
+        let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
+        let most = limits::SEARCH_RESULTS_MAX;
+        let max_results = clamp.number("max_results", self.max_results, settings.max_results, 1, most);
+        let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let timeout = clamp.number(
+            "timeout_ms",
+            self.timeout_ms,
+            milliseconds(settings.timeout.min(context.timeout)),
+            limits::SEARCH_TIMEOUT_MS_MIN,
+            limits::SEARCH_TIMEOUT_MS_MAX,
+        );
+        // 0 edits are an exact search, whichever way it is asked for.
+        let fuzzy = clamp.number("fuzzy", self.fuzzy, 0, 0, limits::SEARCH_FUZZY_MAX);
+        let fuzzy = u8::try_from(fuzzy).unwrap_or(0);
+        let mut warnings = clamp.warnings;
+
+        let base = context.roots.base().display().into_owned();
+        let (root, start) = context.roots.find(self.path.as_deref().unwrap_or(&base))?;
+        let case = self.case.unwrap_or(CaseRule::Smart);
+        let options = PatternOptions {
+            case: case.into(),
+            literal: self.fixed_strings.unwrap_or(false),
+            word: self.word_regexp.unwrap_or(false),
+            fuzzy,
+        };
+        let (engine, note) = Engine::choose(&settings.engine, fuzzy > 0)?;
+        warnings.extend(note);
+        let pattern = match Pattern::new(&self.pattern, &options) {
+            Ok(pattern) => Some(pattern),
+            // ugrep reads a richer language than ours.
+            Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
+                if engine.reads_look_around() =>
+            {
+                None
+            }
+            Err(source) => return Err(ToolError::Pattern { argument: "pattern", source }),
+        };
+        let globs: Vec<String> =
+            self.glob.unwrap_or_default().into_iter().filter(|glob| !glob.trim().is_empty()).collect();
+        let chosen = if globs.is_empty() { None } else { Some(globs_at("glob", &globs, &start)?) };
+        let (hidden, follow, no_ignore) =
+            [self.hidden, self.follow, self.no_ignore].map(|flag| flag.unwrap_or(false)).into();
+        let best_first = fuzzy > 0 && self.best_first.unwrap_or(false);
+        let fingerprint = fingerprint(&(
+            (&self.pattern, start.as_bytes(), &globs, case, options.literal, options.word, fuzzy),
+            (hidden, follow, no_ignore, context_lines, best_first),
+        ));
+        let cursor = self.cursor.as_deref().map(|text| Cursor::decode(text, fingerprint)).transpose()?;
+        let from = cursor.as_ref().filter(|_| !best_first).map(|cursor| cursor.path.clone());
+        let walk = WalkOptions { globs: chosen, hidden, follow, no_ignore, from, ..context.walk_options() };
+        Ok(Prepared {
+            text: self.pattern,
+            options,
+            pattern,
+            root,
+            start,
+            walk,
+            context_lines: usize::try_from(context_lines).unwrap_or(0),
+            max_results,
+            timeout: Duration::from_millis(timeout),
+            fuzzy,
+            best_first,
+            lines_only: false,
+            cursor,
+            fingerprint,
+            warnings,
+            engine,
+        })
+    }
+}
+
+impl Prepared {
+    /// Whether no rule hides files from this search.
+    pub(super) fn sees_everything(&self) -> bool {
+        self.walk.hidden && self.walk.no_ignore
+    }
+
+    /// Runs the engine; `receive` gets the files with matches in path order.
+    pub(super) fn search(
+        &self,
+        context: &Context,
+        limit: Option<u64>,
+        stop: &Stop,
+        receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
+    ) -> Result<Ended, ToolError> {
+        let mut scan = ScanOptions {
+            before_context: self.context_lines,
+            after_context: self.context_lines,
+            max_file_bytes: context.max_file_bytes,
+            ..ScanOptions::default()
+        };
+        if let Some(limit) = limit {
+            scan.line_bytes = Some(limits::SEARCH_LINE_BYTES);
+            scan.max_spans = limits::SEARCH_SPANS;
+            if !self.best_first {
+                // One more than is wanted tells whether there is more.
+                scan.max_file_matches = usize::try_from(limit + 1).unwrap_or(usize::MAX);
+            }
+        }
+        if self.lines_only {
+            scan.max_spans = 0;
+        }
+        if let Some(cursor) = self.cursor.as_ref().filter(|_| !self.best_first) {
+            scan.after = Some(Delivered::Lines(cursor.path.clone(), cursor.line));
+        }
+        self.engine.run(self, &scan, stop, receive)
+    }
+}

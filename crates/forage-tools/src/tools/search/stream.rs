@@ -1,0 +1,97 @@
+//! `Search` for a person or a pipe: every record as it is found.
+
+use serde_json::{Value, json};
+
+use super::record::Record;
+use super::request::Request;
+use super::{Search, render, run};
+use crate::arguments::coerce;
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::outcome::Answer;
+use crate::schema;
+use crate::text::notes;
+use crate::tool::Tool;
+
+/// What a stream is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `path:line:text`, and `path-line-text` for context, with `--` between groups.
+    Lines,
+    /// A record as JSON on each line; the last line is `{"type": "summary", "data": …}` with all that the answer of a
+    /// call holds beside its records.
+    Records,
+}
+
+/// How a streamed search ended.
+#[derive(Debug)]
+pub struct Streamed {
+    /// Whether anything was found.
+    pub found: bool,
+    /// The search did not finish.
+    pub partial: bool,
+    /// What was not searched, what was cut and what went wrong.
+    pub notes: Vec<String>,
+}
+
+/// Runs a `Search` request and hands its results over in pieces of whole lines until `write` returns false. With `all`
+/// there is no limit on the number of results and on the length of their lines.
+pub fn stream(
+    context: &Context,
+    request: Value,
+    format: Format,
+    all: bool,
+    mut write: impl FnMut(&str) -> bool + Send,
+) -> Result<Streamed, ToolError> {
+    let request = coerce(Search::NAME, &schema::portable::<Request>(), Search::ARGUMENT_ALIASES, request)?;
+    let request: Request =
+        serde_json::from_value(request).map_err(|error| ToolError::Request(error.to_string()))?;
+    let mut prepared = request.prepare(context)?;
+    if all && prepared.best_first {
+        return Err(ToolError::argument(
+            "best_first",
+            "the best of all can be told only with a limit on results; leave one of the two out",
+        ));
+    }
+    let limit = if all { None } else { Some(prepared.max_results) };
+    prepared.lines_only = format == Format::Lines && prepared.fuzzy == 0;
+    let has_context = prepared.context_lines > 0;
+    let (mut text, mut previous) = (String::new(), None);
+    let mut open = true;
+    let mut show = |records: &[Record]| {
+        text.clear();
+        for record in records {
+            match format {
+                Format::Records => {
+                    text.push_str(&json!(record).to_string());
+                    text.push('\n');
+                }
+                Format::Lines => {
+                    let place = (record.data.path.text.clone(), record.data.line_number);
+                    let follows = |last: (String, u64)| last.0 == place.0 && last.1 + 1 == place.1;
+                    if has_context && previous.take().is_some_and(|last| !follows(last)) {
+                        text.push_str("--\n");
+                    }
+                    previous = Some(place);
+                    render::line(record, &mut text);
+                }
+            }
+        }
+        open = write(&text);
+        open
+    };
+    let outcome = run(context, prepared, limit, &mut show)?;
+    let notes = notes(&outcome, Some(outcome.response.files_searched));
+    let found = outcome.found;
+    let answer = Answer::of(&outcome, context.text_bytes)
+        .map_err(|error| ToolError::Internal { tool: Search::NAME, message: error.to_string() })?;
+    if open && format == Format::Records {
+        let mut summary = answer.records;
+        if let Some(fields) = summary.as_object_mut() {
+            fields.remove("matches");
+            fields.remove("content");
+        }
+        write(&format!("{}\n", json!({ "type": "summary", "data": summary })));
+    }
+    Ok(Streamed { found, partial: answer.partial, notes })
+}

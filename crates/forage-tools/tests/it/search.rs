@@ -1,0 +1,369 @@
+//! `Search`, line by line of its requirements: the test names begin with their ids (`docs/local-search.md`).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+use forage_tools::registry::{TOOLS, advertised, find};
+use forage_tools::tools::search::{Format, stream};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer, call, refusal};
+
+/// A tree with a known number of everything.
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.write("src/retry.rs", "fn retry() {\n    backoff();\n}\n\nfn Retry_all() { retry(); }\n");
+    tree.write("src/main.c", "int main(void) {\n    return retry(3);\n}\n");
+    tree.write("notes/2026-01-08-notes.md", "a:3:x retry\nbackoff - retry\n");
+    tree.write(".hidden", "retry in a hidden file\n");
+    tree.write(".ignore", "out\n");
+    tree.write("out/log.txt", "retry in an ignored file\n");
+    tree
+}
+
+fn search(tree: &Tree, request: Value) -> Value {
+    answer(&tree.context(), "Search", request).records
+}
+
+/// Path, line number, whether it matches, text.
+type Line = (String, u64, bool, String);
+
+fn lines(records: &Value) -> Vec<Line> {
+    records["matches"].as_array().unwrap().iter().map(line).collect()
+}
+
+fn line(record: &Value) -> Line {
+    let data = &record["data"];
+    let text = |field: &str| data[field]["text"].as_str().unwrap().to_owned();
+    (text("path"), data["line_number"].as_u64().unwrap(), record["type"] == "match", text("lines"))
+}
+
+fn places(records: &Value) -> Vec<(String, u64)> {
+    lines(records).into_iter().map(|(path, number, _, _)| (path, number)).collect()
+}
+
+#[test]
+fn fr_ls_01_the_name_and_its_aliases() {
+    for name in ["Search", "search", "rg", "ripgrep", "ugrep", "ug"] {
+        assert_eq!(find(name).unwrap().name(), "Search", "{name}");
+        assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records["count"], 2);
+    }
+    // Off by default where agents look, and no alias is ever there.
+    let names = |enabled: &[&str]| advertised(enabled).map(|tool| tool.name()).collect::<Vec<_>>();
+    assert!(!names(&[]).contains(&"Search") && names(&["Search"]).contains(&"Search"));
+    assert_eq!(names(&["Search"]).len(), TOOLS.len());
+}
+
+#[test]
+fn fr_ls_02_the_fields_of_a_request() {
+    let schema = find("Search").unwrap().input_schema();
+    let fields = [
+        ("pattern", "string"),
+        ("path", "string"),
+        ("case", "string"),
+        ("fixed_strings", "boolean"),
+        ("word_regexp", "boolean"),
+        ("glob", "array"),
+        ("hidden", "boolean"),
+        ("follow", "boolean"),
+        ("no_ignore", "boolean"),
+        ("context", "integer"),
+        ("max_results", "integer"),
+        ("timeout_ms", "integer"),
+        ("fuzzy", "integer"),
+    ];
+    for (field, kind) in fields {
+        assert_eq!(schema["properties"][field]["type"], kind, "{field}");
+    }
+    assert_eq!(schema["properties"]["glob"]["items"]["type"], "string");
+    assert_eq!(schema["properties"]["case"]["enum"], json!(["smart", "sensitive", "insensitive"]));
+    assert_eq!(schema["required"], json!(["pattern"]));
+}
+
+#[test]
+fn fr_ls_02_each_field_does_what_it_says() {
+    let tree = tree();
+    let found = |request: Value| places(&search(&tree, request));
+    let place = |path: &str, number: u64| (path.to_owned(), number);
+    let (notes, main, retry) = ("notes/2026-01-08-notes.md", "src/main.c", "src/retry.rs");
+    let sensitive = vec![place(notes, 1), place(notes, 2), place(main, 2), place(retry, 1), place(retry, 5)];
+    // Smart case: a pattern without capitals matches both, one with capitals only itself.
+    assert_eq!(found(json!({"pattern": "retry"})), sensitive);
+    assert_eq!(found(json!({"pattern": "Retry"})), [place(retry, 5)]);
+    assert_eq!(found(json!({"pattern": "Retry", "case": "smart"})), [place(retry, 5)]);
+    assert_eq!(found(json!({"pattern": "RETRY", "case": "insensitive"})), sensitive);
+    assert_eq!(found(json!({"pattern": "retry_all", "case": "sensitive"})), []);
+    assert_eq!(found(json!({"pattern": "retry(3)", "fixed_strings": true})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": r"retry\(\d"})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": "Retry", "word_regexp": true})), []);
+    assert_eq!(found(json!({"pattern": "Retry_all", "word_regexp": true})), [place(retry, 5)]);
+    assert_eq!(found(json!({"pattern": "retry", "path": "src/main.c"})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": "retry", "glob": ["*.c", "*.md", "!2026*"]})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": "retry", "glob": "src/*.c"})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": "retry in"})), []);
+    assert_eq!(found(json!({"pattern": "retry in", "hidden": true})), [place(".hidden", 1)]);
+    assert_eq!(found(json!({"pattern": "retry in", "no_ignore": true})), [place("out/log.txt", 1)]);
+    assert_eq!(
+        found(json!({"pattern": "return", "context": 1})),
+        [place(main, 1), place(main, 2), place(main, 3)]
+    );
+    tree.link("src/main.c", "link.c");
+    assert_eq!(found(json!({"pattern": "return"})), [place(main, 2)]);
+    assert_eq!(found(json!({"pattern": "return", "follow": true})), [place("link.c", 2), place(main, 2)]);
+}
+
+#[test]
+fn fr_ls_02_defaults_and_clamps() {
+    let tree = Tree::new();
+    tree.write("many.txt", "needle\n".repeat(11_000));
+    let found = search(&tree, json!({"pattern": "needle"}));
+    assert_eq!((&found["count"], &found["truncated"]), (&json!(200), &json!(true)));
+    assert_eq!(found["warnings"], json!([]));
+    for (request, count, warning) in [
+        (
+            json!({"pattern": "needle", "max_results": 0}),
+            1,
+            "`max_results`: 0 is not within 1 to 10000; 1 was used",
+        ),
+        (json!({"pattern": "needle", "max_results": -3}), 1, "`max_results`: -3"),
+        (json!({"pattern": "needle", "max_results": 20_000}), 10_000, "10000 was used"),
+        (json!({"pattern": "needle", "context": 99}), 200, "`context`: 99 is not within 0 to 50"),
+        (json!({"pattern": "needle", "timeout_ms": 1}), 200, "`timeout_ms`: 1 is not within 100 to 300000"),
+        (json!({"pattern": "needle", "timeout_ms": 9_000_000}), 200, "300000 was used"),
+        (json!({"pattern": "needle", "fuzzy": 9}), 200, "`fuzzy`: 9 is not within 0 to 4; 4 was used"),
+        (json!({"pattern": "needle", "fuzzy": -1}), 200, "`fuzzy`: -1"),
+    ] {
+        let found = search(&tree, request.clone());
+        assert_eq!(found["count"], count, "{request}");
+        assert!(found["warnings"][0].as_str().unwrap().contains(warning), "{request}: {}", found["warnings"]);
+    }
+    // No edits are an exact search, however that is said.
+    assert_eq!(search(&tree, json!({"pattern": "nedle", "fuzzy": 0}))["count"], 0);
+    assert!(refusal(&tree.context(), "Search", json!({"pattern": "x", "case": "loud"})).contains("`smart`"));
+    assert!(refusal(&tree.context(), "Search", json!({"pattern": ""})).contains("empty"));
+    assert!(refusal(&tree.context(), "Search", json!({"pattern": "x", "glob": ["["]})).contains("`glob`"));
+    assert!(
+        refusal(&tree.context(), "Search", json!({"pattern": "x", "nonsense": 1}))
+            .contains("`pattern` (string, required)")
+    );
+}
+
+#[test]
+fn fr_ls_04_the_shape_of_a_record() {
+    let found = search(&tree(), json!({"pattern": "return", "context": 1}));
+    assert_eq!(
+        found["matches"],
+        json!([
+            {"type": "context", "data": {
+                "path": {"text": "src/main.c"}, "line_number": 1, "lines": {"text": "int main(void) {"}}},
+            {"type": "match", "data": {
+                "path": {"text": "src/main.c"}, "line_number": 2, "lines": {"text": "    return retry(3);"},
+                "submatches": [{"start": 4, "end": 10}]}},
+            {"type": "context", "data": {
+                "path": {"text": "src/main.c"}, "line_number": 3, "lines": {"text": "}"}}},
+        ])
+    );
+}
+
+#[test]
+fn fr_ls_05_the_fields_of_an_answer() {
+    let found = search(&tree(), json!({"pattern": "return", "path": "src", "context": 1}));
+    let expected = [
+        ("pattern", json!("return")),
+        ("path", json!("src")),
+        ("count", json!(3)),
+        ("match_count", json!(1)),
+        ("truncated", json!(false)),
+        ("timed_out", json!(false)),
+        ("engine", json!("embedded")),
+        ("truncated_by", json!(null)),
+        ("next_cursor", json!(null)),
+    ];
+    for (field, value) in expected {
+        assert_eq!(found[field], value, "{field}");
+    }
+    assert_eq!(found["matches"].as_array().unwrap().len(), 3);
+    // They belong to external engines.
+    assert!(found.get("exit_code").is_none() && found.get("stderr").is_none());
+    assert_eq!(
+        found["content"],
+        "Found 1 match in 1 file, with 2 lines of context:\n\nsrc/main.c-1-int main(void) {\n\
+         src/main.c:2:    return retry(3);\nsrc/main.c-3-}\n\n[searched 2 files]\n"
+    );
+    let everything = search(&tree(), json!({"pattern": "return"}));
+    assert_eq!(everything["skipped"], json!({"ignored": 1, "hidden": 2}));
+}
+
+/// T-LS-LIM-01 too.
+#[test]
+fn fr_ls_06_truncated_only_if_one_more_event_exists() {
+    let tree = tree();
+    for context in [0, 1] {
+        let all = search(&tree, json!({"pattern": "retry", "context": context}));
+        let total = all["count"].as_u64().unwrap();
+        assert_eq!(total, if context == 0 { 5 } else { 9 });
+        for limit in 1..=total + 1 {
+            let found = search(&tree, json!({"pattern": "retry", "context": context, "max_results": limit}));
+            assert_eq!(found["count"], limit.min(total), "{limit}");
+            assert_eq!(found["truncated"], limit < total, "{limit}");
+            assert_eq!(found["truncated_by"], if limit < total { json!("max_results") } else { json!(null) });
+            assert_eq!(found["next_cursor"].is_string(), limit < total, "{limit}");
+            // Matches of a smaller limit are the first of a greater one.
+            assert_eq!(lines(&found)[..], lines(&all)[..usize::try_from(limit.min(total)).unwrap()]);
+        }
+    }
+}
+
+/// IT-LS-E2E-01: through the registry, on files that need care.
+#[test]
+fn it_ls_e2e_01_expected_matches() {
+    let tree = tree();
+    tree.write("a:1:b.txt", "crlf retry\r\nno final line feed retry");
+    tree.write("nl\nfake.rs:1:retry", "retry\n");
+    tree.write(std::ffi::OsStr::new("latin.txt"), b"caf\xe9 retry\n");
+    let found = search(&tree, json!({"pattern": "retry", "glob": ["a:1*", "nl*", "latin*"]}));
+    let line = |path: &str, number, text: &str| (path.to_owned(), number, true, text.to_owned());
+    assert_eq!(
+        lines(&found),
+        [
+            line("a:1:b.txt", 1, "crlf retry\r"),
+            line("a:1:b.txt", 2, "no final line feed retry"),
+            line("latin.txt", 1, "caf\u{fffd} retry"),
+            line("\"nl\\nfake.rs:1:retry\"", 1, "retry"),
+        ]
+    );
+    let content = found["content"].as_str().unwrap();
+    assert!(content.contains("\"nl\\nfake.rs:1:retry\":1:retry\n"), "{content}");
+}
+
+/// NFR-LS-PERF-01: the first record is there long before the last file was looked at.
+#[test]
+fn nfr_ls_perf_01_records_come_as_they_are_found() {
+    let tree = Tree::new();
+    for i in 0..3_000 {
+        tree.write(format!("{i:04}.txt"), if i % 1_000 == 0 { "needle\n" } else { "other\n" });
+    }
+    let mut context = tree.context();
+    context.threads = 1;
+    let mut seen = Vec::new();
+    let progress = std::sync::Arc::clone(&context.progress);
+    let ended = stream(&context, json!({"pattern": "needle"}), Format::Records, false, |text| {
+        seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
+        true
+    })
+    .unwrap();
+    assert!(ended.found && !ended.partial);
+    let visited: Vec<u64> = seen.iter().map(|(visited, _)| *visited).collect();
+    assert_eq!(visited.len(), 4, "three records and a summary: {seen:?}");
+    assert!(visited[0] < 200 && visited[1] < 1_200 && visited[2] < 2_200, "{visited:?}");
+    // What came is what a call answers.
+    let whole = search(&tree, json!({"pattern": "needle"}));
+    let streamed: Vec<Value> =
+        seen[..3].iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
+    assert_eq!(json!(streamed), whole["matches"]);
+    let summary: Value = serde_json::from_str(&seen[3].1).unwrap();
+    assert_eq!((&summary["type"], &summary["data"]["count"]), (&json!("summary"), &json!(3)));
+    assert!(summary["data"].get("matches").is_none() && summary["data"].get("content").is_none());
+}
+
+/// A reader that has enough ends the search.
+#[test]
+fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
+    let tree = Tree::new();
+    for i in 0..3_000 {
+        tree.write(format!("{i:04}.txt"), "needle\n");
+    }
+    let mut context = tree.context();
+    context.threads = 1;
+    let mut written = 0;
+    stream(&context, json!({"pattern": "needle"}), Format::Lines, true, |_| {
+        written += 1;
+        false
+    })
+    .unwrap();
+    assert_eq!(written, 1);
+    assert!(context.progress.load(Ordering::Relaxed) < 500);
+}
+
+#[test]
+fn a_search_without_hits_says_what_it_has_not_seen() {
+    let found = search(&tree(), json!({"pattern": "retry in"}));
+    let content = found["content"].as_str().unwrap();
+    assert!(content.contains("1 matching line in 1 file hidden by"), "{content}");
+    assert!(content.contains("set hidden or no_ignore"), "{content}");
+    assert_eq!(found["not_searched"]["hidden_matches"].as_array().unwrap().len(), 2);
+    let everything = search(&tree(), json!({"pattern": "absent", "hidden": true, "no_ignore": true}));
+    assert_eq!(everything["content"], "No matches found for `absent`.\n\n[searched 6 files]\n");
+}
+
+/// IT-LS-FZ-01.
+#[test]
+fn it_ls_fz_01_approximate_matches() {
+    let tree = Tree::new();
+    tree.write("a.txt", "retry_count\nretry_cuont\nretri_count\nnothing\nretr_cont\n");
+    let numbers = |fuzzy: u64| -> Vec<(u64, u64)> {
+        let found = search(&tree, json!({"pattern": "retry_count", "fuzzy": fuzzy, "fixed_strings": true}));
+        let records = found["matches"].as_array().unwrap().iter();
+        records
+            .map(|record| {
+                (
+                    record["data"]["line_number"].as_u64().unwrap(),
+                    record["data"]["distance"].as_u64().unwrap(),
+                )
+            })
+            .collect()
+    };
+    assert_eq!(numbers(1), [(1, 0), (3, 1)]);
+    assert_eq!(numbers(2), [(1, 0), (2, 2), (3, 1), (5, 2)]);
+    let best = search(&tree, json!({"pattern": "retry_count", "fuzzy": 2, "best_first": true}));
+    let order: Vec<u64> = places(&best).into_iter().map(|(_, number)| number).collect();
+    assert_eq!(order, [1, 3, 2, 5]);
+    let record = &best["matches"][1];
+    assert_eq!(record["data"]["submatches"], json!([{"start": 0, "end": 11, "distance": 1}]));
+    assert!(best["content"].as_str().unwrap().contains("a.txt:3:retri_count  [1 edit]\n"), "{best}");
+    // A pattern that nearly everything is near to is no question.
+    let error = refusal(&tree.context(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
+    assert!(error.contains('3'), "{error}");
+    let error = call(&tree.context(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1})).unwrap_err();
+    assert!(error.to_string().contains("fuzzy"), "{error}");
+}
+
+/// All pages of a request, and the first request's whole answer.
+fn pages(tree: &Tree, mut request: Value) -> Vec<Line> {
+    let mut all = Vec::new();
+    for _ in 0..500 {
+        let page = search(tree, request.clone());
+        all.extend(lines(&page));
+        match page["next_cursor"].as_str() {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => return all,
+        }
+    }
+    panic!("the pages don't end")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Cut anywhere, in the middle of a match's context too, the pages together are the whole answer.
+    #[test]
+    fn pages_together_are_the_whole_answer(
+        files in prop::collection::btree_map("[ab](/[cd]|-x)?\\.txt", "[mn.]{0,20}", 0..6),
+        limit in 1..9u64, context in 0..4u64, best in any::<bool>(),
+    ) {
+        let files: BTreeMap<String, String> = files;
+        let tree = Tree::new();
+        for (path, marks) in &files {
+            let text = |mark| match mark { 'm' => "needle", 'n' => "neddle", _ => "other" };
+            tree.write(path, marks.chars().enumerate().map(|(i, mark)| format!("{} {i}\n", text(mark))).collect::<String>());
+        }
+        let request = json!({"pattern": "needle", "context": context, "max_results": 10_000, "fuzzy": 1, "best_first": best});
+        let whole = lines(&search(&tree, request.clone()));
+        let expected = files.values().flat_map(|marks| marks.chars()).filter(|mark| *mark != '.').count();
+        prop_assert_eq!(whole.iter().filter(|line| line.2).count(), expected);
+        let mut request = request;
+        request["max_results"] = json!(limit);
+        prop_assert_eq!(pages(&tree, request), whole);
+    }
+}

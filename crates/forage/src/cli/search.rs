@@ -1,0 +1,143 @@
+//! `forage search`.
+
+use forage_tools::tools::search::{Format, stream};
+use serde_json::json;
+
+use super::output::Output;
+use super::progress::Progress;
+use super::session::{self, path_argument};
+use super::{Global, Status};
+use crate::config::Overrides;
+
+const EXAMPLES: &str = "\
+Examples:
+  forage search parseHeader src               names and text, smart case
+  forage search -F 'foo(bar)' -g '*.c'         plain text, C files only
+  forage search -w -C 2 timeout                whole words, two lines around
+  forage search -Z 2 recieve_mesage            up to two edits away
+  forage search -Z 2 --best-first retry_count  the nearest names first
+  forage search --json TODO                    a record on each line, then a summary
+  forage search --all TODO                     every match, as rg prints it
+  forage search --engine ugrep 'foo(?=bar)'    another engine";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Regular expression (or plain text with -F) to search for in every line
+    pattern: String,
+    /// Directory or file to search [default: the working directory]
+    path: Option<String>,
+    /// How letters compare; smart: without regard to case unless the pattern has an upper-case letter
+    #[arg(long, value_name = "RULE", value_parser = ["smart", "sensitive", "insensitive"])]
+    #[arg(conflicts_with_all = ["ignore_case", "case_sensitive"])]
+    case: Option<String>,
+    /// As --case insensitive
+    #[arg(short, long, conflicts_with = "case_sensitive")]
+    ignore_case: bool,
+    /// As --case sensitive
+    #[arg(short = 's', long)]
+    case_sensitive: bool,
+    /// The pattern is plain text
+    #[arg(short = 'F', long)]
+    fixed_strings: bool,
+    /// Match whole words only
+    #[arg(short, long)]
+    word_regexp: bool,
+    /// Files to search, by name ('*.py') or by path if it has a slash ('src/**/*.rs'); '!' excludes; may be given
+    /// several times, later ones win
+    #[arg(short = 'g', long, value_name = "GLOB")]
+    glob: Vec<String>,
+    /// Search hidden files too
+    #[arg(long, short = '.')]
+    hidden: bool,
+    /// Follow symbolic links within the root
+    #[arg(short = 'L', long)]
+    follow: bool,
+    /// Search files that .gitignore and the like exclude too
+    #[arg(long)]
+    no_ignore: bool,
+    /// Lines of context around each match, 0 to 50 [default: 0]
+    #[arg(short = 'C', long, value_name = "N")]
+    context: Option<i64>,
+    /// Matching and context lines to show, 1 to 10000 [default: 200]
+    #[arg(short, long, value_name = "N")]
+    max_results: Option<i64>,
+    /// Allow up to this many edits (characters inserted, deleted or replaced), 1 to 4
+    #[arg(short = 'Z', long, value_name = "EDITS")]
+    fuzzy: Option<i64>,
+    /// With --fuzzy: the results with the fewest edits first, not in path order
+    #[arg(long, requires = "fuzzy")]
+    best_first: bool,
+    /// Go on where a previous answer ended
+    #[arg(long, value_name = "CURSOR", conflicts_with = "all")]
+    cursor: Option<String>,
+    /// Print every match as it is found, without limits on number and length
+    #[arg(long, conflicts_with_all = ["max_results", "best_first"])]
+    all: bool,
+    /// What searches: `embedded` (ours), `external` (the configured programs), `ugrep` or `rg` [default: embedded]
+    #[arg(long, value_name = "ENGINE", value_parser = ["embedded", "external", "ugrep", "rg"])]
+    engine: Option<String>,
+}
+
+impl Arguments {
+    fn case(&self) -> Option<&str> {
+        match (self.ignore_case, self.case_sensitive) {
+            (true, _) => Some("insensitive"),
+            (_, true) => Some("sensitive"),
+            _ => self.case.as_deref(),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let overrides = Overrides { search_engine: arguments.engine.clone(), ..Overrides::default() };
+    let context = session::open(global, overrides, arguments.path.as_deref(), output)?;
+    let request = json!({
+        "pattern": arguments.pattern,
+        "path": path_argument(&context, arguments.path.as_deref())?,
+        "case": arguments.case(),
+        "fixed_strings": arguments.fixed_strings,
+        "word_regexp": arguments.word_regexp,
+        "glob": arguments.glob,
+        "hidden": arguments.hidden,
+        "follow": arguments.follow,
+        "no_ignore": arguments.no_ignore,
+        "context": arguments.context,
+        "max_results": arguments.max_results,
+        "timeout_ms": global.timeout_ms,
+        "fuzzy": arguments.fuzzy,
+        "best_first": arguments.best_first,
+        "cursor": arguments.cursor,
+    });
+    let format = match (output.wants_json(), arguments.all) {
+        (false, false) => return session::call("Search", request, &context, output),
+        (true, _) => Format::Records,
+        (false, true) => Format::Lines,
+    };
+    let mut failed = None;
+    let ended = {
+        let _progress = Progress::start(&context.progress);
+        let write = |text: &str| match output.text_now(text) {
+            Ok(open) => open,
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        };
+        stream(&context, request, format, arguments.all, write).map_err(|error| anyhow::anyhow!("{error}"))?
+    };
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    output.flush()?;
+    if format == Format::Lines {
+        ended.notes.iter().for_each(|note| output.note(note));
+    }
+    // Records end with a summary, which tells a result in part from a whole one.
+    let told = ended.found && format == Format::Records;
+    match (ended.found, ended.partial && !told) {
+        (_, true) => Err(anyhow::anyhow!("the search did not finish; give it more time with --timeout-ms")),
+        (true, false) => Ok(Status::Found),
+        (false, false) => Ok(Status::NothingFound),
+    }
+}
