@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use forage_fs::{SkipReason, Skipped, Stop};
-use grep_regex::RegexMatcher;
+use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use crate::event::EventKind;
@@ -19,7 +19,7 @@ pub(crate) trait LineSink {
 /// the file is counted with that reason.
 #[must_use]
 pub(crate) fn search_reader(
-    matcher: &RegexMatcher,
+    matcher: &impl Matcher,
     reader: impl Read,
     context: (usize, usize),
     stop: &Stop,

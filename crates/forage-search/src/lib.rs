@@ -8,6 +8,7 @@
 
 mod buffer;
 mod event;
+mod fuzzy;
 pub mod keyword;
 mod large;
 pub mod limits;

@@ -44,3 +44,23 @@ pub const EVIDENCE_CONTEXT: u64 = 10;
 
 /// Terms of one keyword search: one bit each.
 pub const TERMS: usize = 64;
+
+/// Edits of a fuzzy search. From five on the pieces of a usual identifier are down to two or three letters, and what
+/// is found has little to do with what was meant.
+pub const FUZZY_EDITS: u8 = 4;
+
+/// Nodes of a fuzzy pattern's graph times its layers, one for each count of edits. A literal of 3,000 characters
+/// fits with four edits.
+pub const FUZZY_STATES: usize = 16 << 10;
+
+/// Bytes of the cache of one lazy automaton of a fuzzy search, per thread; there are up to ten of them, which rarely
+/// hold a tenth of it.
+pub const FUZZY_CACHE_BYTES: usize = 8 << 20;
+
+/// Bytes of a line in which the places of fuzzy matches are looked for; of a longer line it is the part around the
+/// first matching place.
+pub const FUZZY_WINDOW_BYTES: usize = 64 << 10;
+
+/// States visited while the places of fuzzy matches in one line are looked for: about a second. Only a pattern that
+/// can stretch over the whole of a long line, many times, comes near it.
+pub const FUZZY_SPAN_STEPS: u64 = 100_000_000;

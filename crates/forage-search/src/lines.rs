@@ -7,6 +7,7 @@ use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 
 use crate::event::Span;
+use crate::fuzzy::{FuzzyFinder, LineMatcher};
 use crate::limits::BYTES_PER_CHECK;
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
@@ -21,6 +22,17 @@ pub(crate) trait MatchingLines {
 /// Finds matching lines for one worker.
 #[derive(Debug)]
 pub(crate) struct LineFinder<'p> {
+    engine: Engine<'p>,
+}
+
+#[derive(Debug)]
+enum Engine<'p> {
+    Exact(Exact<'p>),
+    Fuzzy(Box<FuzzyFinder<'p>>),
+}
+
+#[derive(Debug)]
+struct Exact<'p> {
     matcher: RegexMatcher,
     prefilter: Option<&'p Prefilter>,
     confirmed: bool,
@@ -35,12 +47,33 @@ pub(crate) fn line_at(text: &[u8], position: usize) -> Range<usize> {
 
 impl<'p> LineFinder<'p> {
     pub(crate) fn new(pattern: &'p Pattern) -> Self {
-        Self { matcher: pattern.matcher(), prefilter: pattern.prefilter(), confirmed: pattern.is_confirmed() }
+        let engine = match pattern.fuzzy() {
+            Some(fuzzy) => Engine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy))),
+            None => Engine::Exact(Exact {
+                matcher: pattern.matcher(),
+                prefilter: pattern.prefilter(),
+                confirmed: pattern.is_confirmed(),
+            }),
+        };
+        Self { engine }
     }
 
-    /// The first match in a line, without its line feed.
+    /// What searches large files in the exact finder's place.
+    pub(crate) fn fuzzy(&self) -> Option<LineMatcher<'_>> {
+        match &self.engine {
+            Engine::Exact(_) => None,
+            Engine::Fuzzy(finder) => Some(LineMatcher(finder)),
+        }
+    }
+
+    /// The first match in a line, without its line feed; of a fuzzy search the best one.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
-        self.matcher.find(line).ok().flatten().map(|found| found.start()..found.end())
+        match &self.engine {
+            Engine::Exact(exact) => {
+                exact.matcher.find(line).ok().flatten().map(|found| found.start()..found.end())
+            }
+            Engine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
+        }
     }
 
     /// The spans of the matches in a line, without its line feed, that lie in `part` of it, at most `most`.
@@ -49,24 +82,52 @@ impl<'p> LineFinder<'p> {
         if most == 0 {
             return spans;
         }
-        // This matcher's error type has no value: none of its calls can fail.
-        let _ = self.matcher.find_iter(line, |found| {
-            let (start, end) = (found.start(), found.end());
+        let mut add = |span: Span| {
+            let Span { start, end, distance } = span;
             let inside = start < part.end && end > part.start;
             let empty_inside =
                 start == end && part.start <= start && (start < part.end || part.end == line.len());
             if inside || empty_inside {
                 let (start, end) = (start.max(part.start) - part.start, end.min(part.end) - part.start);
-                spans.push(Span { start, end, distance: 0 });
+                spans.push(Span { start, end, distance });
             }
             start < part.end.max(1) && spans.len() < most
-        });
+        };
+        match &self.engine {
+            Engine::Exact(exact) => {
+                // This matcher's error type has no value: none of its calls can fail.
+                let _ = exact.matcher.find_iter(line, |found| {
+                    add(Span { start: found.start(), end: found.end(), distance: 0 })
+                });
+            }
+            Engine::Fuzzy(finder) => {
+                let _ = finder.spans(line).into_iter().all(add);
+            }
+        }
         spans
     }
 
     /// Whether a line, without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
+        match &self.engine {
+            Engine::Exact(exact) => exact.is_match(line),
+            Engine::Fuzzy(finder) => finder.is_match(line),
+        }
+    }
+}
+
+impl Exact<'_> {
+    fn is_match(&self, line: &[u8]) -> bool {
         self.matcher.is_match(line).unwrap_or(false)
+    }
+
+    fn each(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        match self.prefilter {
+            Some(prefilter) if prefilter.applies_to(text) => self.by_candidates(prefilter, text, found),
+            _ if self.matcher.line_terminator().is_some() => self.by_regex(text, found),
+            // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
+            _ => self.line_by_line(text, found),
+        }
     }
 
     fn by_candidates(
@@ -130,13 +191,9 @@ impl MatchingLines for LineFinder<'_> {
                 go_on = found(start + line.start..start + line.end);
                 go_on
             };
-            match self.prefilter {
-                Some(prefilter) if prefilter.applies_to(piece) => {
-                    self.by_candidates(prefilter, piece, &mut found)
-                }
-                _ if self.matcher.line_terminator().is_some() => self.by_regex(piece, &mut found),
-                // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
-                _ => self.line_by_line(piece, &mut found),
+            match &self.engine {
+                Engine::Exact(exact) => exact.each(piece, &mut found),
+                Engine::Fuzzy(finder) => finder.each(piece, &mut found),
             }
             start = end;
             if start < text.len() && stop.check().is_some() {

@@ -2,8 +2,9 @@
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, Ast};
-use regex_syntax::hir::Hir;
+use regex_syntax::hir::{Hir, Look};
 
+use crate::fuzzy::{Fuzzy, FuzzyError};
 use crate::limits;
 use crate::prefilter::Prefilter;
 
@@ -28,7 +29,9 @@ pub struct PatternOptions {
     pub literal: bool,
     /// A match must not touch a word character at either end.
     pub word: bool,
-    /// Edits allowed, 0 to 4; 0 is exact.
+    /// Edits (insertions, deletions, substitutions of characters) allowed between a part of the line and what the
+    /// pattern matches, from 0 to [`limits::FUZZY_EDITS`]; 0 is exact. Assertions, those of `word` too, are tested on
+    /// the text as it is.
     pub fuzzy: u8,
 }
 
@@ -82,6 +85,34 @@ pub enum PatternError {
         limits::COMPILED_PATTERN_BYTES
     )]
     TooLarge,
+    /// More edits than are supported.
+    #[error("{edits} edits are more than the {} supported; allow fewer", limits::FUZZY_EDITS)]
+    FuzzyEdits {
+        /// The edits asked for.
+        edits: u8,
+    },
+    /// With so many edits it would match nearly every line.
+    #[error(
+        "with {edits} edits allowed, a pattern whose shortest match has {characters} characters matches nearly every \
+         line; write a longer pattern, or allow fewer edits than it has characters"
+    )]
+    FuzzyTooShort {
+        /// Characters of the shortest string that it matches.
+        characters: usize,
+        /// The edits asked for.
+        edits: u8,
+    },
+    /// Its automaton is too large with so many edits.
+    #[error(
+        "the pattern is too large for a search with {edits} edits (over {} states, or {} bytes); search for a shorter \
+         part of it, use smaller repetition counts, or allow fewer edits",
+        limits::FUZZY_STATES,
+        limits::COMPILED_PATTERN_BYTES
+    )]
+    FuzzyTooLarge {
+        /// The edits asked for.
+        edits: u8,
+    },
 }
 
 /// A compiled pattern. Cheap to share between threads.
@@ -90,6 +121,7 @@ pub struct Pattern {
     matcher: RegexMatcher,
     hir: Hir,
     prefilter: Option<Prefilter>,
+    fuzzy: Option<Fuzzy>,
     /// A candidate of the prefilter is a match: nothing is left to verify.
     confirmed: bool,
 }
@@ -102,6 +134,9 @@ impl Pattern {
         }
         if pattern.len() > limits::PATTERN_BYTES {
             return Err(PatternError::TooLong { bytes: pattern.len() });
+        }
+        if options.fuzzy > limits::FUZZY_EDITS {
+            return Err(PatternError::FuzzyEdits { edits: options.fuzzy });
         }
         let source = if options.literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
         let ast = parse(&source)?;
@@ -128,9 +163,13 @@ impl Pattern {
             .nest_limit(limits::PATTERN_NESTING)
             .build(&source)
             .map_err(|error| compile_error(&error))?;
+        let fuzzy = match options.fuzzy {
+            0 => None,
+            edits => Some(fuzzy(&hir, options.word, edits)?),
+        };
         let prefilter = Prefilter::new(&[&hir]);
         let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
-        Ok(Self { matcher, hir, prefilter, confirmed })
+        Ok(Self { matcher, hir, prefilter, fuzzy, confirmed })
     }
 
     /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
@@ -150,8 +189,15 @@ impl Pattern {
         self.confirmed
     }
 
+    pub(crate) fn fuzzy(&self) -> Option<&Fuzzy> {
+        self.fuzzy.as_ref()
+    }
+
     /// How lines are found, in words.
     pub fn describe(&self) -> String {
+        if let Some(fuzzy) = &self.fuzzy {
+            return fuzzy.describe();
+        }
         self.prefilter.as_ref().map_or_else(|| "regex over the whole text".to_owned(), Prefilter::describe)
     }
 }
@@ -172,6 +218,22 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
             }
         },
     )
+}
+
+/// Compiles for a search with edits.
+fn fuzzy(hir: &Hir, word: bool, edits: u8) -> Result<Fuzzy, PatternError> {
+    let whole = match word {
+        true => Hir::concat(vec![
+            Hir::look(Look::WordStartHalfUnicode),
+            hir.clone(),
+            Hir::look(Look::WordEndHalfUnicode),
+        ]),
+        false => hir.clone(),
+    };
+    Fuzzy::new(&whole, edits).map_err(|error| match error {
+        FuzzyError::TooShort(characters) => PatternError::FuzzyTooShort { characters, edits },
+        FuzzyError::TooLarge => PatternError::FuzzyTooLarge { edits },
+    })
 }
 
 fn compile_error(error: &grep_regex::Error) -> PatternError {

@@ -157,8 +157,10 @@ pub fn search(
                     let context = (options.before_context, options.after_context);
                     let builder = EventBuilder::new(Some(finder), &entry.path, options);
                     let mut sink = PieceSink { builder, delivered: options.matches_delivered(&entry.path) };
-                    let is_text =
-                        search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink);
+                    let is_text = match finder.fuzzy() {
+                        Some(fuzzy) => search_reader(&fuzzy, reader, context, stop, skipped, &mut sink),
+                        None => search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink),
+                    };
                     is_text.then(|| sink.builder.finish()).flatten()
                 }
             });

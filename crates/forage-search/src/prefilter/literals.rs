@@ -29,7 +29,7 @@ pub(crate) struct LiteralSet {
 /// Largest cross product that a concatenation keeps, in strings.
 const MAX_PRODUCT: usize = 16;
 /// Largest set that alternations may gather; also what one vector search holds.
-pub(super) const MAX_LITERALS: usize = 64;
+pub(crate) const MAX_LITERALS: usize = 64;
 /// Members of a class, after folding, up to which it is expanded into one literal each.
 const MAX_CLASS_LITERALS: usize = 4;
 /// Longest literal that concatenation builds, in bytes: longer ones find nothing more.
@@ -62,6 +62,16 @@ pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     found.is_selective().then_some(found)
 }
 
+/// All strings that `hir` matches, where these are few; the empty one may be among them.
+///
+/// Under the same provisos as [`required_literals`].
+pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
+    match analyse(hir) {
+        Shape::Exact(strings) => Some(strings),
+        Shape::Partial { .. } => None,
+    }
+}
+
 impl LiteralSet {
     /// Estimated candidates per byte of text.
     pub(super) fn rate(&self) -> f64 {
@@ -84,7 +94,7 @@ impl LiteralSet {
 
 impl Literal {
     /// Folds `bytes`; a string without letters needs no folding.
-    fn new(mut bytes: Vec<u8>, fold: bool) -> Literal {
+    pub(crate) fn new(mut bytes: Vec<u8>, fold: bool) -> Literal {
         let fold = fold && bytes.iter().any(u8::is_ascii_alphabetic);
         if fold {
             bytes.make_ascii_lowercase();
@@ -108,7 +118,8 @@ impl Literal {
         })
     }
 
-    fn rate(&self) -> f64 {
+    /// Estimated occurrences per byte of text.
+    pub(crate) fn rate(&self) -> f64 {
         frequency::rate(self.byte_sets())
     }
 
@@ -129,7 +140,7 @@ impl Literal {
 }
 
 /// Drops every literal that contains another, and duplicates: the shorter one finds it too.
-fn remove_implied(literals: &mut Vec<Literal>) {
+pub(crate) fn remove_implied(literals: &mut Vec<Literal>) {
     literals.sort_by_key(|literal| (literal.bytes.len(), !literal.fold));
     let mut kept: Vec<Literal> = Vec::with_capacity(literals.len());
     for literal in literals.drain(..) {
@@ -303,9 +314,9 @@ fn union(sets: impl Iterator<Item = Option<Strings>>) -> Option<Strings> {
 }
 
 /// Every string of `left` followed by every string of `right`, while that stays small.
-fn product(left: &Strings, right: &Strings) -> Option<Strings> {
+pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
     let limit = MAX_PRODUCT.max(left.len()).max(right.len());
-    let longest = |strings: &Strings| strings.iter().map(|string| string.bytes.len()).max().unwrap_or(0);
+    let longest = |strings: &[Literal]| strings.iter().map(|string| string.bytes.len()).max().unwrap_or(0);
     if left.len() * right.len() > limit || longest(left) + longest(right) > MAX_JOINED_BYTES {
         return None;
     }

@@ -22,7 +22,9 @@ use memchr::memmem;
 use regex_syntax::hir::Hir;
 
 use literals::{KELVIN_SIGN, LONG_S};
-pub(crate) use literals::{Literal, LiteralSet, required_literals};
+pub(crate) use literals::{
+    Literal, LiteralSet, MAX_LITERALS, exact_strings, product, remove_implied, required_literals,
+};
 
 /// How much rarer than the literals of a pattern its class window must be to be preferred.
 #[cfg(target_arch = "x86_64")]
@@ -88,8 +90,18 @@ impl Prefilter {
             let set = required_literals(hir).filter(LiteralSet::is_selective)?;
             literals.extend(set.literals.into_iter().map(|literal| (literal, pattern)));
         }
+        Prefilter::of_literals(&literals, vectors)
+    }
+
+    /// Builds the search for literals of which every match contains at least one. `None` when there are none.
+    pub(crate) fn from_literals(literals: Vec<Literal>) -> Option<Prefilter> {
+        let literals: Vec<_> = literals.into_iter().map(|literal| (literal, 0)).collect();
+        Prefilter::of_literals(&literals, true)
+    }
+
+    fn of_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Prefilter> {
         Some(Prefilter {
-            engine: Engine::for_literals(&literals, vectors)?,
+            engine: Engine::for_literals(literals, vectors)?,
             literals: literals.len(),
             folded: literals.iter().any(|(literal, _)| literal.fold),
             has_foreign_folds: literals.iter().any(|(literal, _)| literal.has_foreign_folds()),

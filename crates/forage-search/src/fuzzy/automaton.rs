@@ -1,0 +1,249 @@
+//! The graph with layers of edits as a lazy automaton, which decides lines.
+//!
+//! Layer `n` holds the nodes that are reached with `n` edits. The automaton reads bytes: a class becomes a trie of
+//! UTF-8 sequences, and what an edit takes from the text is such a sequence or a single byte. A character of several
+//! bytes may thus be taken apart, each byte an edit; that is never cheaper than one edit for the whole, so nothing is
+//! found in that way which is not found rightly. Only assertions inside the character, and bytes that the pattern
+//! itself names, make a difference; see [`Automaton::is_exact`].
+
+use std::collections::HashMap;
+
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{BuildError, Builder, NFA, Transition};
+use regex_automata::util::primitives::StateID;
+use regex_automata::{Anchored, Input};
+use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
+
+use super::graph::{Graph, Node, RAW, Symbol, SymbolClass, TooLarge, is_word_look};
+use crate::limits;
+
+/// Decides whether some part of a text is within a number of edits of the pattern.
+#[derive(Debug)]
+pub(super) struct Automaton {
+    strict: DFA,
+    /// Without the assertions about words, for text that is not ASCII: there an automaton can't test them.
+    loose: Option<DFA>,
+    is_careful: bool,
+}
+
+/// What a worker keeps for an [`Automaton`].
+#[derive(Debug, Default)]
+pub(super) struct AutomatonCache {
+    strict: Option<Cache>,
+    loose: Option<Cache>,
+}
+
+/// What a search over text of several lines came upon.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Hit {
+    /// A match ends here, inside a line.
+    Match(usize),
+    /// The automaton can't tell; the line at this place is to be decided alone.
+    Unknown(usize),
+}
+
+impl Automaton {
+    pub(super) fn new(graph: &Graph, edits: usize) -> Result<Self, TooLarge> {
+        Ok(Self {
+            strict: lazy(product(graph, edits, true)?)?,
+            loose: match graph.has_word_looks {
+                true => Some(lazy(product(graph, edits, false)?)?),
+                false => None,
+            },
+            is_careful: graph.has_word_looks || graph.has_raw_bytes,
+        })
+    }
+
+    /// Whether a match that the automaton reports is one. Otherwise it may be none, but none is missed.
+    pub(super) fn is_exact(&self, text: &[u8]) -> bool {
+        !self.is_careful || text.is_ascii()
+    }
+
+    /// Where the match in `line[start..end]` that ends first has its end, by a byte or so; see
+    /// [`Automaton::is_exact`]. Assertions see the whole line.
+    pub(super) fn first_end(
+        &self,
+        cache: &mut AutomatonCache,
+        line: &[u8],
+        range: std::ops::Range<usize>,
+    ) -> Option<usize> {
+        let input = Input::new(line).range(range.clone()).anchored(Anchored::No).earliest(true);
+        let found = match &self.loose {
+            Some(loose) if !line.is_ascii() => {
+                let cache = cache.loose.get_or_insert_with(|| loose.create_cache());
+                loose.try_search_fwd(cache, &input)
+            }
+            _ => {
+                let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
+                self.strict.try_search_fwd(cache, &input)
+            }
+        };
+        match found {
+            Ok(found) => found.map(|found| found.offset()),
+            // It never gives up and meets no byte that it can't read; if it did, the caller is to look closer.
+            Err(_) => Some(range.start),
+        }
+    }
+
+    /// The first match from `start`, the beginning of a line, over all lines.
+    pub(super) fn next_hit(&self, cache: &mut AutomatonCache, text: &[u8], start: usize) -> Option<Hit> {
+        let input = Input::new(text).range(start..).anchored(Anchored::No).earliest(true);
+        let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
+        match self.strict.try_search_fwd(cache, &input) {
+            // A match has a character at least, which is no line feed.
+            Ok(found) => found.map(|found| match self.is_careful {
+                true => Hit::Unknown(found.offset() - 1),
+                false => Hit::Match(found.offset() - 1),
+            }),
+            Err(error) => Some(Hit::Unknown(quit_offset(&error).unwrap_or(start))),
+        }
+    }
+}
+
+fn quit_offset(error: &regex_automata::MatchError) -> Option<usize> {
+    match *error.kind() {
+        regex_automata::MatchErrorKind::Quit { offset, .. } => Some(offset),
+        _ => None,
+    }
+}
+
+fn lazy(nfa: NFA) -> Result<DFA, TooLarge> {
+    let config = DFA::config()
+        .cache_capacity(limits::FUZZY_CACHE_BYTES)
+        // What is too large for the cache was refused by the size of the product.
+        .skip_cache_capacity_check(true)
+        .unicode_word_boundary(true);
+    DFA::builder().configure(config).build_from_nfa(nfa).map_err(|_| TooLarge)
+}
+
+/// The product of the graph and the layers, as an automaton over bytes.
+fn product(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, TooLarge> {
+    build(graph, edits, word_looks).map_err(|_: BuildError| TooLarge)
+}
+
+fn build(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, BuildError> {
+    let mut builder = Builder::new();
+    builder.set_utf8(false);
+    builder.set_size_limit(Some(limits::COMPILED_PATTERN_BYTES))?;
+    builder.start_pattern()?;
+    let mut states = Vec::with_capacity(graph.nodes.len() * (edits + 1));
+    for _ in 0..graph.nodes.len() * (edits + 1) {
+        states.push(builder.add_union(Vec::new())?);
+    }
+    let state = |node: usize, layer: usize| states[node * (edits + 1) + layer];
+    let end = builder.add_match()?;
+    let mut text = TextStates { builder, any: HashMap::new(), tries: HashMap::new() };
+    for (node, what) in graph.nodes.iter().enumerate() {
+        for layer in 0..=edits {
+            let from = state(node, layer);
+            if layer < edits && !matches!(what, Node::Split(_) | Node::Match) {
+                let inserted = text.any(state(node, layer + 1))?;
+                text.builder.patch(from, inserted)?;
+            }
+            match what {
+                Node::Match => text.builder.patch(from, end)?,
+                Node::Split(nodes) => {
+                    for &next in nodes {
+                        text.builder.patch(from, state(next, layer))?;
+                    }
+                }
+                Node::Look(look, next) if word_looks || !is_word_look(*look) => {
+                    let held = text.builder.add_look(state(*next, layer), *look)?;
+                    text.builder.patch(from, held)?;
+                }
+                Node::Look(_, next) => text.builder.patch(from, state(*next, layer))?,
+                Node::Class(class, next) => {
+                    text.tries.clear();
+                    for matched in text.class(class, state(*next, layer))? {
+                        text.builder.patch(from, matched)?;
+                    }
+                    if layer < edits {
+                        let substituted = text.any(state(*next, layer + 1))?;
+                        text.builder.patch(from, substituted)?;
+                        text.builder.patch(from, state(*next, layer + 1))?;
+                    }
+                }
+            }
+        }
+    }
+    let start = state(graph.start, 0);
+    let mut builder = text.builder;
+    builder.finish_pattern(start)?;
+    let anywhere = builder.add_union(Vec::new())?;
+    let skip = builder.add_range(Transition { start: 0, end: u8::MAX, next: anywhere })?;
+    builder.patch(anywhere, start)?;
+    builder.patch(anywhere, skip)?;
+    builder.build(start, anywhere)
+}
+
+/// The states between a node and the next one.
+struct TextStates {
+    builder: Builder,
+    /// «Any character», by the state that follows.
+    any: HashMap<StateID, StateID>,
+    /// Parts of tries, by what leads on from them: equal ends of sequences are stored once.
+    tries: HashMap<Vec<(u8, u8, StateID)>, StateID>,
+}
+
+impl TextStates {
+    /// One character, whatever it is, then `next`. No edit takes a line feed.
+    fn any(&mut self, next: StateID) -> Result<StateID, BuildError> {
+        if let Some(&known) = self.any.get(&next) {
+            return Ok(known);
+        }
+        let all = [(0, 0x09), (0x0b, Symbol::from(u32::from(char::MAX)))];
+        self.tries.clear();
+        let characters = self.characters(&all, next)?;
+        let byte = self.builder.add_range(Transition { start: 0x80, end: 0xff, next })?;
+        let any = self.builder.add_union(vec![characters, byte])?;
+        self.any.insert(next, any);
+        Ok(any)
+    }
+
+    /// One character of a class, then `next`: the states to begin with.
+    fn class(&mut self, class: &SymbolClass, next: StateID) -> Result<Vec<StateID>, BuildError> {
+        let raw = class.ranges.partition_point(|&(start, _)| start < RAW);
+        let (characters, raw) = class.ranges.split_at(raw);
+        let mut starts = Vec::new();
+        if !characters.is_empty() {
+            starts.push(self.characters(characters, next)?);
+        }
+        for &(start, end) in raw {
+            let byte = |symbol: Symbol| u8::try_from(symbol - RAW).unwrap_or(u8::MAX);
+            starts.push(self.builder.add_range(Transition { start: byte(start), end: byte(end), next })?);
+        }
+        Ok(starts)
+    }
+
+    fn characters(&mut self, ranges: &[(Symbol, Symbol)], next: StateID) -> Result<StateID, BuildError> {
+        let sequences: Vec<_> = ranges
+            .iter()
+            .filter_map(|&(start, end)| char::from_u32(start).zip(char::from_u32(end)))
+            .flat_map(|(start, end)| Utf8Sequences::new(start, end))
+            .collect();
+        let sequences: Vec<_> = sequences.iter().map(|sequence| sequence.as_slice()).collect();
+        self.trie(&sequences, next)
+    }
+
+    /// The trie of sequences in rising order. Those that begin with the same range lie together, and different
+    /// ranges at one place are disjoint.
+    fn trie(&mut self, sequences: &[&[Utf8Range]], next: StateID) -> Result<StateID, BuildError> {
+        let mut transitions = Vec::new();
+        for group in sequences.chunk_by(|left, right| left.first() == right.first()) {
+            let Some((first, _)) = group[0].split_first() else { continue };
+            let rests: Vec<_> = group.iter().map(|sequence| &sequence[1..]).collect();
+            let target = match rests[0].is_empty() {
+                true => next,
+                false => self.trie(&rests, next)?,
+            };
+            transitions.push((first.start, first.end, target));
+        }
+        if let Some(&known) = self.tries.get(&transitions) {
+            return Ok(known);
+        }
+        let sparse = transitions.iter().map(|&(start, end, next)| Transition { start, end, next }).collect();
+        let state = self.builder.add_sparse(sparse)?;
+        self.tries.insert(transitions, state);
+        Ok(state)
+    }
+}

@@ -1,0 +1,243 @@
+//! Matching lines of a text, and the matches of a line, for one worker.
+
+use std::cell::RefCell;
+use std::ops::Range;
+
+use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
+
+use super::Fuzzy;
+use super::automaton::{AutomatonCache, Hit};
+use super::graph::border_before;
+use super::simulation::{Search, Simulation, Wanted};
+use crate::event::Span;
+use crate::limits;
+use crate::lines::line_at;
+use crate::prefilter::Prefilter;
+
+/// Finds fuzzy matches for one worker.
+#[derive(Debug)]
+pub(crate) struct FuzzyFinder<'p> {
+    fuzzy: &'p Fuzzy,
+    /// Borrowed for the length of one search, never while a caller's code runs.
+    scratch: RefCell<Scratch>,
+}
+
+#[derive(Debug)]
+struct Scratch {
+    /// One for each automaton.
+    caches: Vec<AutomatonCache>,
+    simulation: Simulation,
+}
+
+impl<'p> FuzzyFinder<'p> {
+    pub(crate) fn new(fuzzy: &'p Fuzzy) -> Self {
+        let caches = fuzzy.automata.iter().map(|_| AutomatonCache::default()).collect();
+        Self { fuzzy, scratch: RefCell::new(Scratch { caches, simulation: Simulation::new() }) }
+    }
+
+    /// Whether a line, without its line feed, matches.
+    pub(crate) fn is_match(&self, line: &[u8]) -> bool {
+        self.first_end(line).is_some()
+    }
+
+    /// Where the match of a line that ends first has its end, give or take a character.
+    fn first_end(&self, line: &[u8]) -> Option<usize> {
+        let edits = self.fuzzy.edits();
+        let mut scratch = self.scratch.borrow_mut();
+        let end = self.approximate_end(&mut scratch, line, 0..line.len(), edits)?;
+        if self.fuzzy.automata[edits].is_exact(line) {
+            return Some(end);
+        }
+        let range = self.earliest_start(line, 0, end, edits)..line.len();
+        let search = Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any };
+        scratch.simulation.search(&search, &mut u64::MAX.clone()).map(|found| found.end)
+    }
+
+    fn approximate_end(
+        &self,
+        scratch: &mut Scratch,
+        line: &[u8],
+        range: Range<usize>,
+        edits: usize,
+    ) -> Option<usize> {
+        self.fuzzy.automata[edits].first_end(&mut scratch.caches[edits], line, range)
+    }
+
+    /// The first place, from `from`, where a match that ends at `end` or later may start if none ends before.
+    fn earliest_start(&self, line: &[u8], from: usize, end: usize, edits: usize) -> usize {
+        let Some(longest) = self.fuzzy.graph.longest else { return from };
+        // One more for the character that `end` may lie in.
+        let characters = longest.saturating_add(edits + 1);
+        let bytes = if line.is_ascii() { characters } else { characters.saturating_mul(4) };
+        border_before(line, end.saturating_sub(bytes)).max(from)
+    }
+
+    /// Calls `found` with each matching line of a text, in order, until it returns false.
+    pub(crate) fn each(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        match &self.fuzzy.prefilter {
+            Some(prefilter) if prefilter.applies_to(text) => self.by_candidates(prefilter, text, found),
+            // At the end of a line, the carriage return before the line feed must not look like one before text.
+            _ if self.fuzzy.graph.has_return_looks => self.line_by_line(text, found),
+            _ => self.by_automaton(text, found),
+        }
+    }
+
+    fn by_candidates(
+        &self,
+        prefilter: &Prefilter,
+        text: &[u8],
+        found: &mut impl FnMut(Range<usize>) -> bool,
+    ) {
+        prefilter.candidates(text, 0, |_, position| {
+            let line = line_at(text, position);
+            let resume = line.end + 1;
+            match self.is_match(&text[line.clone()]) && !found(line) {
+                true => usize::MAX,
+                false => resume,
+            }
+        });
+    }
+
+    fn by_automaton(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let edits = self.fuzzy.edits();
+        let automaton = &self.fuzzy.automata[edits];
+        let mut position = 0;
+        while position < text.len() {
+            let hit = {
+                let mut scratch = self.scratch.borrow_mut();
+                automaton.next_hit(&mut scratch.caches[edits], text, position)
+            };
+            let Some(hit) = hit else { return };
+            let (Hit::Match(at) | Hit::Unknown(at)) = hit;
+            let line = line_at(text, at);
+            position = line.end + 1;
+            let matches = matches!(hit, Hit::Match(_)) || self.is_match(&text[line.clone()]);
+            if matches && !found(line) {
+                return;
+            }
+        }
+    }
+
+    fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let mut position = 0;
+        while position < text.len() {
+            let line = line_at(text, position);
+            position = line.end + 1;
+            if self.is_match(&text[line.clone()]) && !found(line) {
+                return;
+            }
+        }
+    }
+
+    /// The best match of a line: the one with the fewest edits, and of those the first.
+    pub(crate) fn best_span(&self, line: &[u8]) -> Option<Span> {
+        self.rounds(line, 1).into_iter().next()
+    }
+
+    /// The matches of a line, in order.
+    pub(crate) fn spans(&self, line: &[u8]) -> Vec<Span> {
+        let mut spans = self.rounds(line, limits::LINE_SPANS);
+        spans.sort_unstable_by_key(|span| span.start);
+        spans
+    }
+
+    /// The first `most` matches in the order in which they are found: by distance, then by place.
+    fn rounds(&self, line: &[u8], most: usize) -> Vec<Span> {
+        let mut spans = Vec::new();
+        let Some(window) = self.window(line) else { return spans };
+        let mut scratch = self.scratch.borrow_mut();
+        let mut steps = limits::FUZZY_SPAN_STEPS;
+        let mut gaps = vec![window];
+        for distance in 0..=self.fuzzy.edits() {
+            let mut left = Vec::new();
+            for mut gap in gaps {
+                while spans.len() < most
+                    && let Some(found) = self.leftmost(&mut scratch, line, &gap, distance, &mut steps)
+                {
+                    left.push(gap.start..found.start);
+                    gap.start = found.end;
+                    let distance = u8::try_from(distance).unwrap_or(u8::MAX);
+                    spans.push(Span { start: found.start, end: found.end, distance });
+                }
+                left.push(gap);
+            }
+            let shortest = self.fuzzy.graph.shortest - self.fuzzy.edits();
+            left.retain(|gap| gap.len() >= shortest);
+            gaps = left;
+            if spans.len() >= most {
+                break;
+            }
+        }
+        spans
+    }
+
+    fn leftmost(
+        &self,
+        scratch: &mut Scratch,
+        line: &[u8],
+        gap: &Range<usize>,
+        edits: usize,
+        steps: &mut u64,
+    ) -> Option<Range<usize>> {
+        let end = self.approximate_end(scratch, line, gap.clone(), edits)?;
+        let range = self.earliest_start(line, gap.start, end, edits)..gap.end;
+        let search = Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Leftmost };
+        scratch.simulation.search(&search, steps)
+    }
+
+    /// The part of a line in which matches are looked for. `None` if there is no match in the line.
+    fn window(&self, line: &[u8]) -> Option<Range<usize>> {
+        if line.len() <= limits::FUZZY_WINDOW_BYTES {
+            return Some(0..line.len());
+        }
+        let end = self.first_end(line)?;
+        let middle = end.clamp(limits::FUZZY_WINDOW_BYTES / 2, line.len() - limits::FUZZY_WINDOW_BYTES / 2);
+        let border = |at: usize| border_before(line, at);
+        Some(border(middle - limits::FUZZY_WINDOW_BYTES / 2)..border(middle + limits::FUZZY_WINDOW_BYTES / 2))
+    }
+}
+
+/// A finder as the piece-wise search of large files takes it: a match is the whole of its line.
+#[derive(Debug)]
+pub(crate) struct LineMatcher<'a>(pub(crate) &'a FuzzyFinder<'a>);
+
+impl LineMatcher<'_> {
+    /// The first line from `at`, the beginning of one, that matches.
+    pub(super) fn next_line(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        // In growing steps: the search begins anew behind each line found, and a look ahead at all that is left, for
+        // what the prefilter can't read, would each time be for naught.
+        let (mut start, mut step) = (at, 1 << 12);
+        let mut line = None;
+        while line.is_none() && start < text.len() {
+            let least = text.len().min(start + step);
+            let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |feed| least + feed + 1);
+            self.0.each(&text[start..end], &mut |found| {
+                line = Some(start + found.start..start + found.end);
+                false
+            });
+            (start, step) = (end, limits::BYTES_PER_CHECK.min(2 * step));
+        }
+        line
+    }
+}
+
+impl Matcher for LineMatcher<'_> {
+    type Captures = NoCaptures;
+    type Error = NoError;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
+        Ok(self.next_line(text, at).map(|line| Match::new(line.start, line.end)))
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+        Ok(NoCaptures::new())
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        Some(LineTerminator::byte(b'\n'))
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, NoError> {
+        Ok(self.next_line(text, 0).map(|line| LineMatchKind::Confirmed(line.start)))
+    }
+}

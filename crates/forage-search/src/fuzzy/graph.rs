@@ -1,0 +1,280 @@
+//! The pattern as a graph: what may come next, without any edit.
+//!
+//! Edits are no part of the graph; both who reads it, the automaton and the search for spans, add them as layers.
+
+use regex_automata::util::look::Look as TextLook;
+use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
+
+/// Index of a node.
+pub(super) type NodeId = usize;
+
+/// One character of text: a Unicode scalar value, or [`RAW`] plus a byte that is no part of valid UTF-8.
+pub(super) type Symbol = u32;
+
+/// Where the symbols of single bytes begin: behind the last scalar value.
+pub(super) const RAW: Symbol = char::MAX as u32 + 1;
+
+#[derive(Debug)]
+pub(super) enum Node {
+    /// One character of a class, then the next node.
+    Class(SymbolClass, NodeId),
+    /// A place that fulfils an assertion, then the next node.
+    Look(TextLook, NodeId),
+    /// One of several nodes.
+    Split(Vec<NodeId>),
+    /// The end.
+    Match,
+}
+
+/// A set of characters, never with the line feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SymbolClass {
+    /// One bit for each ASCII character.
+    ascii: u128,
+    /// All members, by rising value, bounds included.
+    pub(super) ranges: Vec<(Symbol, Symbol)>,
+}
+
+impl SymbolClass {
+    fn new(ranges: impl Iterator<Item = (Symbol, Symbol)>) -> Self {
+        const FEED: Symbol = b'\n' as Symbol;
+        let around_feed = |(start, end): (Symbol, Symbol)| match (start..=end).contains(&FEED) {
+            true => [(start, FEED - 1), (FEED + 1, end)],
+            false => [(start, end), (1, 0)],
+        };
+        let ranges: Vec<_> = ranges.flat_map(around_feed).filter(|(start, end)| start <= end).collect();
+        let ascii =
+            (0..128).filter(|&symbol| ranges.iter().any(|&(start, end)| start <= symbol && symbol <= end));
+        Self { ascii: ascii.fold(0, |bits, symbol| bits | 1 << symbol), ranges }
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, symbol: Symbol) -> bool {
+        if symbol < 128 {
+            return self.ascii >> symbol & 1 == 1;
+        }
+        let behind = self.ranges.partition_point(|&(start, _)| start <= symbol);
+        behind > 0 && symbol <= self.ranges[behind - 1].1
+    }
+
+    fn is_raw(&self) -> bool {
+        self.ranges.last().is_some_and(|&(_, end)| end >= RAW)
+    }
+}
+
+/// The character at `at`, which must lie within `text` and on a border, and its bytes.
+#[inline]
+pub(super) fn decode(text: &[u8], at: usize) -> (Symbol, usize) {
+    let first = text[at];
+    let length = match first {
+        ..0x80 => return (Symbol::from(first), 1),
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return (RAW + Symbol::from(first), 1),
+    };
+    let character =
+        text.get(at..at + length).and_then(|bytes| std::str::from_utf8(bytes).ok()?.chars().next());
+    character.map_or((RAW + Symbol::from(first), 1), |character| (character.into(), length))
+}
+
+/// The border of a character at `at` or, inside one, before it.
+pub(super) fn border_before(text: &[u8], at: usize) -> usize {
+    let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    // Behind three bytes that can't begin a character nothing can be inside one.
+    (at.saturating_sub(3)..=at)
+        .rev()
+        .find(|&start| !is_inside(start))
+        .filter(|&start| start < at && start + decode(text, start).1 > at)
+        .unwrap_or(at)
+}
+
+/// A pattern as a graph.
+#[derive(Debug)]
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Node>,
+    pub(super) start: NodeId,
+    /// Characters of the shortest string that the pattern matches.
+    pub(super) shortest: usize,
+    /// Characters of the longest one, if there is one.
+    pub(super) longest: Option<usize>,
+    /// Some assertion looks at whether characters belong to words.
+    pub(super) has_word_looks: bool,
+    /// Some class has bytes that are no part of valid UTF-8.
+    pub(super) has_raw_bytes: bool,
+    /// Some assertion takes a carriage return for a part of the line's end.
+    pub(super) has_return_looks: bool,
+}
+
+/// The graph would have too many nodes.
+#[derive(Debug)]
+pub(super) struct TooLarge;
+
+impl Graph {
+    /// The graph of `hir`, of at most `limit` nodes.
+    pub(super) fn new(hir: &Hir, limit: usize) -> Result<Self, TooLarge> {
+        let mut builder = Builder { nodes: vec![Node::Match], limit };
+        let start = builder.add_hir(hir, 0)?;
+        let nodes = builder.nodes;
+        let (shortest, longest) = lengths(hir);
+        let has_look = |test: fn(TextLook) -> bool| {
+            nodes.iter().any(|node| matches!(node, Node::Look(look, _) if test(*look)))
+        };
+        Ok(Self {
+            start,
+            shortest,
+            longest,
+            has_word_looks: has_look(is_word_look),
+            has_return_looks: has_look(|look| matches!(look, TextLook::StartCRLF | TextLook::EndCRLF)),
+            has_raw_bytes: nodes.iter().any(|node| matches!(node, Node::Class(class, _) if class.is_raw())),
+            nodes,
+        })
+    }
+}
+
+/// Whether an assertion looks at whether characters belong to words.
+pub(super) fn is_word_look(look: TextLook) -> bool {
+    !matches!(
+        look,
+        TextLook::Start
+            | TextLook::End
+            | TextLook::StartLF
+            | TextLook::EndLF
+            | TextLook::StartCRLF
+            | TextLook::EndCRLF
+    )
+}
+
+/// Characters of the shortest and the longest string that a node matches. What can match nothing at all counts as
+/// one character, for it can be deleted.
+fn lengths(hir: &Hir) -> (usize, Option<usize>) {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => (0, Some(0)),
+        HirKind::Literal(literal) => {
+            let characters = symbols(&literal.0).len();
+            (characters, Some(characters))
+        }
+        HirKind::Class(_) => (1, Some(1)),
+        HirKind::Capture(capture) => lengths(&capture.sub),
+        HirKind::Concat(parts) => {
+            parts.iter().map(lengths).fold((0, Some(0)), |(shortest, longest), part| {
+                let longest = longest.zip(part.1).map(|(left, right)| left.saturating_add(right));
+                (shortest.saturating_add(part.0), longest)
+            })
+        }
+        HirKind::Alternation(branches) => {
+            branches.iter().map(lengths).fold((usize::MAX, Some(0)), |(shortest, longest), branch| {
+                (shortest.min(branch.0), longest.zip(branch.1).map(|(left, right)| left.max(right)))
+            })
+        }
+        HirKind::Repetition(repetition) => {
+            let (shortest, longest) = lengths(&repetition.sub);
+            let longest = repetition.max.zip(longest).map(|(most, one)| one.saturating_mul(most as usize));
+            (shortest.saturating_mul(repetition.min as usize), longest)
+        }
+    }
+}
+
+fn symbols(mut bytes: &[u8]) -> Vec<Symbol> {
+    let mut symbols = Vec::new();
+    while !bytes.is_empty() {
+        let (symbol, length) = decode(bytes, 0);
+        symbols.push(symbol);
+        bytes = &bytes[length..];
+    }
+    symbols
+}
+
+struct Builder {
+    nodes: Vec<Node>,
+    limit: usize,
+}
+
+impl Builder {
+    fn add(&mut self, node: Node) -> Result<NodeId, TooLarge> {
+        if self.nodes.len() >= self.limit {
+            return Err(TooLarge);
+        }
+        self.nodes.push(node);
+        Ok(self.nodes.len() - 1)
+    }
+
+    /// Adds what `hir` matches in front of `next`; returns where it begins.
+    fn add_hir(&mut self, hir: &Hir, next: NodeId) -> Result<NodeId, TooLarge> {
+        match hir.kind() {
+            HirKind::Empty => Ok(next),
+            HirKind::Look(look) => self.add(Node::Look(text_look(*look), next)),
+            HirKind::Literal(literal) => {
+                symbols(&literal.0).into_iter().rev().try_fold(next, |next, symbol| {
+                    self.add(Node::Class(SymbolClass::new([(symbol, symbol)].into_iter()), next))
+                })
+            }
+            HirKind::Class(Class::Unicode(class)) => {
+                let ranges = class.iter().map(|range| (range.start().into(), range.end().into()));
+                self.add(Node::Class(SymbolClass::new(ranges), next))
+            }
+            HirKind::Class(Class::Bytes(class)) => {
+                let bytes = class.iter().flat_map(|range| range.start()..=range.end());
+                let symbols = bytes.map(|byte| Symbol::from(byte) + if byte < 0x80 { 0 } else { RAW });
+                let class = SymbolClass::new(symbols.map(|symbol| (symbol, symbol)));
+                self.add(Node::Class(class, next))
+            }
+            HirKind::Capture(capture) => self.add_hir(&capture.sub, next),
+            HirKind::Concat(parts) => {
+                parts.iter().rev().try_fold(next, |next, part| self.add_hir(part, next))
+            }
+            HirKind::Alternation(branches) => {
+                let starts: Result<_, _> = branches.iter().map(|branch| self.add_hir(branch, next)).collect();
+                self.add(Node::Split(starts?))
+            }
+            HirKind::Repetition(repetition) => self.add_repetition(repetition, next),
+        }
+    }
+
+    fn add_repetition(&mut self, repetition: &Repetition, next: NodeId) -> Result<NodeId, TooLarge> {
+        // Even copies without a node of their own are counted, so that no count keeps this busy.
+        if repetition.max.unwrap_or(repetition.min) as usize > self.limit {
+            return Err(TooLarge);
+        }
+        let mut start = next;
+        match repetition.max {
+            None => {
+                start = self.add(Node::Split(vec![next]))?;
+                let body = self.add_hir(&repetition.sub, start)?;
+                self.nodes[start] = Node::Split(vec![body, next]);
+            }
+            Some(most) => {
+                for _ in repetition.min..most {
+                    let body = self.add_hir(&repetition.sub, start)?;
+                    start = self.add(Node::Split(vec![body, next]))?;
+                }
+            }
+        }
+        for _ in 0..repetition.min {
+            start = self.add_hir(&repetition.sub, start)?;
+        }
+        Ok(start)
+    }
+}
+
+/// A line is its own haystack, so its ends are the text's ends too.
+fn text_look(look: Look) -> TextLook {
+    match look {
+        Look::Start | Look::StartLF => TextLook::StartLF,
+        Look::End | Look::EndLF => TextLook::EndLF,
+        Look::StartCRLF => TextLook::StartCRLF,
+        Look::EndCRLF => TextLook::EndCRLF,
+        Look::WordAscii => TextLook::WordAscii,
+        Look::WordAsciiNegate => TextLook::WordAsciiNegate,
+        Look::WordUnicode => TextLook::WordUnicode,
+        Look::WordUnicodeNegate => TextLook::WordUnicodeNegate,
+        Look::WordStartAscii => TextLook::WordStartAscii,
+        Look::WordEndAscii => TextLook::WordEndAscii,
+        Look::WordStartUnicode => TextLook::WordStartUnicode,
+        Look::WordEndUnicode => TextLook::WordEndUnicode,
+        Look::WordStartHalfAscii => TextLook::WordStartHalfAscii,
+        Look::WordEndHalfAscii => TextLook::WordEndHalfAscii,
+        Look::WordStartHalfUnicode => TextLook::WordStartHalfUnicode,
+        Look::WordEndHalfUnicode => TextLook::WordEndHalfUnicode,
+    }
+}

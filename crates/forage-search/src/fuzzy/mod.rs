@@ -1,0 +1,107 @@
+//! Fuzzy matching: lines of which some part is within a few edits of the pattern.
+//!
+//! # What matches
+//!
+//! A line matches if some part of it can be turned into a string that the pattern matches by at most `k` insertions,
+//! deletions and substitutions of characters.
+//!
+//! - A character is a Unicode scalar value; each byte that is no part of valid UTF-8 is one, too. Bytes above 0x7F
+//!   that the pattern names one by one (`(?-u:\xff)`) stand for those alone, never for a part of a character. No edit
+//!   touches a line feed: a line is its own haystack.
+//! - Assertions (`^`, `$`, `\b` …, and those of [`PatternOptions::word`](crate::PatternOptions::word)) are tested on
+//!   the text as it is and can't be edited. The distance of a part of the text at its place is therefore the least
+//!   cost of a way through the pattern on which a character that fits costs 0, one that takes the place of another 1,
+//!   one left out 1, and one of the text put in between 1: before any character or assertion, and at the end.
+//! - Letters compare as in the exact search: by Unicode's simple folding where case does not count.
+//!
+//! # Which matches of a line are reported
+//!
+//! Rounds `d` = 0, 1, …, `k`. In each, every gap of the line that the matches of earlier rounds leave is gone through
+//! from left to right: the match within the gap with a distance of at most `d` that starts first, and of those with
+//! that start the longest; then on behind it. An exact match is thus never hidden by a worse one beside it. Matches
+//! are not empty and do not overlap; all matches of round `d` have distance `d`. Of lines over
+//! [`FUZZY_WINDOW_BYTES`](crate::limits::FUZZY_WINDOW_BYTES) only a part of that length is gone through, around the
+//! place where a match ends first; whether the line matches does not depend on that.
+//!
+//! # How it works
+//!
+//! [`graph`] holds the pattern. [`automaton`] adds the layers of edits and decides lines at about half a gigabyte per
+//! second and thread. [`pieces`] finds literals of which every match holds one unharmed, so that a prefilter can find
+//! the few lines to decide; without them the automaton reads the whole text. [`simulation`] finds where matches begin
+//! and end, on the lines that are kept, and decides in the automaton's place where that would have to look at words
+//! beyond ASCII.
+
+mod automaton;
+mod finder;
+mod graph;
+mod pieces;
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+use regex_syntax::hir::Hir;
+
+use crate::limits;
+use crate::prefilter::Prefilter;
+use automaton::Automaton;
+pub(crate) use finder::{FuzzyFinder, LineMatcher};
+use graph::{Graph, TooLarge};
+use pieces::Pieces;
+
+/// A pattern, compiled for fuzzy search.
+#[derive(Debug)]
+pub(crate) struct Fuzzy {
+    graph: Graph,
+    /// By the number of edits: the last decides, the others help to find spans.
+    automata: Vec<Automaton>,
+    prefilter: Option<Prefilter>,
+}
+
+/// Why a pattern can't be searched for with edits.
+#[derive(Debug)]
+pub(crate) enum FuzzyError {
+    /// The shortest string that the pattern matches has this many characters, no more than there are edits.
+    TooShort(usize),
+    /// The automaton would be too large.
+    TooLarge,
+}
+
+impl From<TooLarge> for FuzzyError {
+    fn from(TooLarge: TooLarge) -> Self {
+        Self::TooLarge
+    }
+}
+
+impl Fuzzy {
+    /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits.
+    pub(crate) fn new(hir: &Hir, edits: u8) -> Result<Self, FuzzyError> {
+        let pieces = pieces::pieces(hir, edits.into()).filter(Pieces::are_selective);
+        let prefilter = pieces.and_then(|pieces| Prefilter::from_literals(pieces.literals));
+        Self::with_prefilter(hir, edits.into(), prefilter)
+    }
+
+    fn with_prefilter(hir: &Hir, edits: usize, prefilter: Option<Prefilter>) -> Result<Self, FuzzyError> {
+        let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
+        if graph.shortest <= edits {
+            return Err(FuzzyError::TooShort(graph.shortest));
+        }
+        let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits)).collect::<Result<_, _>>()?;
+        Ok(Self { graph, automata, prefilter })
+    }
+
+    fn edits(&self) -> usize {
+        self.automata.len() - 1
+    }
+
+    /// How lines are found, in words.
+    pub(crate) fn describe(&self) -> String {
+        let edits = self.edits();
+        let plural = if edits == 1 { "" } else { "s" };
+        match &self.prefilter {
+            Some(prefilter) => {
+                format!("up to {edits} edit{plural}: {}, then an automaton on the line", prefilter.describe())
+            }
+            None => format!("up to {edits} edit{plural}: an automaton over the whole text"),
+        }
+    }
+}

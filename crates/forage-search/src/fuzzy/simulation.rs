@@ -1,0 +1,169 @@
+//! The graph with layers of edits, walked over one line character by character.
+//!
+//! Slower than the automaton, but it knows where a match began, and it reads characters, not bytes: what it says is
+//! exact on every text.
+
+use std::ops::Range;
+
+use regex_automata::util::look::LookMatcher;
+
+use super::graph::{Graph, Node, NodeId, decode};
+
+/// No start: the state is not active.
+const NONE: usize = usize::MAX;
+
+/// What one worker keeps between searches.
+#[derive(Debug)]
+pub(super) struct Simulation {
+    here: Frontier,
+    next: Frontier,
+    looks: LookMatcher,
+}
+
+/// Which match is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// The one that ends first, whatever its start.
+    Any,
+    /// The one that starts first, and the longest of those.
+    Leftmost,
+}
+
+/// A place to look for a match.
+#[derive(Clone, Debug)]
+pub(super) struct Search<'a> {
+    pub(super) graph: &'a Graph,
+    /// The line, all of which the assertions see.
+    pub(super) line: &'a [u8],
+    /// The part of the line that holds the match, on borders of characters.
+    pub(super) range: Range<usize>,
+    pub(super) edits: usize,
+    pub(super) wanted: Wanted,
+}
+
+/// The active states at one place of the line, each with the least start of a match that leads to it.
+#[derive(Debug, Default)]
+struct Frontier {
+    /// By node and, within it, by layer.
+    starts: Vec<usize>,
+    active: Vec<usize>,
+    stack: Vec<(NodeId, usize, usize)>,
+    /// The least start of a match that ends here.
+    matched: usize,
+}
+
+impl Simulation {
+    pub(super) fn new() -> Self {
+        Self { here: Frontier::default(), next: Frontier::default(), looks: LookMatcher::new() }
+    }
+
+    /// The match that is wanted. Every state visited costs one of `steps`; when they are used up there is none.
+    pub(super) fn search(&mut self, search: &Search<'_>, steps: &mut u64) -> Option<Range<usize>> {
+        let Search { graph, line, ref range, edits, wanted } = *search;
+        let states = graph.nodes.len() * (edits + 1);
+        self.here.reset(states);
+        self.next.reset(states);
+        let mut best: Option<Range<usize>> = None;
+        let mut at = range.start;
+        loop {
+            let place = Place { graph, line, at, edits, looks: &self.looks };
+            if best.is_none() {
+                self.here.add(&place, graph.start, 0, at);
+            }
+            let start = self.here.matched;
+            if start < at && best.as_ref().is_none_or(|best| start <= best.start) {
+                best = Some(start..at);
+                if wanted == Wanted::Any {
+                    return best;
+                }
+            }
+            if at >= range.end || self.here.active.is_empty() {
+                return best;
+            }
+            *steps = steps.checked_sub(self.here.active.len() as u64)?;
+            let (symbol, length) = decode(line, at);
+            at += length;
+            let place = Place { graph, line, at, edits, looks: &self.looks };
+            let latest = best.as_ref().map_or(NONE - 1, |best| best.start);
+            for &state in &self.here.active {
+                let start = self.here.starts[state];
+                // What starts behind the best match so far can't become better.
+                if start > latest {
+                    continue;
+                }
+                let (node, layer) = (state / (edits + 1), state % (edits + 1));
+                if let Node::Class(class, following) = &graph.nodes[node] {
+                    if class.contains(symbol) {
+                        self.next.add(&place, *following, layer, start);
+                    } else if layer < edits {
+                        self.next.add(&place, *following, layer + 1, start);
+                    }
+                }
+                if layer < edits {
+                    self.next.add(&place, node, layer + 1, start);
+                }
+            }
+            self.here.clear();
+            std::mem::swap(&mut self.here, &mut self.next);
+        }
+    }
+}
+
+/// Where a state becomes active.
+struct Place<'a> {
+    graph: &'a Graph,
+    line: &'a [u8],
+    at: usize,
+    edits: usize,
+    looks: &'a LookMatcher,
+}
+
+impl Frontier {
+    fn reset(&mut self, states: usize) {
+        self.clear();
+        if self.starts.len() < states {
+            self.starts.resize(states, NONE);
+        }
+    }
+
+    fn clear(&mut self) {
+        for &state in &self.active {
+            self.starts[state] = NONE;
+        }
+        self.active.clear();
+        self.matched = NONE;
+    }
+
+    /// Makes a node active in a layer, and all that can be reached from it without a character of the text.
+    fn add(&mut self, place: &Place<'_>, node: NodeId, layer: usize, start: usize) {
+        self.stack.push((node, layer, start));
+        while let Some((node, layer, start)) = self.stack.pop() {
+            let first = node * (place.edits + 1);
+            // With fewer edits, from the same start or one further left, everything can be reached as well.
+            if self.starts[first..=first + layer].iter().any(|&known| known <= start) {
+                continue;
+            }
+            let state = first + layer;
+            if self.starts[state] == NONE {
+                self.active.push(state);
+            }
+            self.starts[state] = start;
+            match &place.graph.nodes[node] {
+                Node::Match => self.matched = self.matched.min(start),
+                Node::Split(nodes) => {
+                    self.stack.extend(nodes.iter().map(|&next| (next, layer, start)));
+                }
+                Node::Look(look, next) => {
+                    if place.looks.matches(*look, place.line, place.at) {
+                        self.stack.push((*next, layer, start));
+                    }
+                }
+                Node::Class(_, next) => {
+                    if layer < place.edits {
+                        self.stack.push((*next, layer + 1, start));
+                    }
+                }
+            }
+        }
+    }
+}
