@@ -40,7 +40,7 @@ pub(crate) fn with_feed(text: &[u8], line: &Range<usize>) -> Range<usize> {
     line.start..(line.end + 1).min(text.len())
 }
 
-/// Makes events of the matching lines of one decoded text. `None` when no line matches. `finder` tells where in a line
+/// Makes events of the matching lines of one decoded text. `None` when there are none. `finder` tells where in a line
 /// the matches are, if there is one that can.
 pub(crate) fn search_text(
     lines: &impl MatchingLines,
@@ -161,7 +161,8 @@ impl<'a> EventBuilder<'a> {
     }
 
     pub(crate) fn finish(self) -> Option<FileEvents> {
-        (self.file.matches > 0).then_some(self.file)
+        // A match that an earlier answer had may leave the rest of its context to this one.
+        (self.file.matches > 0 || !self.file.events.is_empty()).then_some(self.file)
     }
 }
 
