@@ -8,6 +8,7 @@
 
 mod buffer;
 mod event;
+pub mod external;
 pub mod keyword;
 mod large;
 pub mod limits;
