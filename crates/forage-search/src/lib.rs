@@ -8,6 +8,7 @@
 
 mod buffer;
 mod event;
+pub mod external;
 mod fuzzy;
 pub mod keyword;
 mod large;

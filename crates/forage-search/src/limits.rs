@@ -1,5 +1,7 @@
 //! Every bound of the engines, with its unit and its reason.
 
+use std::time::Duration;
+
 /// Bytes of a file that is read whole and searched in one buffer; larger ones are read in pieces. Reading whole
 /// files is 1.5 times faster than reading in pieces, and all but a handful of source files are smaller.
 pub const WHOLE_FILE_BYTES: usize = 8 << 20;
@@ -64,3 +66,35 @@ pub const FUZZY_WINDOW_BYTES: usize = 64 << 10;
 /// States visited while the places of fuzzy matches in one line are looked for: about a second. Only a pattern that
 /// can stretch over the whole of a long line, many times, comes near it.
 pub const FUZZY_SPAN_STEPS: u64 = 100_000_000;
+
+/// Bytes of text in an external engine's first batch: little, so that the first results come early.
+pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;
+
+/// Bytes of text from which on a batch is closed (its last file may go over it by [`WHOLE_FILE_BYTES`]), and of a
+/// piece of a file too large to be read whole. One process per so much text makes starting it cheap by comparison.
+pub const EXTERNAL_BATCH_BYTES: usize = 4 << 20;
+
+/// How much larger each batch is than the one before it, until [`EXTERNAL_BATCH_BYTES`].
+pub const EXTERNAL_BATCH_GROWTH: usize = 4;
+
+/// Batches per worker that are filled, searched or wait for earlier ones at a time.
+pub const EXTERNAL_BATCHES_PER_WORKER: usize = 3;
+
+/// Time between two looks at the deadline while an external engine runs.
+pub const EXTERNAL_TICK: Duration = Duration::from_millis(20);
+
+/// Bytes of an external engine's output that are read at once.
+pub const EXTERNAL_READ_BYTES: usize = 64 << 10;
+
+/// Bytes that are read from a pipe after the engine exited: as many as a pipe can hold on Linux by default.
+pub const EXTERNAL_LEFT_BYTES: usize = 1 << 20;
+
+/// Bytes of an external engine's error output that are kept.
+pub const EXTERNAL_STDERR_BYTES: usize = 16 << 10;
+
+/// Bytes of output for one line of text, besides the line itself, that are no sign of an engine gone wild: the number
+/// and ripgrep's note in place of a long line.
+pub const EXTERNAL_OUTPUT_PER_LINE: u64 = 64;
+
+/// Files in which an external engine may give up before the search ends with an error: each costs several processes.
+pub const EXTERNAL_GIVEN_UP_FILES: u64 = 32;

@@ -5,6 +5,8 @@
 )]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[cfg(target_os = "linux")]
+mod external;
 mod keyword;
 mod ripgrep;
 mod search;

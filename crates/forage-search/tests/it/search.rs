@@ -9,7 +9,7 @@ use forage_search::{Case, EventKind, FileEvents, Pattern, PatternOptions, ScanOp
 use crate::ripgrep::{self, Record};
 use crate::trees::{Random, tree};
 
-const PATTERNS: &[&str] = &[
+pub(crate) const PATTERNS: &[&str] = &[
     "foo",
     "Foo",
     "needle|retry",
@@ -39,14 +39,15 @@ const PATTERNS: &[&str] = &[
     r"\s$",
     "K",
 ];
-const LITERALS: &[&str] = &["a.b", "(", "foo", "_code", "K", "é"];
-const GLOBS: &[&str] = &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
+pub(crate) const LITERALS: &[&str] = &["a.b", "(", "foo", "_code", "K", "é"];
+pub(crate) const GLOBS: &[&str] =
+    &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
 
 pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
     Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
 }
 
-fn records(files: &[FileEvents]) -> Vec<Record> {
+pub(crate) fn records(files: &[FileEvents]) -> Vec<Record> {
     let event = |file: &FileEvents| {
         let path = file.path.as_bytes().to_vec();
         let record = |event: &forage_search::Event| {
@@ -58,7 +59,12 @@ fn records(files: &[FileEvents]) -> Vec<Record> {
     files.iter().flat_map(event).collect()
 }
 
-fn ours(root: &Path, walk: &WalkOptions, pattern: &Pattern, scan: &ScanOptions) -> (Vec<Record>, Skipped) {
+pub(crate) fn ours(
+    root: &Path,
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    scan: &ScanOptions,
+) -> (Vec<Record>, Skipped) {
     let mut files = Vec::new();
     let report = search(&open(root), &RelPath::root(), walk, pattern, scan, &Stop::never(), |file| {
         files.push(file);

@@ -1,0 +1,151 @@
+//! What an engine is started with. Nothing of a request is ever an option: the pattern stands behind `-e` as an argument
+//! of its own, the text's path behind `--`, and every flag is written here.
+
+use super::{ExternalError, Kind, Request, dialect};
+use crate::limits;
+use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
+
+/// How one search calls its engine.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    /// All but the text's path.
+    pub(super) list: Vec<String>,
+    /// A line that matches too and is put behind every text: an engine that does not report it has not searched to
+    /// the end. ugrep's PCRE2 mode gives up without a word where its matcher runs out of stack.
+    pub(super) last_line: Option<String>,
+    /// The pattern as the embedded engine reads it, if it can.
+    pub(super) pattern: Option<Pattern>,
+}
+
+const RIPGREP: &[&str] = &[
+    "--no-config",
+    "--color=never",
+    "--no-heading",
+    "--no-filename",
+    "--line-number",
+    "--text",
+    "--encoding=none",
+    "--engine=default",
+    "--no-mmap",
+    "--no-pre",
+    "--no-search-zip",
+    "--no-multiline",
+    "--no-crlf",
+    "--no-trim",
+    "--no-json",
+    "--no-stats",
+    "--no-max-columns-preview",
+    // Only the numbers are read: longer lines are replaced by a short note.
+    "--max-columns=32",
+    "--threads=1",
+];
+/// No configuration file is read unless it is asked for under this name, and no directory is ever walked, so nothing
+/// else is to be switched off. Decompression, filters and pagers are off unless asked for.
+const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
+
+/// The least and the most edits of a fuzzy search, ugrep's own.
+const FUZZY: std::ops::RangeInclusive<u8> = 1..=4;
+
+impl Arguments {
+    pub(super) fn new(kind: Kind, request: &Request<'_>) -> Result<Self, ExternalError> {
+        let text = request.pattern;
+        if request.fuzzy > 0 {
+            if kind == Kind::Ripgrep {
+                return Err(ExternalError::FuzzyNeedsUgrep);
+            }
+            if !FUZZY.contains(&request.fuzzy) {
+                return Err(ExternalError::FuzzyRange { fuzzy: request.fuzzy });
+            }
+        }
+        if text.contains('\0') {
+            return Err(ExternalError::Nul);
+        }
+        // Only our own engine reports these; the others would match every line, or two at once.
+        if text.contains('\n') {
+            return Err(PatternError::LineFeed("it holds a line feed".to_owned()).into());
+        }
+        let pattern = match Pattern::new(text, &request.options) {
+            Ok(pattern) => Some(pattern),
+            Err(
+                error @ (PatternError::Empty
+                | PatternError::TooLong { .. }
+                | PatternError::LineFeed(_)
+                | PatternError::TooLarge),
+            ) => return Err(error.into()),
+            // The engine may know more, and has its own words for what is wrong.
+            Err(_) => None,
+        };
+        Ok(match kind {
+            Kind::Ripgrep => Self::ripgrep(request, pattern),
+            Kind::Ugrep => Self::ugrep(request, pattern),
+        })
+    }
+
+    fn ripgrep(request: &Request<'_>, pattern: Option<Pattern>) -> Self {
+        let mut list = owned(RIPGREP);
+        list.extend(flags(request, pattern.as_ref(), "--smart-case"));
+        list.extend(["-e".to_owned(), request.pattern.to_owned()]);
+        Self { list, last_line: None, pattern }
+    }
+
+    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>) -> Self {
+        let mut list = owned(UGREP);
+        if request.fuzzy > 0 {
+            list.push("--only-line-number".to_owned());
+            list.push(format!("-Z{}", request.fuzzy));
+            list.extend(flags(request, pattern.as_ref(), "-j"));
+            list.extend(["-e".to_owned(), request.pattern.to_owned()]);
+            // The places of approximate matches are not those that our own pattern finds.
+            return Self { list, last_line: None, pattern: None };
+        }
+        // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
+        list.extend(owned(&["-P", "-Y"]));
+        let translated =
+            pattern.as_ref().and_then(|pattern| dialect::for_ugrep(pattern.hir(), request.options.word));
+        let last_line = last_line();
+        list.extend(["-e".to_owned(), last_line.clone()]);
+        match translated {
+            Some(translated) => {
+                list.push("--only-line-number".to_owned());
+                list.extend(["-e".to_owned(), translated]);
+            }
+            // With the text of the lines, because only that tells matches that reach over a line's end.
+            None => {
+                list.extend(flags(request, pattern.as_ref(), "-j"));
+                list.extend(["-e".to_owned(), request.pattern.to_owned()]);
+            }
+        }
+        Self { list, last_line: Some(last_line), pattern }
+    }
+}
+
+fn owned(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(|&argument| argument.to_owned()).collect()
+}
+
+/// `-F`, `-w` and the case, which is decided by our rule if we can read the pattern, and else by the engine's.
+fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str) -> Vec<String> {
+    let options = request.options;
+    let case = match (options.case, pattern) {
+        (Case::Sensitive, _) => None,
+        (Case::Insensitive, _) => Some("-i"),
+        (Case::Smart, Some(pattern)) => is_insensitive(request, pattern).then_some("-i"),
+        (Case::Smart, None) => Some(smart),
+    };
+    let literal = options.literal.then_some("-F");
+    let word = options.word.then_some("-w");
+    [case, literal, word].into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// Whether smart case decided for insensitive; where it makes no difference, either answer is right.
+fn is_insensitive(request: &Request<'_>, smart: &Pattern) -> bool {
+    let options = PatternOptions { case: Case::Insensitive, ..request.options };
+    Pattern::new(request.pattern, &options).is_ok_and(|insensitive| insensitive.hir() == smart.hir())
+}
+
+/// A line that no text holds by chance or by intent: it differs from search to search.
+fn last_line() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let word = || format!("{:016x}", RandomState::new().hash_one(limits::EXTERNAL_TICK));
+    format!("end{}{}", word(), word())
+}

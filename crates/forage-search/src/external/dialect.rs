@@ -1,0 +1,177 @@
+//! A pattern in words that ugrep's PCRE2 mode reads exactly as we do.
+//!
+//! ugrep's own syntax differs in what letters, words, white space and line ends are, and its parser refuses some
+//! sound expressions (an anchor alone in an alternative, an empty alternative). A pattern that we can parse is
+//! therefore written anew from its parsed form, with classes spelled out and looks expressed by look-around. The rest
+//! (look-around, backreferences) reaches ugrep as it was written.
+
+use std::fmt::Write;
+
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
+
+/// What `\w` means: the definition of Unicode's annex on regular expressions, as in the embedded engine.
+const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}";
+const ASCII_WORD: &str = "0-9A-Za-z_";
+/// Matches nothing and takes nothing; ugrep refuses `(?:)` where it stands alone.
+const NOTHING: &str = "x{0}";
+/// Repetitions up to which PCRE2 counts.
+const REPETITIONS: u32 = 65_535;
+
+/// The pattern for ugrep's `-P`. `None` when it speaks of bytes that are not UTF-8, which that mode can't.
+pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
+    let mut out = String::new();
+    let empty = hir.properties().minimum_len() == Some(0);
+    // ugrep loses lines on empty matches, except on those at the beginning of a line.
+    if empty {
+        out.push_str(r"^[^\n]*?");
+    }
+    out.push_str("(?:");
+    if word {
+        out.push_str(&look(Look::WordStartHalfUnicode)?);
+    }
+    write(&mut out, hir)?;
+    if word {
+        out.push_str(&look(Look::WordEndHalfUnicode)?);
+    }
+    out.push(')');
+    Some(out)
+}
+
+fn write(out: &mut String, hir: &Hir) -> Option<()> {
+    match hir.kind() {
+        HirKind::Empty => out.push_str(NOTHING),
+        HirKind::Literal(literal) => {
+            for c in std::str::from_utf8(&literal.0).ok()?.chars() {
+                character(out, c);
+            }
+        }
+        HirKind::Class(class) => out.push_str(&self::class(class)?),
+        HirKind::Look(kind) => out.push_str(&look(*kind)?),
+        HirKind::Repetition(repetition) => {
+            out.push_str("(?:");
+            write(out, &repetition.sub)?;
+            out.push(')');
+            out.push_str(&counts(repetition)?);
+        }
+        HirKind::Capture(capture) => {
+            out.push_str("(?:");
+            write(out, &capture.sub)?;
+            out.push(')');
+        }
+        HirKind::Concat(parts) => {
+            out.push_str("(?:");
+            parts.iter().try_for_each(|part| write(out, part))?;
+            out.push(')');
+        }
+        HirKind::Alternation(parts) => {
+            out.push_str("(?:");
+            for (index, part) in parts.iter().enumerate() {
+                if index > 0 {
+                    out.push('|');
+                }
+                write(out, part)?;
+            }
+            out.push(')');
+        }
+    }
+    Some(())
+}
+
+fn character(out: &mut String, c: char) {
+    // Anything but a letter or digit could mean something: `\<` is a word's beginning to ugrep.
+    if c.is_ascii_alphanumeric() || c == '_' {
+        out.push(c);
+    } else {
+        let _ = write!(out, "\\x{{{:x}}}", u32::from(c));
+    }
+}
+
+fn class(class: &Class) -> Option<String> {
+    let mut unicode = match class {
+        Class::Unicode(unicode) => unicode.clone(),
+        Class::Bytes(bytes) => bytes.to_unicode_class()?,
+    };
+    // A line is its own haystack.
+    let mut feed = ClassUnicode::empty();
+    feed.push(regex_syntax::hir::ClassUnicodeRange::new('\n', '\n'));
+    let words = words();
+    if unicode == words {
+        return Some(format!("[{WORD}]"));
+    }
+    let mut others = words;
+    others.negate();
+    if unicode == others {
+        return Some(format!(r"[^\n{WORD}]"));
+    }
+    unicode.difference(&feed);
+    if unicode.ranges().is_empty() {
+        return Some(format!("(?!{NOTHING})"));
+    }
+    let mut out = "[".to_owned();
+    for range in unicode.iter() {
+        character(&mut out, range.start());
+        if range.start() != range.end() {
+            out.push('-');
+            character(&mut out, range.end());
+        }
+    }
+    out.push(']');
+    Some(out)
+}
+
+fn words() -> ClassUnicode {
+    match regex_syntax::parse(r"\w").map(Hir::into_kind) {
+        Ok(HirKind::Class(Class::Unicode(words))) => words,
+        _ => ClassUnicode::empty(),
+    }
+}
+
+fn counts(repetition: &Repetition) -> Option<String> {
+    if repetition.min.max(repetition.max.unwrap_or(0)) > REPETITIONS {
+        return None;
+    }
+    let lazy = if repetition.greedy { "" } else { "?" };
+    Some(match (repetition.min, repetition.max) {
+        (0, None) => format!("*{lazy}"),
+        (1, None) => format!("+{lazy}"),
+        (0, Some(1)) => format!("?{lazy}"),
+        (least, None) => format!("{{{least},}}{lazy}"),
+        (least, Some(most)) => format!("{{{least},{most}}}{lazy}"),
+    })
+}
+
+/// A look by look-around. Next to bytes that are not UTF-8 PCRE2 sees neither a character nor a line's end there, which
+/// decides how each is put: an edge of a word may stand next to such bytes, half an edge may not.
+fn look(look: Look) -> Option<String> {
+    let word = format!("[{WORD}]");
+    let other = format!("[^{WORD}]");
+    let ascii = format!("[{ASCII_WORD}]");
+    Some(match look {
+        Look::Start | Look::StartLF => format!("^{NOTHING}"),
+        Look::End | Look::EndLF => format!("${NOTHING}"),
+        Look::StartCRLF | Look::EndCRLF => return None,
+        Look::WordUnicode => edges(&word, true),
+        Look::WordUnicodeNegate => {
+            format!("(?:(?<={word})(?={word})|(?:(?<={other})|^{NOTHING})(?:(?={other})|${NOTHING}))")
+        }
+        Look::WordStartUnicode => format!("(?<!{word})(?={word})"),
+        Look::WordEndUnicode => format!("(?<={word})(?!{word})"),
+        Look::WordStartHalfUnicode => format!("(?:(?<={other})|^{NOTHING})"),
+        Look::WordEndHalfUnicode => format!("(?:(?={other})|${NOTHING})"),
+        Look::WordAscii => edges(&ascii, true),
+        Look::WordAsciiNegate => edges(&ascii, false),
+        Look::WordStartAscii => format!("(?<!{ascii})(?={ascii})"),
+        Look::WordEndAscii => format!("(?<={ascii})(?!{ascii})"),
+        Look::WordStartHalfAscii => format!("(?<!{ascii})"),
+        Look::WordEndHalfAscii => format!("(?!{ascii})"),
+    })
+}
+
+/// An edge of a word, or a place that is none.
+fn edges(word: &str, is_edge: bool) -> String {
+    if is_edge {
+        format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))")
+    } else {
+        format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")
+    }
+}

@@ -1,0 +1,209 @@
+//! One engine over one text: which of its lines match, and how sure that is.
+
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::arguments::Arguments;
+use super::process::{self, Ended, Halt};
+use super::{ExternalError, Program, Request};
+use crate::limits;
+use crate::pattern::Pattern;
+
+/// An engine with its arguments, shared by the workers of one search.
+pub(super) struct Engine<'a> {
+    program: &'a Program,
+    arguments: Arguments,
+    given_up: AtomicU64,
+}
+
+/// What a search of one text gave.
+#[derive(Debug, Default)]
+pub(super) struct Searched {
+    /// The numbers, from 1, of the matching lines, rising.
+    pub(super) lines: Vec<u64>,
+    /// The search had to end before the engine did: lines behind the last one are unknown.
+    pub(super) halted: bool,
+    /// The engine ended before the end of the text without saying so: lines are missing.
+    pub(super) gave_up: bool,
+}
+
+/// What the runs of a search leave behind besides lines.
+#[derive(Debug, Default)]
+pub(super) struct Notes {
+    /// Whether any line matched.
+    pub(super) found: bool,
+    /// The highest exit code.
+    pub(super) code: Option<i32>,
+    /// The beginning of all that the runs wrote to stderr.
+    pub(super) stderr: Vec<u8>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Notes {
+    pub(super) fn merge(&mut self, other: Self) {
+        self.found |= other.found;
+        self.code = self.code.max(other.code);
+        let room = limits::EXTERNAL_STDERR_BYTES.saturating_sub(self.stderr.len());
+        self.stderr.extend_from_slice(&other.stderr[..other.stderr.len().min(room)]);
+        for warning in other.warnings {
+            self.warn(warning);
+        }
+    }
+
+    fn warn(&mut self, warning: String) {
+        if !self.warnings.contains(&warning) {
+            self.warnings.push(warning);
+        }
+    }
+}
+
+/// What the engines say of a pattern that they can't read.
+const INVALID_PATTERN: &[&str] = &[
+    "regex parse error",
+    "error parsing",
+    "error at position",
+    "is not allowed in a regex",
+    "exceeds size limit",
+];
+
+impl<'a> Engine<'a> {
+    pub(super) fn new(program: &'a Program, request: &Request<'_>) -> Result<Self, ExternalError> {
+        let arguments = Arguments::new(program.kind(), request)?;
+        Ok(Self { program, arguments, given_up: AtomicU64::new(0) })
+    }
+
+    /// The pattern as the embedded engine reads it: it tells where in a line the matches are.
+    pub(super) fn pattern(&self) -> Option<&Pattern> {
+        self.arguments.pattern.as_ref()
+    }
+
+    /// Searches `text`, whose last line ends with a line feed.
+    pub(super) fn search(
+        &self,
+        text: &[u8],
+        halt: Halt<'_>,
+        notes: &mut Notes,
+    ) -> Result<Searched, ExternalError> {
+        let handle = self.hand_over(text).map_err(|source| ExternalError::Memory { source })?;
+        let line_count = memchr::memchr_iter(b'\n', text).count() as u64;
+        let output_limit =
+            2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
+        let mut searched = Searched::default();
+        let (mut reached_end, mut beyond) = (false, 0);
+        let ended =
+            process::run(self.program.path(), &self.arguments.list, &handle, output_limit, halt, |number| {
+                // The first line of what it reads is empty and not the text's.
+                match number.saturating_sub(1) {
+                    0 => {}
+                    number if number <= line_count => searched.lines.push(number),
+                    number if number == line_count + 1 && self.arguments.last_line.is_some() => {
+                        reached_end = true;
+                    }
+                    _ => beyond += 1,
+                }
+            })
+            .map_err(|source| ExternalError::Start { program: self.shown(), source })?;
+        searched.halted = ended.halted;
+        if !searched.halted {
+            searched.gave_up = self.arguments.last_line.is_some() && !reached_end;
+            self.judge(ended, beyond, reached_end, &searched, notes)?;
+        }
+        Ok(searched)
+    }
+
+    /// Counts a file in which the engine gave up; the error when there were too many.
+    pub(super) fn give_up(&self, file: &str, notes: &mut Notes) -> Result<(), ExternalError> {
+        notes.warn(format!(
+            "{} gave up within {file} without saying why (its matcher runs out of memory where a pattern has many ways \
+             to match a long line): matches may be missing there; the embedded engine searches it whole",
+            self.program.kind().name()
+        ));
+        match self.given_up.fetch_add(1, Ordering::Relaxed) < limits::EXTERNAL_GIVEN_UP_FILES {
+            true => Ok(()),
+            false => Err(ExternalError::GaveUp { program: self.shown() }),
+        }
+    }
+
+    /// A file in memory with the text: it has no name that could be taken for an option, and nobody else has it.
+    fn hand_over(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
+        let mut file = std::fs::File::from(memfd_create("forage-text", MemfdFlags::CLOEXEC)?);
+        // Behind an empty line no bytes are taken for a byte-order mark: the text is decoded already.
+        file.write_all(b"\n")?;
+        file.write_all(text)?;
+        if let Some(last) = &self.arguments.last_line {
+            file.write_all(last.as_bytes())?;
+            file.write_all(b"\n")?;
+        }
+        Ok(file.into())
+    }
+
+    /// What an ended run means: by the lines that were seen, not by its exit code alone, which is 1 in ugrep for a
+    /// search with matches and an unreadable file, and 2 in ripgrep.
+    fn judge(
+        &self,
+        ended: Ended,
+        beyond: u64,
+        reached_end: bool,
+        searched: &Searched,
+        notes: &mut Notes,
+    ) -> Result<(), ExternalError> {
+        let stderr = || String::from_utf8_lossy(&ended.stderr).trim().to_owned();
+        if ended.flooded {
+            return Err(ExternalError::Flooded { program: self.shown() });
+        }
+        let failed = ended.signal.is_some() || ended.code.is_some_and(|code| code >= 2);
+        let any = !searched.lines.is_empty() || reached_end;
+        if failed && !any {
+            let stderr = stderr();
+            return Err(match INVALID_PATTERN.iter().any(|words| stderr.contains(words)) {
+                true => ExternalError::InvalidPattern { program: self.shown(), message: stderr },
+                false => ExternalError::Failed {
+                    program: self.shown(),
+                    code: ended.code,
+                    signal: ended.signal,
+                    stderr,
+                },
+            });
+        }
+        let name = self.program.kind().name();
+        if failed {
+            let how = match (ended.code, ended.signal) {
+                (_, Some(signal)) => format!("was killed by signal {signal}"),
+                (code, None) => format!("ended with exit code {}", code.unwrap_or(-1)),
+            };
+            notes.warn(format!(
+                "{name} {how} after its first matches: some may be missing. It said: {}",
+                stderr()
+            ));
+        }
+        if ended.noise + beyond > 0 {
+            notes.warn(format!(
+                "{name} wrote {} lines that are no numbered lines of the text; they were left out",
+                ended.noise + beyond
+            ));
+        }
+        if ended.spanning > 0 {
+            notes.warn(format!(
+                "{} matches of {name} that reach over a line's end were left out: a pattern can't match across lines",
+                ended.spanning
+            ));
+        }
+        notes.found |= !searched.lines.is_empty();
+        // The line that we put at the end is no result.
+        let code = match ended.code {
+            Some(0) if searched.lines.is_empty() => Some(1),
+            code => code,
+        };
+        notes.code = notes.code.max(code);
+        let room = limits::EXTERNAL_STDERR_BYTES.saturating_sub(notes.stderr.len());
+        notes.stderr.extend_from_slice(&ended.stderr[..ended.stderr.len().min(room)]);
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        self.program.path().display().to_string()
+    }
+}

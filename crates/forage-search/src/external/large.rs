@@ -1,0 +1,205 @@
+//! Files too large to be read whole: decoded and numbered by the same reader as in the embedded engine, and given to
+//! the external one in pieces of whole lines.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::Arc;
+
+use forage_fs::{RelPath, SkipReason, Skipped};
+
+use super::ExternalError;
+use super::batch::Found;
+use super::engine::{Engine, Notes};
+use super::process::Halt;
+use crate::buffer::EventBuilder;
+use crate::event::{EventKind, FileEvents};
+use crate::large::{LineSink, search_reader};
+use crate::limits;
+use crate::lines::LineFinder;
+use crate::pattern::Pattern;
+use crate::scan::ScanOptions;
+
+/// A large file.
+pub(super) struct LargeFile<'a> {
+    pub(super) path: &'a RelPath,
+    pub(super) hidden_by: Option<Arc<str>>,
+    /// Matches each line, which makes the reader deliver them all.
+    pub(super) every_line: &'a Pattern,
+}
+
+impl LargeFile<'_> {
+    pub(super) fn search(
+        self,
+        engine: &Engine<'_>,
+        finder: Option<&LineFinder<'_>>,
+        reader: impl Read,
+        options: &ScanOptions,
+        halt: Halt<'_>,
+        skipped: &mut Skipped,
+    ) -> Result<Found, ExternalError> {
+        let mut pieces = Pieces {
+            engine,
+            path: self.path,
+            options,
+            halt,
+            piece: Vec::new(),
+            first: 1,
+            before: VecDeque::new(),
+            before_bytes: 0,
+            after: 0,
+            delivered: options.matches_delivered(self.path),
+            builder: EventBuilder::new(finder, self.path, options),
+            notes: Notes::default(),
+            state: State::Reading,
+        };
+        let is_text =
+            search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces);
+        if is_text && matches!(pieces.state, State::Reading) {
+            pieces.flush();
+        }
+        let cut = match pieces.state {
+            State::Failed(error) => return Err(error),
+            State::ContextTooLong => {
+                skipped.add(SkipReason::LineTooLong);
+                false
+            }
+            State::Halted => true,
+            State::Reading | State::Full => halt.stop.check().is_some(),
+        };
+        let file = pieces.builder.finish().filter(|_| is_text);
+        let files =
+            file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
+        Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut })
+    }
+}
+
+enum State {
+    Reading,
+    /// A limit on the file is reached.
+    Full,
+    Halted,
+    /// The lines that may become context need more than a piece.
+    ContextTooLong,
+    Failed(ExternalError),
+}
+
+struct Pieces<'a, 'e> {
+    engine: &'a Engine<'e>,
+    path: &'a RelPath,
+    options: &'a ScanOptions,
+    halt: Halt<'a>,
+    piece: Vec<u8>,
+    /// The number of the piece's first line.
+    first: u64,
+    /// The last lines that are no events yet, with their numbers: context of a match that may come.
+    before: VecDeque<(u64, Vec<u8>)>,
+    before_bytes: usize,
+    /// Lines of context that the last match still asks for.
+    after: usize,
+    /// The last line that an earlier answer had.
+    delivered: u64,
+    builder: EventBuilder<'a>,
+    notes: Notes,
+    state: State,
+}
+
+impl LineSink for Pieces<'_, '_> {
+    fn line(&mut self, number: u64, _: EventKind, line: &[u8]) -> bool {
+        if !self.piece.is_empty() && self.piece.len() + line.len() > limits::EXTERNAL_BATCH_BYTES {
+            self.flush();
+        }
+        if self.piece.is_empty() {
+            self.first = number;
+        }
+        self.piece.extend_from_slice(line);
+        matches!(self.state, State::Reading)
+    }
+}
+
+impl Pieces<'_, '_> {
+    /// Searches the piece and makes events of its lines.
+    fn flush(&mut self) {
+        if self.piece.is_empty() {
+            return;
+        }
+        let mut piece = std::mem::take(&mut self.piece);
+        let whole = piece.last() == Some(&b'\n');
+        if !whole {
+            piece.push(b'\n');
+        }
+        let searched = match self.engine.search(&piece, self.halt, &mut self.notes) {
+            Ok(searched) => searched,
+            Err(error) => {
+                self.state = State::Failed(error);
+                return;
+            }
+        };
+        if searched.gave_up
+            && let Err(error) = self.engine.give_up(&self.path.display(), &mut self.notes)
+        {
+            self.state = State::Failed(error);
+            return;
+        }
+        if !whole {
+            piece.pop();
+        }
+        let last_known = if searched.halted { searched.lines.last().copied().unwrap_or(0) } else { u64::MAX };
+        let mut matches = searched.lines.iter().copied().peekable();
+        for (index, line) in piece.split_inclusive(|&byte| byte == b'\n').enumerate() {
+            let index = index as u64 + 1;
+            if index > last_known {
+                break;
+            }
+            let is_match = matches.next_if_eq(&index).is_some();
+            if !self.take(self.first + index - 1, is_match, line) {
+                break;
+            }
+        }
+        if searched.halted {
+            self.state = State::Halted;
+        }
+        piece.clear();
+        self.piece = piece;
+    }
+
+    /// Takes the next line of the file; whether to go on.
+    fn take(&mut self, number: u64, is_match: bool, line: &[u8]) -> bool {
+        if number <= self.delivered {
+            return true;
+        }
+        if is_match {
+            if self.builder.is_full() {
+                self.builder.file.more = true;
+                self.state = State::Full;
+                return false;
+            }
+            for (number, line) in self.before.drain(..) {
+                push(&mut self.builder, number, EventKind::Context, &line);
+            }
+            self.before_bytes = 0;
+            push(&mut self.builder, number, EventKind::Match, line);
+            self.after = self.options.after_context;
+        } else if self.after > 0 {
+            self.after -= 1;
+            push(&mut self.builder, number, EventKind::Context, line);
+        } else if self.options.before_context > 0 {
+            if self.before.len() == self.options.before_context
+                && let Some((_, oldest)) = self.before.pop_front()
+            {
+                self.before_bytes -= oldest.len();
+            }
+            self.before_bytes += line.len();
+            self.before.push_back((number, line.to_vec()));
+            if self.before_bytes > limits::PIECE_BYTES {
+                self.state = State::ContextTooLong;
+                return false;
+            }
+        }
+        true
+    }
+}
+
+fn push(builder: &mut EventBuilder<'_>, number: u64, kind: EventKind, line: &[u8]) {
+    let length = line.strip_suffix(b"\n").unwrap_or(line).len();
+    builder.push_line(number, kind, line, length);
+}

@@ -1,0 +1,160 @@
+//! Reading an engine's output: the numbers at the beginnings of its lines.
+//!
+//! Both engines write `NUMBER:text` for a matching line. ugrep writes `NUMBER|text` for the further lines of a match
+//! that reaches over a line end. The text is thrown away as it comes, so neither its length nor what it holds
+//! matters; a line that does not begin as expected is counted and is otherwise nothing.
+
+/// A parser for output that comes in pieces of any size.
+#[derive(Debug, Default)]
+pub(super) struct LineNumbers {
+    state: State,
+    number: u64,
+    /// A line that is reported once it is known that its match ends within it.
+    pending: Option<u64>,
+    /// The last number that was accepted.
+    last: u64,
+    /// Lines that do not begin with a number, or whose number goes back.
+    pub(super) noise: u64,
+    /// Lines left out because their match reaches over the line's end.
+    pub(super) spanning: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// At the beginning of a line.
+    #[default]
+    Start,
+    /// Within the digits at its beginning.
+    Digits,
+    /// Behind what matters.
+    Rest,
+}
+
+impl LineNumbers {
+    /// Takes a piece of output; `found` gets each number once, rising.
+    pub(super) fn push(&mut self, mut piece: &[u8], mut found: impl FnMut(u64)) {
+        while let Some(&byte) = piece.first() {
+            match (self.state, byte) {
+                (State::Rest, _) => match memchr::memchr(b'\n', piece) {
+                    Some(feed) => {
+                        self.state = State::Start;
+                        piece = &piece[feed + 1..];
+                        continue;
+                    }
+                    None => return,
+                },
+                (State::Start, b'0'..=b'9') => {
+                    self.number = u64::from(byte - b'0');
+                    self.state = State::Digits;
+                }
+                (State::Digits, b'0'..=b'9') => {
+                    // A number too large to be one stays too large for any text.
+                    self.number = self.number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
+                }
+                (State::Digits, b':') => {
+                    self.accept(&mut found);
+                    self.state = State::Rest;
+                }
+                (State::Digits, b'|') => {
+                    self.reaches_over();
+                    self.state = State::Rest;
+                }
+                (_, b'\n') => {
+                    self.noise += 1;
+                    self.state = State::Start;
+                }
+                _ => {
+                    self.noise += 1;
+                    self.state = State::Rest;
+                }
+            }
+            piece = &piece[1..];
+        }
+    }
+
+    /// The end of the output: nothing can follow that would take the last line back.
+    pub(super) fn end(&mut self, mut found: impl FnMut(u64)) {
+        if matches!(self.state, State::Digits) {
+            self.noise += 1;
+        }
+        self.pending.take().into_iter().for_each(&mut found);
+    }
+
+    fn accept(&mut self, found: &mut impl FnMut(u64)) {
+        // Several matches of one line are one matching line.
+        if self.number == self.last && self.number > 0 {
+            return;
+        }
+        if self.number <= self.last {
+            self.noise += 1;
+            return;
+        }
+        self.pending.take().into_iter().for_each(found);
+        self.last = self.number;
+        self.pending = Some(self.number);
+    }
+
+    fn reaches_over(&mut self) {
+        self.spanning += u64::from(self.pending.take().is_some());
+        self.last = self.last.max(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(pieces: &[&[u8]]) -> (Vec<u64>, u64, u64) {
+        let (mut parser, mut numbers) = (LineNumbers::default(), Vec::new());
+        for piece in pieces {
+            parser.push(piece, |number| numbers.push(number));
+        }
+        parser.end(|number| numbers.push(number));
+        (numbers, parser.noise, parser.spanning)
+    }
+
+    /// The result must not depend on how the pipe cut the output.
+    fn check(output: &[u8], expected: &[u64], noise: u64) {
+        for at in 0..=output.len() {
+            let (found, other, _) = numbers(&[&output[..at], &output[at..]]);
+            assert_eq!((found.as_slice(), other), (expected, noise), "cut at {at}: {output:?}");
+        }
+        let bytes: Vec<&[u8]> = output.chunks(1).collect();
+        assert_eq!(numbers(&bytes).0, expected);
+    }
+
+    #[test]
+    fn takes_numbers_and_nothing_of_the_text() {
+        check(b"1:a\n3:b:4:c\n10:\n", &[1, 3, 10], 0);
+        check(b"3:2026-01-08-notes.md:3:x\n5:7-context\n", &[3, 5], 0);
+        check(b"1:a\r\n2:b\r\n", &[1, 2], 0);
+        check(b"1:a\n22:no end", &[1, 22], 0);
+        check(b"1:\xff\xfe\0\n2:\xc3\n", &[1, 2], 0);
+        check(b"", &[], 0);
+    }
+
+    #[test]
+    fn folds_repeated_lines_and_refuses_what_goes_back() {
+        check(b"2:a\n2:b\n2:c\n3:d\n", &[2, 3], 0);
+        check(b"5:a\n4:b\n6:c\n", &[5, 6], 1);
+        check(b"0:a\n1:b\n", &[1], 1);
+    }
+
+    #[test]
+    fn other_lines_are_noise() {
+        check(b"Binary file matches\n1:a\n\n--\n:x\n-1:x\n2-context\n 3:x\n4:b\n", &[1, 4], 7);
+        check(b"1:a\n12", &[1], 1);
+    }
+
+    #[test]
+    fn a_huge_number_is_only_a_huge_number() {
+        check(b"99999999999999999999999999:a\n", &[u64::MAX], 0);
+        check(b"18446744073709551616:a\n7:b\n", &[u64::MAX], 1);
+    }
+
+    #[test]
+    fn a_match_over_several_lines_is_left_out() {
+        let (found, noise, spanning) = numbers(&[b"1:a\n2:foo\n3|bar\n4|x\n6:", b"b\n"]);
+        assert_eq!((found, noise, spanning), (vec![1, 6], 0, 1));
+    }
+}

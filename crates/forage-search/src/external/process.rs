@@ -1,0 +1,223 @@
+//! One run of an engine: started with nothing of ours but the text, read without ever waiting for it, and gone with all
+//! that it started when the run ends, however it ends.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use forage_fs::Stop;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+};
+
+use super::output::LineNumbers;
+use crate::limits;
+
+/// When a run must end before the engine does.
+#[derive(Clone, Copy)]
+pub(super) struct Halt<'a> {
+    pub(super) stop: &'a Stop,
+    /// Whether nobody waits for the result any more.
+    pub(super) ended: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl Halt<'_> {
+    pub(super) fn is_due(&self) -> bool {
+        self.stop.check().is_some() || (self.ended)()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+    /// The beginning of what it wrote there.
+    pub(super) stderr: Vec<u8>,
+    pub(super) noise: u64,
+    pub(super) spanning: u64,
+    /// It was killed because the search must end.
+    pub(super) halted: bool,
+    /// It was killed because it wrote more than a search of this text can give.
+    pub(super) flooded: bool,
+}
+
+/// Runs an engine over `text`; `found` gets the numbers of the matching lines as they are read.
+pub(super) fn run(
+    program: &Path,
+    arguments: &[String],
+    text: &OwnedFd,
+    output_limit: u64,
+    halt: Halt<'_>,
+    mut found: impl FnMut(u64),
+) -> io::Result<Ended> {
+    let mut running = Running(command(program, arguments, text).spawn()?);
+    let mut stdout = Pipe::new(running.0.stdout.take());
+    let mut stderr = Pipe::new(running.0.stderr.take());
+    let exit = running.exit_handle();
+    let mut ended = Ended::default();
+    let mut numbers = LineNumbers::default();
+    let mut buffer = vec![0; limits::EXTERNAL_READ_BYTES];
+    let mut read_bytes = 0;
+    loop {
+        if halt.is_due() {
+            ended.halted = true;
+            break;
+        }
+        wait_for_something(&stdout, &stderr, exit.as_ref());
+        let exited = running.has_exited();
+        if exited {
+            // What it started can hold the pipes open; what it wrote itself is in them now.
+            running.kill_group();
+        }
+        let most = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
+        read_bytes += stdout.read(&mut buffer, most, |piece| numbers.push(piece, &mut found)) as u64;
+        stderr.read(&mut buffer, most, |piece| {
+            let room = limits::EXTERNAL_STDERR_BYTES - ended.stderr.len();
+            ended.stderr.extend_from_slice(&piece[..piece.len().min(room)]);
+        });
+        if read_bytes > output_limit {
+            ended.flooded = true;
+            break;
+        }
+        if exited {
+            break;
+        }
+    }
+    let status = running.end()?;
+    if !(ended.halted || ended.flooded) {
+        numbers.end(&mut found);
+        ended.code = status.code();
+        ended.signal = status.signal();
+    }
+    ended.noise = numbers.noise;
+    ended.spanning = numbers.spanning;
+    Ok(ended)
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a program is started; see the module `external`"
+)]
+fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
+    let handle = text.as_raw_fd();
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .args(["--", &format!("/proc/self/fd/{handle}")])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let inherit = move || {
+        // SAFETY: the handle is open: it is borrowed from its owner until the child was started, and no handle is
+        // closed between `fork` and `exec`.
+        #[expect(unsafe_code, reason = "a closure between `fork` and `exec` can't hold a borrow")]
+        let handle = unsafe { BorrowedFd::borrow_raw(handle) };
+        // Here and not in the parent, where a child that another thread starts at this moment would get it too.
+        fcntl_setfd(handle, FdFlags::empty()).map_err(io::Error::from)
+    };
+    // SAFETY: the closure makes one system call and touches neither memory nor locks of the parent.
+    #[expect(
+        unsafe_code,
+        reason = "only between `fork` and `exec` can a handle be given to this child alone"
+    )]
+    unsafe {
+        command.pre_exec(inherit);
+    }
+    command
+}
+
+/// Sleeps until there is something to read, the engine exits, or it is time to look at the deadline.
+fn wait_for_something(
+    stdout: &Pipe<impl Read + AsFd>,
+    stderr: &Pipe<impl Read + AsFd>,
+    exit: Option<&OwnedFd>,
+) {
+    let open = [stdout.handle(), stderr.handle(), exit.map(AsFd::as_fd)];
+    let mut handles: Vec<PollFd<'_>> =
+        open.iter().flatten().map(|handle| PollFd::from_borrowed_fd(*handle, PollFlags::IN)).collect();
+    // Without a handle that tells of the exit it is looked for more often, once nothing is left to read.
+    let blind = exit.is_none() && handles.is_empty();
+    let tick = if blind { Duration::from_millis(1) } else { limits::EXTERNAL_TICK };
+    // An interrupted call is a short one, and so is one for a time that the system can't express.
+    if let Ok(timeout) = Timespec::try_from(tick) {
+        let _ = poll(&mut handles, Some(&timeout));
+    }
+}
+
+/// The reading end of a pipe, which never blocks.
+struct Pipe<R>(Option<R>);
+
+impl<R: Read + AsFd> Pipe<R> {
+    fn new(reader: Option<R>) -> Self {
+        // A pipe that can't be made so is not read: it could block for ever.
+        Self(reader.filter(|reader| fcntl_setfl(reader, OFlags::NONBLOCK).is_ok()))
+    }
+
+    fn handle(&self) -> Option<BorrowedFd<'_>> {
+        self.0.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads what is there, at most about `most` bytes; returns how much.
+    fn read(&mut self, buffer: &mut [u8], most: usize, mut take: impl FnMut(&[u8])) -> usize {
+        let mut total = 0;
+        while total < most {
+            let Some(reader) = &mut self.0 else { break };
+            match reader.read(buffer) {
+                Ok(0) => self.0 = None,
+                Ok(read) => {
+                    take(&buffer[..read]);
+                    total += read;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(_) => self.0 = None,
+            }
+        }
+        total
+    }
+}
+
+/// A started engine. However this goes out of scope, its process group is killed and the process reaped.
+struct Running(Child);
+
+impl Running {
+    fn exit_handle(&self) -> Option<OwnedFd> {
+        pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty()).ok()
+    }
+
+    /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
+    fn has_exited(&self) -> bool {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        matches!(waitid(WaitId::Pid(Pid::from_child(&self.0)), options), Ok(Some(_)))
+    }
+
+    fn kill_group(&self) {
+        // Fails only when nothing is left in the group.
+        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
+    }
+
+    fn end(mut self) -> io::Result<std::process::ExitStatus> {
+        self.kill_group();
+        self.0.wait()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // After `end` it is reaped, and its number may be another's.
+        if !matches!(self.0.try_wait(), Ok(Some(_))) {
+            self.kill_group();
+            let _ = self.0.wait();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Which program is run: resolved once, by an absolute path, never from a place that a repository can fill.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// The engines that can be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `ugrep`.
+    Ugrep,
+    /// `rg`.
+    Ripgrep,
+}
+
+impl Kind {
+    /// The name for people and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ugrep => "ugrep",
+            Self::Ripgrep => "rg",
+        }
+    }
+}
+
+/// An external engine that was found and may be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    path: PathBuf,
+    kind: Kind,
+}
+
+/// Why a program is not taken as an engine. The messages say what to do instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    /// `ug`, which loads `.ugrep` files.
+    #[error(
+        "`{name}` is not run as a search engine, because under that name it loads the options of a `.ugrep` file, which \
+         can name programs to run; write `ugrep`, which is the same program without that"
+    )]
+    UgRefused {
+        /// What was asked for.
+        name: String,
+    },
+    /// Neither engine by its name.
+    #[error(
+        "`{name}` is no known search engine; take `ugrep`, `rg` or `ripgrep` (a version may follow, as in `rg-15.2`), by \
+         name or by absolute path, or the embedded engine"
+    )]
+    UnknownName {
+        /// What was asked for.
+        name: String,
+    },
+    /// A relative path.
+    #[error("`{name}` is a relative path; write the program's absolute path or its bare name")]
+    Relative {
+        /// What was asked for.
+        name: String,
+    },
+    /// It is nowhere in the search path.
+    #[error(
+        "`{name}` was not found in the absolute directories of the search path ({searched} of them); install it, write \
+         its absolute path, or use the embedded engine, which needs no program"
+    )]
+    NotFound {
+        /// What was asked for.
+        name: String,
+        /// Directories that were looked into.
+        searched: usize,
+    },
+    /// It can't be looked at.
+    #[error("`{}` can't be used: {source}; write the path of an installed program", path.display())]
+    Io {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A directory, a device, or without the right to execute it.
+    #[error("`{}` is not an executable file; write the path of an installed program", path.display())]
+    NotExecutable {
+        /// The program.
+        path: PathBuf,
+    },
+    /// It lies in a directory that is searched.
+    #[error(
+        "`{}` lies within the root `{}` and is not run, because a repository must not bring the programs that search \
+         it; install the program outside of it", path.display(), root.display()
+    )]
+    InsideRoot {
+        /// The program.
+        path: PathBuf,
+        /// The root.
+        root: PathBuf,
+    },
+    /// Another system than Linux.
+    #[error("external engines need Linux; the embedded engine works everywhere")]
+    Unsupported,
+}
+
+impl Program {
+    /// Finds an engine: `name` is an absolute path, or a bare name that is looked up in the absolute directories of
+    /// `search_path` (others are passed over). `roots` are the canonical paths of the directories that will be
+    /// searched: what lies in one of them is not taken.
+    pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ResolveError> {
+        if !cfg!(any(target_os = "linux", target_os = "android")) {
+            return Err(ResolveError::Unsupported);
+        }
+        let kind = kind_of(name)?;
+        if name.is_absolute() {
+            return check(name, roots).map(|path| Self { path, kind });
+        }
+        if name.components().count() != 1 || !matches!(name.components().next(), Some(Component::Normal(_))) {
+            return Err(ResolveError::Relative { name: name.display().to_string() });
+        }
+        let (mut refused, mut searched) = (None, 0);
+        for directory in search_path.iter().filter(|directory| directory.is_absolute()) {
+            searched += 1;
+            match check(&directory.join(name), roots) {
+                Ok(path) => return Ok(Self { path, kind }),
+                Err(ResolveError::Io { source, .. })
+                    if matches!(
+                        source.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+                    ) => {}
+                // A later directory may hold the real one.
+                Err(error) => refused = refused.or(Some(error)),
+            }
+        }
+        Err(refused.unwrap_or_else(|| ResolveError::NotFound { name: name.display().to_string(), searched }))
+    }
+
+    /// The absolute path that is run.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Which engine it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+/// The engine by the program's own name. `ugrep-indexer`, `ugrep+` and `rga` are other programs, the last two of
+/// which run filters over files.
+fn kind_of(name: &Path) -> Result<Kind, ResolveError> {
+    let shown = || name.display().to_string();
+    let file = name.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let file = file.strip_suffix(".exe").unwrap_or(file);
+    let is = |known: &str| {
+        file.strip_prefix(known).is_some_and(|version| {
+            version.is_empty() || version.bytes().all(|b| b.is_ascii_digit() || b".-_".contains(&b))
+        })
+    };
+    match () {
+        () if is("ugrep") => Ok(Kind::Ugrep),
+        () if is("rg") || is("ripgrep") => Ok(Kind::Ripgrep),
+        () if is("ug") => Err(ResolveError::UgRefused { name: shown() }),
+        () => Err(ResolveError::UnknownName { name: shown() }),
+    }
+}
+
+/// The path, if an executable file stands there, and neither it nor what it leads to lies in a root. The path itself
+/// is run, not what it leads to: the program behaves by the name under which it is called.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program comes from the user's configuration, not a repository"
+)]
+fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ResolveError> {
+    let io = |source| ResolveError::Io { path: path.to_owned(), source };
+    let target = std::fs::canonicalize(path).map_err(io)?;
+    let parent = path.parent().map(std::fs::canonicalize).transpose().map_err(io)?.unwrap_or_default();
+    for place in [path, &target, &parent] {
+        if let Some(root) = roots.iter().find(|root| place.starts_with(root)) {
+            return Err(ResolveError::InsideRoot { path: path.to_owned(), root: root.to_path_buf() });
+        }
+    }
+    let metadata = std::fs::metadata(&target).map_err(io)?;
+    if !(metadata.is_file() && is_executable(&metadata)) {
+        return Err(ResolveError::NotExecutable { path: path.to_owned() });
+    }
+    Ok(path.to_owned())
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_decide_the_engine() {
+        let kind = |name: &str| kind_of(Path::new(name)).ok();
+        for name in ["ugrep", "/usr/bin/ugrep", "/opt/ugrep-7.1", "ugrep3", "ugrep.exe"] {
+            assert_eq!(kind(name), Some(Kind::Ugrep), "{name}");
+        }
+        for name in ["rg", "/usr/bin/rg", "rg-15.2.0", "ripgrep", "rg.exe"] {
+            assert_eq!(kind(name), Some(Kind::Ripgrep), "{name}");
+        }
+        for name in ["ug", "/usr/bin/ug", "ug+", "ugrep+", "ugrep-indexer", "rga", "grep", "", "/", "sh"] {
+            assert_eq!(kind(name), None, "{name}");
+        }
+        assert!(kind_of(Path::new("/usr/bin/ug")).unwrap_err().to_string().contains(".ugrep"));
+        assert!(kind_of(Path::new("grep")).unwrap_err().to_string().contains("`ugrep`, `rg`"));
+    }
+}
