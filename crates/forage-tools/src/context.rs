@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use forage_fs::{Globs, Roots, Stop};
 use forage_llm::{ChatModel, Redactor};
+use forage_search::external::Program;
 
 use crate::limits;
 
@@ -65,6 +66,13 @@ pub enum EngineSetting {
     /// Ours.
     #[default]
     Embedded,
+    /// A program of the user's.
+    External {
+        /// Those that are there, in order of preference.
+        programs: Vec<Program>,
+        /// Why those that come before them, or all, are not, a sentence each.
+        missing: Vec<String>,
+    },
 }
 
 /// How `Search` works.

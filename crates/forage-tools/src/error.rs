@@ -62,6 +62,18 @@ pub enum ToolError {
         /// One sentence per model.
         errors: String,
     },
+    /// No external engine can be used, and one was asked for.
+    #[error(
+        "no external search engine can be used: {problems}. Install ugrep or ripgrep, or search with the embedded \
+         engine: `--engine embedded`, or `engine = \"embedded\"` under `[tools.search]` in your configuration"
+    )]
+    NoEngine {
+        /// What is wrong with each.
+        problems: String,
+    },
+    /// An external engine failed.
+    #[error("{0}")]
+    Engine(String),
     /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,

@@ -24,6 +24,7 @@ mod verdict;
 
 pub use context::{Context, EngineSetting, FilterMode, FilterSettings, OnModelFailure, SearchSettings};
 pub use error::ToolError;
+pub use forage_search::external::Program;
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};
 pub use tool::{Egress, Tool};

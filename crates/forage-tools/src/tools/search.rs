@@ -132,7 +132,6 @@ fn run(
         count > 0,
     );
     outcome.warnings = prepared.warnings;
-    outcome.warnings.extend(ended.warnings);
     outcome.add_report(&ended.walk);
     if full {
         outcome.truncated_by = Some(if by_bytes { Limit::FileBytes } else { Limit::MaxResults });

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod confinement;
+mod engines;
 mod files;
 mod ignore_files;
 mod limits;

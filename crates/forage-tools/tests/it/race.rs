@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use forage_tools::Context;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
-use crate::support::{CANARY, NEEDLE, OUTSIDE_NAME, Tree, ask_model, call};
+use crate::support::{CANARY, NEEDLE, OUTSIDE_NAME, Tree, ask_model, call, installed, with_engine};
 
 /// Exchanges pairs of names until it is dropped.
 struct Attacker {
@@ -64,15 +65,18 @@ const RACE: Duration = Duration::from_millis(1_500);
 /// file, and some met the links.
 fn attack(requests: &[Value], tool: &str, with_model: bool) {
     let tree = tree();
-    let context = tree.context();
+    attack_in(&tree, &tree.context(), requests, tool, with_model);
+}
+
+fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, with_model: bool) {
     let attacker = Attacker::on(&tree.root());
     let (mut calls, mut inside, mut turned_away) = (0u64, 0u64, 0u64);
     let end = Instant::now() + RACE;
     while Instant::now() < end {
         for request in requests {
             let (result, sent) = match with_model {
-                true => ask_model(&context, request.clone()),
-                false => (call(&context, tool, request.clone()), String::new()),
+                true => ask_model(context, request.clone()),
+                false => (call(context, tool, request.clone()), String::new()),
             };
             let everything = match &result {
                 Ok(answer) => format!("{}\n{}\n{sent}", answer.text, answer.records),
@@ -122,6 +126,24 @@ fn the_race_is_real() {
 fn grep_search_under_the_race() {
     let request = |path: &str| json!({"pattern": NEEDLE, "path": path});
     attack(&["d", ".", "d/data.txt", "f.txt"].map(request), "grep_search", false);
+}
+
+/// Links are followed here, and the race is for them.
+#[test]
+fn search_under_the_race() {
+    let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});
+    attack(&["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
+}
+
+/// An external program is handed what was read, and no name under which it could find something else.
+#[test]
+fn search_with_external_engines_under_the_race() {
+    let request = |path: &str| json!({"pattern": NEEDLE, "path": path, "follow": true});
+    for engine in ["ugrep", "rg"] {
+        let tree = tree();
+        let context = with_engine(tree.context(), &[&installed(engine)]);
+        attack_in(&tree, &context, &["d", ".", "d/data.txt", "f.txt"].map(request), "Search", false);
+    }
 }
 
 #[test]

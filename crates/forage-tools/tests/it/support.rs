@@ -9,8 +9,27 @@ use std::time::Duration;
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 use forage_tools::registry::find;
-use forage_tools::{Answer, Context, FilterMode, ToolError};
+use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
+
+/// The real program of this name. It must be installed; `rg` may be named by `FORAGE_TEST_RG`.
+pub(crate) fn installed(name: &str) -> PathBuf {
+    let named = std::env::var_os("FORAGE_TEST_RG").filter(|_| name == "rg").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = named.into_iter().chain(std::env::split_paths(&path).map(|place| place.join(name)));
+    places
+        .find(|place| place.is_absolute() && place.is_file())
+        .unwrap_or_else(|| panic!("{name} is needed by this test (see CONTRIBUTING.md)"))
+}
+
+/// A context whose `Search` is answered by these programs, in this order of preference.
+pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
+    let roots = [context.roots.main().path()];
+    let programs =
+        programs.iter().map(|path| Program::resolve(path, &[], &roots).unwrap()).collect::<Vec<_>>();
+    context.search.engine = EngineSetting::External { programs, missing: Vec::new() };
+    context
+}
 
 /// What the searches look for.
 pub(crate) const NEEDLE: &str = "needle";

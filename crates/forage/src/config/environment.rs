@@ -39,6 +39,11 @@ pub(super) fn config_file() -> PathBuf {
     directory.join("forage").join("config.toml")
 }
 
+/// The directories in which programs are looked up.
+pub(super) fn search_path() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
 /// What the environment says.
 pub(super) fn overrides() -> anyhow::Result<Overrides> {
     Ok(Overrides {

@@ -4,10 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::bail;
-use forage_tools::{EngineSetting, SearchSettings, limits};
+use forage_tools::{EngineSetting, Program, SearchSettings, limits};
 use serde_json::{Value, json};
 
-use super::{Overrides, Setting};
+use super::{Overrides, Setting, environment};
 
 /// The settings and where they come from.
 #[derive(Clone, Debug)]
@@ -80,12 +80,31 @@ impl SearchTool {
         self.enabled.value
     }
 
-    pub(super) fn settings(&self, _roots: &[&Path]) -> SearchSettings {
+    pub(super) fn settings(&self, roots: &[&Path]) -> SearchSettings {
         SearchSettings {
-            engine: EngineSetting::Embedded,
+            engine: self.engine(roots),
             timeout: Duration::from_millis(self.default_timeout_ms.value),
             max_results: self.default_max_results.value,
         }
+    }
+
+    /// Looks the programs up, once. One that is missing is no error before somebody searches with it.
+    fn engine(&self, roots: &[&Path]) -> EngineSetting {
+        if self.engine.value == "embedded" {
+            return EngineSetting::Embedded;
+        }
+        let search_path = environment::search_path();
+        let (mut programs, mut missing) = (Vec::new(), Vec::new());
+        for name in [&self.binary.value, &self.fallback_binary.value] {
+            match Program::resolve(Path::new(name), &search_path, roots) {
+                _ if name.is_empty() => {}
+                Ok(program) => programs.push(program),
+                // What comes after a program that is there does not matter.
+                Err(_) if !programs.is_empty() => {}
+                Err(error) => missing.push(error.to_string()),
+            }
+        }
+        EngineSetting::External { programs, missing }
     }
 
     pub(super) fn describe(&self) -> Vec<(String, Value, String)> {

@@ -1,0 +1,325 @@
+//! `Search` with external engines: the same answers, and programs that misbehave. The tests whose names begin with an id
+//! are named in `docs/local-search.md`. What the engines do on random trees is tested in forage-search.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use forage_tools::{Context, EngineSetting, Program};
+use serde_json::{Value, json};
+
+use crate::support::{
+    CANARY, NEEDLE, OUTSIDE_NAME, Tree, answer, assert_sealed, installed, leaking, refusal, with_engine,
+    within,
+};
+
+/// Writes a program beside the root that stands in for `rg` or `ugrep`.
+fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
+    let directory = tree.outside().join("bin");
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn all_three(tree: &Tree) -> [Context; 3] {
+    let external = |name: &str| with_engine(tree.context(), &[&installed(name)]);
+    [tree.context(), external("ugrep"), external("rg")]
+}
+
+fn sample() -> Tree {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle one\nother\nNeedle two\nneedle_three\n");
+    tree.write("b/2026-01-08-notes.md", "x\r\nneedle:3:x\r\nlast needle");
+    tree.write("nl\n3:forged", "needle\n");
+    tree.write("latin.txt", b"caf\xe9 needle\n");
+    tree.write("-f", "needle in a file that is named like an option\n");
+    tree
+}
+
+/// Everything but the engine's own fields is the same.
+#[test]
+fn one_request_has_one_answer() {
+    let tree = sample();
+    for request in [
+        json!({"pattern": "needle"}),
+        json!({"pattern": "Needle", "context": 1}),
+        json!({"pattern": "needle", "word_regexp": true, "case": "sensitive"}),
+        json!({"pattern": "needle", "fixed_strings": true}),
+        json!({"pattern": "n[e]+dle|other", "glob": ["*.txt"], "hidden": true}),
+        json!({"pattern": "absent"}),
+        json!({"pattern": "needle", "path": "b"}),
+    ] {
+        let answers = all_three(&tree).map(|context| answer(&context, "Search", request.clone()));
+        for (other, engine) in answers[1..].iter().zip(["ugrep", "rg"]) {
+            assert_eq!(other.records["engine"], engine);
+            assert!(other.records["exit_code"].is_i64(), "{request}: {}", other.records);
+            assert_eq!(other.text, answers[0].text, "{engine} {request}");
+            for (field, value) in answers[0].records.as_object().unwrap() {
+                if !["engine", "elapsed_ms"].contains(&field.as_str()) {
+                    assert_eq!(&other.records[field], value, "{engine} {request} {field}");
+                }
+            }
+        }
+    }
+}
+
+/// Cut by the limit, an answer holds the same records; how many more files were read by then is each engine's own.
+#[test]
+fn one_request_is_cut_at_one_place() {
+    let tree = sample();
+    for limit in 1..8 {
+        let request = json!({"pattern": "needle", "context": 1, "max_results": limit});
+        let answers = all_three(&tree).map(|context| answer(&context, "Search", request.clone()).records);
+        for other in &answers[1..] {
+            for field in ["matches", "count", "match_count", "truncated", "next_cursor"] {
+                assert_eq!(other[field], answers[0][field], "{} {limit} {field}", other["engine"]);
+            }
+        }
+    }
+}
+
+/// NFR-LS-SEC-01: no engine sees what lies outside of the root, and each shows what lies within.
+#[test]
+fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
+    for name in ["embedded", "ugrep", "rg"] {
+        let tree = Tree::with_outside_secrets();
+        tree.write("open.txt", format!("{NEEDLE} {CANARY}\n"));
+        let context = |tree: &Tree| match name {
+            "embedded" => tree.context(),
+            engine => with_engine(tree.context(), &[&installed(engine)]),
+        };
+        // The control: within the root it is found.
+        assert!(leaking(&context(&tree), "open.txt").contains(&"Search"), "{name}");
+        std::fs::remove_file(tree.root().join("open.txt")).unwrap();
+        tree.link("../outside", "directory");
+        tree.link("../outside/data.txt", "file.txt");
+        let outside = tree.outside().display().to_string();
+        for path in ["directory", "file.txt", "directory/data.txt", "../outside", outside.as_str(), "."] {
+            assert_sealed(&context(&tree), path);
+        }
+        let followed = json!({"pattern": NEEDLE, "follow": true, "hidden": true, "no_ignore": true});
+        let found = answer(&context(&tree), "Search", followed);
+        assert!(!found.text.contains(CANARY) && !found.text.contains(OUTSIDE_NAME), "{name}: {}", found.text);
+        assert_eq!(found.records["skipped"]["outside_root"], 2, "{name}: {}", found.records["skipped"]);
+    }
+}
+
+/// NFR-LS-SEC-02 and FR-LS-03: what a shell or an option parser would act on is data in every engine.
+#[test]
+fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
+    let tree = sample();
+    let canary = tree.outside().join("canary");
+    let script = fake(&tree, "run", &format!("touch {}; cat", canary.display()));
+    let touch = format!("touch {}", canary.display());
+    let hostile: Vec<String> = vec![
+        format!("--pre={}", script.display()),
+        format!("--filter=*:{}", script.display()),
+        format!("$({touch})"),
+        format!("`{touch}`"),
+        format!("'; {touch}; '"),
+        format!("x | {touch}"),
+        "-f/etc/passwd".to_owned(),
+        "--file=/etc/passwd".to_owned(),
+        "--".to_owned(),
+        "-".to_owned(),
+        "-e".to_owned(),
+        "--help".to_owned(),
+        "--version".to_owned(),
+        "@/etc/passwd".to_owned(),
+    ];
+    tree.write("data.txt", hostile.join("\n"));
+    for context in all_three(&tree) {
+        for text in &hostile {
+            // As a pattern it finds itself, and nothing else happens.
+            let request = json!({"pattern": text, "fixed_strings": true, "path": "data.txt"});
+            let found = answer(&context, "Search", request);
+            let lines = found.records["matches"].as_array().unwrap();
+            let texts: Vec<&str> =
+                lines.iter().map(|record| record["data"]["lines"]["text"].as_str().unwrap()).collect();
+            assert!(texts.contains(&text.as_str()), "{text}: {}", found.text);
+            assert!(texts.iter().all(|line| line.contains(text.as_str())), "{text}: {}", found.text);
+            // As a glob it chooses no file, as a path it names none.
+            let found = answer(
+                &context,
+                "Search",
+                json!({"pattern": "needle", "glob": [text.replace(['{', '['], "")]}),
+            );
+            assert_eq!(found.records["count"], 0, "{text}");
+            assert!(
+                refusal(&context, "Search", json!({"pattern": "needle", "path": format!("{text}/none")}))
+                    .contains("path")
+            );
+        }
+        assert!(refusal(&context, "Search", json!({"pattern": ""})).contains("empty"));
+        // A file that is named like an option is searched like any other.
+        assert_eq!(
+            answer(&context, "Search", json!({"pattern": "needle in", "path": "-f"})).records["count"],
+            1
+        );
+    }
+    assert!(!canary.exists());
+    // The control: where a pattern can be taken for an option, ripgrep runs the program.
+    std::process::Command::new(installed("rg"))
+        .args(["--no-config", &format!("--pre={}", script.display()), "needle", "."])
+        .current_dir(tree.root())
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(canary.exists(), "the attack does not work even without the defence");
+}
+
+/// Children of this process.
+fn children() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let of_task = |task: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default()
+    };
+    tasks.map(of_task).map(|children| children.split_whitespace().count()).sum()
+}
+
+/// T-LS-TMO-01 and FR-LS-07: in a child process, so that only this test's own programs are counted.
+#[test]
+fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
+    crate::support::in_child("engines::t_ls_tmo_01_a_timeout_kills_the_process_and_its_children", || {
+        let tree = sample();
+        let pids = tree.outside().join("pids");
+        let script = format!(
+            "trap '' TERM\nsh -c 'trap \"\" TERM; echo $$ >> {0}; sleep 1000' &\necho $$ >> {0}\nsleep 1000",
+            pids.display()
+        );
+        let context = with_engine(tree.context(), &[&fake(&tree, "rg", &script)]);
+        let started = Instant::now();
+        let found = within(Duration::from_secs(10), "Search", move || {
+            answer(&context, "Search", json!({"pattern": "needle", "timeout_ms": 500}))
+        });
+        let took = started.elapsed();
+        assert_eq!(found.records["timed_out"], true, "{}", found.text);
+        assert!(found.partial && found.text.contains("stopped at the time limit"), "{}", found.text);
+        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(1_500), "{took:?}");
+        let pids = std::fs::read_to_string(pids).unwrap();
+        assert!(pids.lines().count() >= 2, "the programs did not start: {pids}");
+        for pid in pids.lines() {
+            // A killed grandchild is reaped by its new parent, which may take a moment.
+            let gone = || {
+                !std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+            };
+            let end = Instant::now() + Duration::from_secs(5);
+            while !gone() && Instant::now() < end {
+                std::thread::yield_now();
+            }
+            assert!(gone(), "{pid} is still there");
+        }
+        assert_eq!(children(), 0);
+    });
+}
+
+/// The embedded engine too ends by its deadline, with what it found.
+#[test]
+fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
+    let tree = Tree::new();
+    let line = format!("{}\n", "a".repeat(2_000));
+    tree.write("a.txt", "needle\n");
+    for i in 0..60 {
+        tree.write(format!("b{i}.txt"), line.repeat(2_000));
+    }
+    let mut context = tree.context();
+    context.threads = 1;
+    // Slow on purpose: no literal, and every position begins a match that fails late.
+    let request = json!({"pattern": "needle|(?:a.?){40}[bc]x", "timeout_ms": 100, "fuzzy": 2});
+    let found = answer(&context, "Search", request);
+    assert_eq!(
+        (&found.records["timed_out"], &found.records["truncated_by"]),
+        (&json!(true), &json!("timeout")),
+        "{}",
+        found.text
+    );
+    // A search that did not finish does not know whether there is more.
+    assert_eq!(found.records["truncated"], false);
+    assert_eq!(found.records["matches"][0]["data"]["path"]["text"], "a.txt");
+}
+
+/// FR-LS-03: the program gets its arguments as they are, an empty environment, no stdin and no name of a file.
+#[test]
+fn fr_ls_03_the_process_is_started_without_a_shell() {
+    let tree = sample();
+    let seen = tree.outside().join("seen");
+    let script = format!(
+        "{{ for a in \"$@\"; do printf '[%s]' \"$a\"; done; echo; env; pwd; readlink /proc/self/fd/0; }} > {}; exit 1",
+        seen.display()
+    );
+    for (name, request, expected) in [
+        ("rg", json!({"pattern": "a b'c\"$d", "fixed_strings": true}), "[--no-config]"),
+        ("ugrep", json!({"pattern": "a b'c\"$d", "fixed_strings": true}), "[--fixed-strings]"),
+    ] {
+        let context = with_engine(tree.context(), &[&fake(&tree, name, &script)]);
+        answer(&context, "Search", request);
+        let seen = std::fs::read_to_string(&seen).unwrap();
+        let mut lines = seen.lines();
+        let arguments = lines.next().unwrap();
+        assert!(arguments.contains(expected) || name == "ugrep", "{arguments}");
+        assert!(arguments.contains("[-e][") && arguments.contains("][--][/proc/self/fd/"), "{arguments}");
+        for hidden in ["a.txt", "notes", "HOME=", "FORAGE", "CARGO", "LD_"] {
+            assert!(!seen.contains(hidden), "{hidden} in {seen}");
+        }
+        assert!(seen.lines().any(|line| line == "/dev/null"), "{seen}");
+    }
+}
+
+#[test]
+fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
+    let tree = sample();
+    for (script, expected) in [
+        ("exit 2", "exit code 2"),
+        ("echo broken >&2; exit 101", "broken"),
+        ("kill -SEGV $$", "signal"),
+        ("echo 'error: regex parse error' >&2; exit 2", "`pattern`"),
+    ] {
+        let context = with_engine(tree.context(), &[&fake(&tree, "rg", script)]);
+        let error = refusal(&context, "Search", json!({"pattern": "needle"}));
+        assert!(error.contains(expected), "{script}: {error}");
+    }
+    // What it found before it failed is an answer, in part, and says so.
+    let context = with_engine(tree.context(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
+    let found = answer(&context, "Search", json!({"pattern": "needle"}));
+    assert!(found.records["count"].as_u64().unwrap() >= 1, "{}", found.records);
+    assert_eq!(found.records["exit_code"], 2);
+    assert!(found.records["stderr"].as_str().unwrap().contains("odd"), "{}", found.records);
+    assert!(found.records["warnings"][0].as_str().unwrap().contains("odd"), "{}", found.records);
+}
+
+#[test]
+fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
+    let tree = sample();
+    let roots = [tree.root()];
+    let roots: Vec<&std::path::Path> = roots.iter().map(PathBuf::as_path).collect();
+    let resolve = |name: &str| Program::resolve(name.as_ref(), &[PathBuf::from("/nowhere")], &roots);
+    let missing = vec![resolve("ugrep").unwrap_err().to_string()];
+    let rg = Program::resolve(&installed("rg"), &[], &roots).unwrap();
+    let mut context = tree.context();
+    context.search.engine = EngineSetting::External { programs: vec![rg], missing: missing.clone() };
+    let found = answer(&context, "Search", json!({"pattern": "needle"}));
+    assert_eq!(found.records["engine"], "rg");
+    let warning = found.records["warnings"][0].as_str().unwrap();
+    assert!(warning.contains("`ugrep` was not found") && warning.ends_with("; rg searched"), "{warning}");
+    // ripgrep can't take a fuzzy search over.
+    let error = refusal(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
+    assert!(error.contains("rg has no fuzzy search") && error.contains("--engine embedded"), "{error}");
+    context.search.engine = EngineSetting::External { programs: Vec::new(), missing };
+    let error = refusal(&context, "Search", json!({"pattern": "needle"}));
+    assert!(error.contains("`ugrep` was not found") && error.contains("--engine embedded"), "{error}");
+    assert!(resolve("ug").unwrap_err().to_string().contains(".ugrep"));
+}
+
+/// IT-LS-FZ-01 with ugrep: its lines, our places and distances.
+#[test]
+fn it_ls_fz_01_ugrep_finds_approximate_matches() {
+    let tree = Tree::new();
+    tree.write("a.txt", "retry_count\nretry_cuont\nretri_count\nnothing\n");
+    let context = with_engine(tree.context(), &[&installed("ugrep")]);
+    let found = answer(&context, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records;
+    let seen = |record: &Value| (record["data"]["line_number"].as_u64(), record["data"]["distance"].as_u64());
+    let seen: Vec<_> = found["matches"].as_array().unwrap().iter().map(seen).collect();
+    assert_eq!(seen, [(Some(1), Some(0)), (Some(3), Some(1))]);
+}
