@@ -87,6 +87,12 @@ pub enum ExternalError {
     /// A NUL character in the pattern.
     #[error("the pattern holds a NUL character, which no text file has; search for the text beside it")]
     Nul,
+    /// Bytes beyond UTF-8, or line ends of the `R` flag.
+    #[error(
+        "ugrep can't search for bytes that are not UTF-8 (`(?-u:\\xff)`) nor with the flag `R`; use rg or the embedded \
+         engine"
+    )]
+    NotForUgrep,
     /// ripgrep knows no fuzzy search.
     #[error("rg has no fuzzy search; use ugrep or the embedded engine, or search without `fuzzy`")]
     FuzzyNeedsUgrep,
@@ -97,7 +103,9 @@ pub enum ExternalError {
         fuzzy: u8,
     },
     /// The engine can't read the pattern.
-    #[error("{program} can't read the pattern; correct it, or search for it as literal text. It says: {message}")]
+    #[error(
+        "{program} can't read the pattern; correct it, or search for it as literal text. It says: {message}"
+    )]
     InvalidPattern {
         /// Its path.
         program: String,
@@ -128,7 +136,9 @@ pub enum ExternalError {
         stderr: String,
     },
     /// It wrote more than its text can account for.
-    #[error("{program} wrote more than a search of its text can give and was killed; use the embedded engine")]
+    #[error(
+        "{program} wrote more than a search of its text can give and was killed; use the embedded engine"
+    )]
     Flooded {
         /// Its path.
         program: String,
@@ -136,7 +146,8 @@ pub enum ExternalError {
     /// It ended before the end of too many files.
     #[error(
         "{program} gave up before the end of {} files; write a pattern with fewer ways to match, or use the embedded \
-         engine", crate::limits::EXTERNAL_GIVEN_UP_FILES
+         engine",
+        crate::limits::EXTERNAL_GIVEN_UP_FILES
     )]
     GaveUp {
         /// Its path.

@@ -174,7 +174,10 @@ impl<'a> Engine<'a> {
                 (_, Some(signal)) => format!("was killed by signal {signal}"),
                 (code, None) => format!("ended with exit code {}", code.unwrap_or(-1)),
             };
-            notes.warn(format!("{name} {how} after its first matches: some may be missing. It said: {}", stderr()));
+            notes.warn(format!(
+                "{name} {how} after its first matches: some may be missing. It said: {}",
+                stderr()
+            ));
         }
         if ended.noise + beyond > 0 {
             notes.warn(format!(

@@ -37,38 +37,40 @@ impl LargeFile<'_> {
         halt: Halt<'_>,
         skipped: &mut Skipped,
     ) -> Result<Found, ExternalError> {
-    let mut pieces = Pieces {
-        engine,
-        path: self.path,
-        options,
-        halt,
-        piece: Vec::new(),
-        first: 1,
-        before: VecDeque::new(),
-        before_bytes: 0,
-        after: 0,
-        delivered: options.matches_delivered(self.path),
-        builder: EventBuilder::new(finder, self.path, options),
-        notes: Notes::default(),
-        state: State::Reading,
-    };
-    let is_text = search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces);
-    if is_text && matches!(pieces.state, State::Reading) {
-        pieces.flush();
-    }
-    let cut = match pieces.state {
-        State::Failed(error) => return Err(error),
-        State::ContextTooLong => {
-            skipped.add(SkipReason::LineTooLong);
-            false
+        let mut pieces = Pieces {
+            engine,
+            path: self.path,
+            options,
+            halt,
+            piece: Vec::new(),
+            first: 1,
+            before: VecDeque::new(),
+            before_bytes: 0,
+            after: 0,
+            delivered: options.matches_delivered(self.path),
+            builder: EventBuilder::new(finder, self.path, options),
+            notes: Notes::default(),
+            state: State::Reading,
+        };
+        let is_text =
+            search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces);
+        if is_text && matches!(pieces.state, State::Reading) {
+            pieces.flush();
         }
-        State::Halted => true,
-        State::Reading | State::Full => halt.stop.check().is_some(),
-    };
-    let file = pieces.builder.finish().filter(|_| is_text);
-    let files = file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
-    Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut })
-}
+        let cut = match pieces.state {
+            State::Failed(error) => return Err(error),
+            State::ContextTooLong => {
+                skipped.add(SkipReason::LineTooLong);
+                false
+            }
+            State::Halted => true,
+            State::Reading | State::Full => halt.stop.check().is_some(),
+        };
+        let file = pieces.builder.finish().filter(|_| is_text);
+        let files =
+            file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
+        Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut })
+    }
 }
 
 enum State {

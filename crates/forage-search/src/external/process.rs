@@ -101,7 +101,10 @@ pub(super) fn run(
     Ok(ended)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the one place where a program is started; see the module `external`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a program is started; see the module `external`"
+)]
 fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
     let handle = text.as_raw_fd();
     let mut command = Command::new(program);
@@ -123,7 +126,10 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
         fcntl_setfd(handle, FdFlags::empty()).map_err(io::Error::from)
     };
     // SAFETY: the closure makes one system call and touches neither memory nor locks of the parent.
-    #[expect(unsafe_code, reason = "only between `fork` and `exec` can a handle be given to this child alone")]
+    #[expect(
+        unsafe_code,
+        reason = "only between `fork` and `exec` can a handle be given to this child alone"
+    )]
     unsafe {
         command.pre_exec(inherit);
     }
@@ -131,7 +137,11 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
 }
 
 /// Sleeps until there is something to read, the engine exits, or it is time to look at the deadline.
-fn wait_for_something(stdout: &Pipe<impl Read + AsFd>, stderr: &Pipe<impl Read + AsFd>, exit: Option<&OwnedFd>) {
+fn wait_for_something(
+    stdout: &Pipe<impl Read + AsFd>,
+    stderr: &Pipe<impl Read + AsFd>,
+    exit: Option<&OwnedFd>,
+) {
     let open = [stdout.handle(), stderr.handle(), exit.map(AsFd::as_fd)];
     let mut handles: Vec<PollFd<'_>> =
         open.iter().flatten().map(|handle| PollFd::from_borrowed_fd(*handle, PollFlags::IN)).collect();

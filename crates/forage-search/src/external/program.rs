@@ -161,7 +161,10 @@ fn kind_of(name: &Path) -> Result<Kind, ResolveError> {
 
 /// The path, if an executable file stands there, and neither it nor what it leads to lies in a root. The path itself
 /// is run, not what it leads to: the program behaves by the name under which it is called.
-#[expect(clippy::disallowed_methods, reason = "the program comes from the user's configuration, not a repository")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program comes from the user's configuration, not a repository"
+)]
 fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ResolveError> {
     let io = |source| ResolveError::Io { path: path.to_owned(), source };
     let target = std::fs::canonicalize(path).map_err(io)?;

@@ -145,27 +145,28 @@ impl Session<'_> {
     ) -> Result<WalkReport, ExternalError> {
         let _close = CloseOnDrop(&self.queue);
         let mut filling = Filling::default();
-        let visit = |worker: &mut Worker<Option<LineFinder<'_>>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-            with_text(worker, entry, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
-                let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
-                match text {
-                    Text::Whole([]) => None,
-                    Text::Whole(text) => Some(Piece::Text { path, hidden_by, text: text.to_vec() }),
-                    Text::Pieces(reader) => {
-                        let ended = || self.queue.has_ended();
-                        let file = LargeFile { path: &path, hidden_by, every_line: &self.every_line };
-                        let halt = self.halt(&ended);
-                        let outcome =
-                            file.search(&self.engine, finder.as_ref(), reader, self.scan, halt, skipped);
-                        Some(Piece::Searched(Box::new(outcome)))
+        let visit =
+            |worker: &mut Worker<Option<LineFinder<'_>>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+                with_text(worker, entry, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
+                    let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
+                    match text {
+                        Text::Whole([]) => None,
+                        Text::Whole(text) => Some(Piece::Text { path, hidden_by, text: text.to_vec() }),
+                        Text::Pieces(reader) => {
+                            let ended = || self.queue.has_ended();
+                            let file = LargeFile { path: &path, hidden_by, every_line: &self.every_line };
+                            let halt = self.halt(&ended);
+                            let outcome =
+                                file.search(&self.engine, finder.as_ref(), reader, self.scan, halt, skipped);
+                            Some(Piece::Searched(Box::new(outcome)))
+                        }
                     }
-                }
-            })
-            .map_or(Step::Nothing, |piece| {
-                let weight = piece.weight();
-                Step::Item(piece, weight)
-            })
-        };
+                })
+                .map_or(Step::Nothing, |piece| {
+                    let weight = piece.weight();
+                    Step::Item(piece, weight)
+                })
+            };
         let receive = |piece: Piece| {
             let goes_on = match piece {
                 Piece::Text { path, hidden_by, text } => {

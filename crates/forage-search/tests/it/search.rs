@@ -40,7 +40,8 @@ pub(crate) const PATTERNS: &[&str] = &[
     "K",
 ];
 pub(crate) const LITERALS: &[&str] = &["a.b", "(", "foo", "_code", "K", "é"];
-pub(crate) const GLOBS: &[&str] = &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
+pub(crate) const GLOBS: &[&str] =
+    &["*.rs", "*.txt", "!*.log", "src/*", "!target", "**/deep/**", "*.{c,md}", "/a", "!b"];
 
 pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
     Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
@@ -58,7 +59,12 @@ pub(crate) fn records(files: &[FileEvents]) -> Vec<Record> {
     files.iter().flat_map(event).collect()
 }
 
-pub(crate) fn ours(root: &Path, walk: &WalkOptions, pattern: &Pattern, scan: &ScanOptions) -> (Vec<Record>, Skipped) {
+pub(crate) fn ours(
+    root: &Path,
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    scan: &ScanOptions,
+) -> (Vec<Record>, Skipped) {
     let mut files = Vec::new();
     let report = search(&open(root), &RelPath::root(), walk, pattern, scan, &Stop::never(), |file| {
         files.push(file);
