@@ -160,6 +160,16 @@ impl<'a> EventBuilder<'a> {
         self.file.events.push(Event { line_number, kind, bytes: line[kept].to_vec(), spans, cut });
     }
 
+    /// Takes back lines of context that belong to a match that is not kept.
+    pub(crate) fn drop_context_of_next(&mut self) {
+        let events = &mut self.file.events;
+        if let Some(last) = events.iter().rposition(|event| event.kind == EventKind::Match) {
+            let end = events[last].line_number.saturating_add(self.options.after_context as u64);
+            let kept = last + events[last..].partition_point(|event| event.line_number <= end);
+            events.truncate(kept);
+        }
+    }
+
     pub(crate) fn finish(self) -> Option<FileEvents> {
         // A match that an earlier answer had may leave the rest of its context to this one.
         (self.file.matches > 0 || !self.file.events.is_empty()).then_some(self.file)

@@ -87,6 +87,12 @@ pub enum ExternalError {
     /// A NUL character in the pattern.
     #[error("the pattern holds a NUL character, which no text file has; search for the text beside it")]
     Nul,
+    /// Bytes beyond UTF-8, or line ends of the `R` flag.
+    #[error(
+        "ugrep can't search for bytes that are not UTF-8 (`(?-u:\\xff)`) nor with the flag `R`; use rg or the embedded \
+         engine"
+    )]
+    NotForUgrep,
     /// ripgrep knows no fuzzy search.
     #[error("rg has no fuzzy search; use ugrep or the embedded engine, or search without `fuzzy`")]
     FuzzyNeedsUgrep,

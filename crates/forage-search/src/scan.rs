@@ -189,6 +189,8 @@ impl LineSink for PieceSink<'_> {
         }
         if kind == EventKind::Match && self.builder.is_full() {
             self.builder.file.more = true;
+            // The reader gave the lines before this match first.
+            self.builder.drop_context_of_next();
             return false;
         }
         let length = line.strip_suffix(b"\n").unwrap_or(line).len();

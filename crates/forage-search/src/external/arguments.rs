@@ -77,7 +77,7 @@ impl Arguments {
         };
         Ok(match kind {
             Kind::Ripgrep => Self::ripgrep(request, pattern),
-            Kind::Ugrep => Self::ugrep(request, pattern),
+            Kind::Ugrep => return Self::ugrep(request, pattern),
         })
     }
 
@@ -88,7 +88,7 @@ impl Arguments {
         Self { list, last_line: None, pattern }
     }
 
-    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>) -> Self {
+    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
         if request.fuzzy > 0 {
             list.push("--only-line-number".to_owned());
@@ -96,26 +96,22 @@ impl Arguments {
             list.extend(flags(request, pattern.as_ref(), "-j"));
             list.extend(["-e".to_owned(), request.pattern.to_owned()]);
             // The places of approximate matches are not those that our own pattern finds.
-            return Self { list, last_line: None, pattern: None };
+            return Ok(Self { list, last_line: None, pattern: None });
         }
         // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
         list.extend(owned(&["-P", "-Y"]));
-        let translated =
-            pattern.as_ref().and_then(|pattern| dialect::for_ugrep(pattern.hir(), request.options.word));
         let last_line = last_line();
         list.extend(["-e".to_owned(), last_line.clone()]);
-        match translated {
-            Some(translated) => {
-                list.push("--only-line-number".to_owned());
-                list.extend(["-e".to_owned(), translated]);
-            }
+        if let Some(pattern) = &pattern {
+            let translated = dialect::for_ugrep(pattern.hir(), request.options.word);
+            list.push("--only-line-number".to_owned());
+            list.extend(["-e".to_owned(), translated.ok_or(ExternalError::NotForUgrep)?]);
+        } else {
             // With the text of the lines, because only that tells matches that reach over a line's end.
-            None => {
-                list.extend(flags(request, pattern.as_ref(), "-j"));
-                list.extend(["-e".to_owned(), request.pattern.to_owned()]);
-            }
+            list.extend(flags(request, None, "-j"));
+            list.extend(["-e".to_owned(), request.pattern.to_owned()]);
         }
-        Self { list, last_line: Some(last_line), pattern }
+        Ok(Self { list, last_line: Some(last_line), pattern })
     }
 }
 

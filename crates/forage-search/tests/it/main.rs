@@ -8,6 +8,8 @@
 #[cfg(target_os = "linux")]
 mod external;
 mod keyword;
+#[cfg(target_os = "linux")]
+mod processes;
 mod ripgrep;
 mod search;
 mod trees;

@@ -1,0 +1,606 @@
+//! What an external engine can do to us, and what a hostile request or repository can do through one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use forage_fs::{RelPath, Stop, Stopped, WalkOptions};
+use forage_search::external::{self, ExternalError, Program, Request};
+use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions};
+
+use crate::external::{engine, request, run};
+use crate::search::{open, ours};
+
+/// A tree to search and a program of our own that stands in for the engine.
+struct Stage {
+    directory: tempfile::TempDir,
+    program: Program,
+}
+
+impl Stage {
+    /// `script` is what `sh` runs; `$0` is the program, and the text's path its last argument.
+    fn new(name: &str, script: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("root")).unwrap();
+        fs::write(directory.path().join("root/a.txt"), "one\ntwo\nthree\n").unwrap();
+        let program = directory.path().join(name);
+        write_program(&program, script);
+        let program = Program::resolve(&program, &[], &[]).unwrap();
+        Self { directory, program }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.directory.path().join("root")
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn run(&self, stop: &Stop) -> Result<(Vec<FileEvents>, external::Report), ExternalError> {
+        let request = request("pattern", PatternOptions::default());
+        run(&self.program, &request, &self.root(), &WalkOptions::default(), &ScanOptions::default(), stop)
+    }
+
+    /// The process group that the fake engine wrote down.
+    fn group(&self) -> i32 {
+        fs::read_to_string(self.file("group")).unwrap().trim().parse().unwrap()
+    }
+}
+
+/// Writes an executable. By another process, because one that another test starts at the same moment would inherit our
+/// handle and make the file busy.
+fn write_program(path: &Path, script: &str) {
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
+        .arg(path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    shell.stdin.take().unwrap().write_all(format!("#!/bin/sh\n{script}\n").as_bytes()).unwrap();
+    assert!(shell.wait().unwrap().success());
+}
+
+/// The processes of a group, with their states; zombies too.
+fn members(group: i32) -> Vec<String> {
+    let stat = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("stat")).ok();
+    let fields = |stat: String| {
+        let rest = stat.rsplit_once(')')?.1.to_owned();
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        (fields[2].parse() == Ok(group)).then(|| fields[0].to_owned())
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(fields).collect()
+}
+
+/// A killed process is gone once its parent, or that of orphans, has waited for it.
+fn assert_gone(group: i32) {
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(2) {
+        // What the engine itself started is reaped by init; the engine must be reaped by us at once.
+        if members(group).is_empty() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("still there of group {group}: {:?}", members(group));
+}
+
+/// Children of its own group, signals ignored, output for ever, and nothing that ends by itself.
+const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
+echo $$ > "${0%/*}/group"
+/bin/sleep 1000 &
+(trap '' TERM; /bin/sleep 1000) &
+while :; do echo "2:x"; echo "2:y" >&2; done"#;
+
+#[test]
+fn argument_list_environment_and_place_are_ours() {
+    for (name, last) in [("rg", "pattern"), ("ugrep", "(?:(?:pattern))")] {
+        let stage = Stage::new(
+            name,
+            r#"here=${0%/*}
+printf '%s\n' "$@" > $here/arguments
+/bin/cat /proc/$$/environ > $here/environment
+/bin/ls -l /proc/$$/fd > $here/handles
+/bin/readlink /proc/$$/cwd > $here/place"#,
+        );
+        stage.run(&Stop::never()).unwrap();
+        let arguments = fs::read_to_string(stage.file("arguments")).unwrap();
+        let arguments: Vec<&str> = arguments.lines().collect();
+        let end = &arguments[arguments.len() - 4..];
+        assert_eq!((end[0], end[2]), ("-e", "--"), "{arguments:?}");
+        assert!(end[1] == last || end[1] == "(?:pattern)", "{arguments:?}");
+        assert!(end[3].starts_with("/proc/self/fd/"), "{arguments:?}");
+        assert_eq!(fs::read(stage.file("environment")).unwrap(), b"", "{name}");
+        assert_eq!(fs::read_to_string(stage.file("place")).unwrap(), "/\n");
+        // Of ours: the pipes and one text. The shell adds the script, and keeps what it redirects. What whoever started
+        // these tests left open for every child is not ours to judge.
+        let handles = fs::read_to_string(stage.file("handles")).unwrap();
+        let targets: Vec<&str> =
+            handles.lines().filter_map(|line| Some(line.split_once(" -> ")?.1)).collect();
+        let texts = targets.iter().filter(|target| target.starts_with("/memfd:")).count();
+        assert_eq!(texts, 1, "{handles}");
+        let expected = |target: &&str| {
+            *target == "/dev/null"
+                || target.starts_with("pipe:")
+                || target.starts_with("/memfd:forage-text")
+                || target.ends_with(&format!("/{name}"))
+                || target.ends_with("/handles")
+                || is_left_open(target)
+        };
+        assert!(targets.iter().all(expected), "{handles}");
+    }
+}
+
+/// Whether this process has a handle that every child gets.
+fn is_left_open(target: &str) -> bool {
+    let close_on_exec = |name: &std::ffi::OsStr| {
+        let about = fs::read_to_string(Path::new("/proc/self/fdinfo").join(name)).unwrap_or_default();
+        let flags = about.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or("0").trim();
+        u64::from_str_radix(flags, 8).unwrap_or(0) & 0o2_000_000 != 0
+    };
+    fs::read_dir("/proc/self/fd").unwrap().flatten().any(|entry| {
+        fs::read_link(entry.path()).is_ok_and(|link| link == Path::new(target))
+            && !close_on_exec(&entry.file_name())
+    })
+}
+
+#[test]
+fn a_hostile_engine_ends_with_the_deadline() {
+    let stage = Stage::new("rg", HOSTILE);
+    // Much text, so that much output is no sign of madness.
+    fs::write(stage.root().join("a.txt"), "x\n".repeat(400_000)).unwrap();
+    let began = Instant::now();
+    let (files, report) = stage.run(&Stop::after(Duration::from_millis(300))).unwrap();
+    let took = began.elapsed();
+    assert!(took < Duration::from_millis(600), "{took:?}");
+    assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
+    assert!(files.len() <= 1);
+    assert_gone(stage.group());
+}
+
+/// The naive way: the output is awaited, and on time-out the child is killed, and only it.
+#[test]
+fn the_naive_way_leaves_processes_behind() {
+    let stage = Stage::new("rg", HOSTILE);
+    let mut child = Command::new(stage.program.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let group = stage.group();
+    let left = members(group).len();
+    let _ = Command::new("/bin/sh").args(["-c", &format!("kill -9 -{group}")]).status();
+    assert!(left >= 2, "{left} left");
+    assert_gone(group);
+}
+
+#[test]
+fn a_flood_ends_without_a_deadline() {
+    let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\nexec /usr/bin/yes 2:x");
+    let began = Instant::now();
+    assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Flooded { .. })));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_gone(stage.group());
+}
+
+#[test]
+fn what_an_engine_leaves_behind_ends_with_it() {
+    // The pipes stay open in the child, which must neither be awaited nor live on.
+    let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\necho 3:two");
+    let began = Instant::now();
+    let (files, report) = stage.run(&Stop::never()).unwrap();
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!((files[0].events[0].bytes.as_slice(), report.exit_code), (&b"two\n"[..], Some(0)));
+    assert_gone(stage.group());
+}
+
+#[test]
+fn an_engine_that_closes_its_pipes_and_stays_ends_with_the_deadline() {
+    let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\nexec >&- 2>&-\n/bin/sleep 1000");
+    let began = Instant::now();
+    let (_, report) = stage.run(&Stop::after(Duration::from_millis(300))).unwrap();
+    assert!(began.elapsed() < Duration::from_millis(600), "{:?}", began.elapsed());
+    assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
+    assert_gone(stage.group());
+}
+
+/// What is known at the deadline is handed over, and nothing behind the first thing that is not.
+#[test]
+fn the_deadline_leaves_no_hole() {
+    // The texts that hold `SLEEP` take for ever after two lines; the others are searched at once.
+    let script = r#"echo $$ >> "${0%/*}/groups"
+for last; do :; done
+echo 2:x; echo 3:x; echo 4:x
+if /bin/grep -q SLEEP "$last"; then exec /bin/sleep 1000; fi"#;
+    let stage = Stage::new("rg", script);
+    let filler = "x\n".repeat(60_000);
+    for (name, head) in [("a.txt", "A\n"), ("b.txt", "SLEEP\n"), ("c.txt", "C\n")] {
+        fs::write(stage.root().join(name), format!("{head}{filler}{}", filler.repeat(2))).unwrap();
+    }
+    let (files, report) = stage.run(&Stop::after(Duration::from_millis(500))).unwrap();
+    let found: Vec<(String, Vec<u64>)> = files
+        .iter()
+        .map(|file| {
+            let numbers = file.events.iter().map(|event| event.line_number).collect();
+            (file.path.display().into_owned(), numbers)
+        })
+        .collect();
+    // The last line of a run that was cut is left out: its match could have gone on.
+    assert_eq!(found, [("a.txt".to_owned(), vec![1, 2, 3]), ("b.txt".to_owned(), vec![1, 2])]);
+    assert_eq!((report.walk.stopped, report.walk.broke_off), (Some(Stopped::Deadline), false));
+    for group in fs::read_to_string(stage.file("groups")).unwrap().lines() {
+        assert_gone(group.parse().unwrap());
+    }
+}
+
+#[test]
+fn a_panic_and_a_break_end_the_processes_too() {
+    let script = r#"echo $$ >> "${0%/*}/groups"
+for last; do :; done
+if /bin/grep -q SLEEP "$last"; then /bin/sleep 1000; fi
+echo 2:x"#;
+    for panics in [true, false] {
+        let stage = Stage::new("ugrep", script);
+        fs::write(stage.root().join("a.txt"), "x\n".repeat(60_000)).unwrap();
+        fs::write(stage.root().join("b.txt"), "SLEEP\n".repeat(60_000)).unwrap();
+        let began = Instant::now();
+        let request = request("pattern", PatternOptions::default());
+        let searched = catch_unwind(AssertUnwindSafe(|| {
+            let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
+            let start = RelPath::root();
+            let receive = |_| {
+                if panics {
+                    // The other batch must have been started for this to show anything.
+                    while fs::read_to_string(stage.file("groups")).unwrap().lines().count() < 2 {}
+                    panic!("enough");
+                }
+                ControlFlow::Break(())
+            };
+            let root = open(&stage.root());
+            external::search(&stage.program, &request, &root, &start, &walk, &scan, &Stop::never(), receive)
+        }));
+        assert_eq!(searched.is_err(), panics);
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        for group in fs::read_to_string(stage.file("groups")).unwrap().lines() {
+            assert_gone(group.parse().unwrap());
+        }
+    }
+}
+
+/// Exit codes and signals, with and without output: what was seen decides.
+#[test]
+fn endings_are_told_apart_by_what_was_seen() {
+    for (ending, code, signal) in [
+        ("exit 0", Some(0), None),
+        ("exit 1", Some(1), None),
+        ("exit 2", Some(2), None),
+        ("exit 101", Some(101), None),
+        ("kill -SEGV $$", None, Some(11)),
+    ] {
+        let with = Stage::new("rg", &format!("echo 3:two\necho trouble >&2\n{ending}"));
+        let (files, report) = with.run(&Stop::never()).unwrap();
+        assert_eq!(files.len(), 1, "{ending}");
+        assert_eq!(report.stderr, "trouble\n", "{ending}");
+        let partial = code.is_none_or(|code| code >= 2);
+        assert_eq!(!report.walk.warnings.is_empty(), partial, "{ending}: {:?}", report.walk.warnings);
+        if partial {
+            assert!(report.walk.warnings[0].contains("trouble"), "{:?}", report.walk.warnings);
+        }
+        assert_eq!(report.exit_code, if code == Some(1) { Some(0) } else { code }, "{ending}");
+
+        let without = Stage::new("rg", &format!("echo trouble >&2\n{ending}"));
+        match without.run(&Stop::never()) {
+            Ok((files, report)) => {
+                assert!(files.is_empty() && !partial, "{ending}");
+                assert_eq!(report.exit_code, Some(1), "{ending}");
+            }
+            Err(ExternalError::Failed { code: found, signal: by, stderr, .. }) => {
+                assert!(partial && (found, by, stderr.as_str()) == (code, signal, "trouble"), "{ending}");
+            }
+            Err(error) => panic!("{ending}: {error}"),
+        }
+    }
+    let invalid = Stage::new("rg", "echo 'regex parse error: oh' >&2\nexit 2");
+    assert!(matches!(invalid.run(&Stop::never()), Err(ExternalError::InvalidPattern { .. })));
+}
+
+#[test]
+fn garbage_is_left_out_and_said() {
+    let stage = Stage::new(
+        "rg",
+        r"printf 'nonsense\n2:one\n1:\n9999:x\n\377\n3:two\n99999999999999999999999999999:x\n\n4'",
+    );
+    let (files, report) = stage.run(&Stop::never()).unwrap();
+    let numbers: Vec<u64> = files[0].events.iter().map(|event| event.line_number).collect();
+    // A number beyond the text can't be followed by a smaller one: the third line comes too late.
+    assert_eq!(numbers, [1]);
+    assert!(report.walk.warnings[0].contains("no numbered lines of the text"), "{:?}", report.walk.warnings);
+    // Errors are kept up to a bound.
+    let stage =
+        Stage::new("rg", "i=0; while [ $i -lt 4000 ]; do echo 0123456789 >&2; i=$((i+1)); done; echo 2:x");
+    let (_, report) = stage.run(&Stop::never()).unwrap();
+    assert_eq!(report.stderr.len(), 16 << 10);
+}
+
+#[test]
+fn an_engine_that_ends_before_the_end_of_the_text_is_found_out() {
+    let stage = Stage::new("ugrep", "echo 2:one");
+    let (files, report) = stage.run(&Stop::never()).unwrap();
+    assert_eq!(files.len(), 1);
+    assert!(report.walk.warnings[0].contains("gave up within a.txt"), "{:?}", report.walk.warnings);
+    for number in 0..200 {
+        fs::write(stage.root().join(format!("f{number}")), "x\n").unwrap();
+    }
+    assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::GaveUp { .. })));
+}
+
+#[test]
+fn a_program_that_can_not_be_started_is_an_error() {
+    let stage = Stage::new("rg", "");
+    fs::remove_file(stage.program.path()).unwrap();
+    assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Start { .. })));
+}
+
+/// Runs this test alone in a process, where what it counts is its own. True in that process.
+fn alone(name: &str, environment: &[(&str, &Path)]) -> bool {
+    if std::env::var_os("FORAGE_TEST_ALONE").is_some() {
+        return true;
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", &format!("processes::{name}"), "--nocapture", "--test-threads=1"])
+        .env("FORAGE_TEST_ALONE", "1")
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    false
+}
+
+fn peak_kilobytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_flood_takes_little_memory() {
+    if !alone("a_flood_takes_little_memory", &[]) {
+        return;
+    }
+    let quiet = Stage::new("rg", "echo 2:x");
+    quiet.run(&Stop::never()).unwrap();
+    let before = peak_kilobytes();
+    // Lines without an end, numbers without an end, and an error output without an end, at a pipe's speed.
+    for flood in ["/dev/zero", "-", "digits"] {
+        let script = match flood {
+            "-" => "exec /usr/bin/yes 2:x".to_owned(),
+            "digits" => "/usr/bin/yes 1111111111 | /usr/bin/tr -d '\\n'".to_owned(),
+            path => format!("/bin/cat {path} >&2 & exec /bin/cat {path}"),
+        };
+        let stage = Stage::new("rg", &script);
+        let began = Instant::now();
+        let _ = stage.run(&Stop::after(Duration::from_millis(700)));
+        assert!(began.elapsed() < Duration::from_millis(1_000), "{flood}: {:?}", began.elapsed());
+    }
+    // stderr alone is bounded by the deadline only.
+    let stage = Stage::new("rg", "exec /bin/cat /dev/zero >&2");
+    let (_, report) = stage.run(&Stop::after(Duration::from_millis(700))).unwrap();
+    assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
+    let grown = peak_kilobytes() - before;
+    assert!(grown < 32 << 10, "{grown} KB");
+}
+
+fn open_handles() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+fn children() -> Vec<String> {
+    let own = std::process::id().to_string();
+    let stat = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("stat")).ok();
+    let child = |stat: String| {
+        let rest = stat.rsplit_once(')')?.1.to_owned();
+        (rest.split_whitespace().nth(1) == Some(&own)).then_some(stat)
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(child).collect()
+}
+
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+#[test]
+fn a_hundred_cancelled_calls_leave_nothing() {
+    if !alone("a_hundred_cancelled_calls_leave_nothing", &[]) {
+        return;
+    }
+    let stage = Stage::new("rg", HOSTILE);
+    for name in ["b.txt", "c.txt"] {
+        fs::write(stage.root().join(name), "x\n".repeat(100_000)).unwrap();
+    }
+    let once = |wait: u64| {
+        let stop = Stop::never();
+        std::thread::scope(|scope| {
+            let canceller = stop.clone();
+            scope.spawn(move || {
+                std::thread::sleep(Duration::from_millis(wait));
+                canceller.cancel();
+            });
+            stage.run(&stop).map(|(_, report)| report.walk.stopped)
+        })
+    };
+    let _ = once(5);
+    let before = (open_handles(), threads());
+    let mut cancelled = 0;
+    for wait in 0..100 {
+        // The shell's flood can go over the bound on output before it is cancelled.
+        cancelled += u32::from(matches!(once(wait % 20), Ok(Some(Stopped::Cancelled))));
+    }
+    assert!(cancelled > 90, "{cancelled}");
+    assert_eq!((open_handles(), threads()), before);
+    assert_eq!(children(), Vec::<String>::new());
+    assert_gone(stage.group());
+}
+
+/// A script that leaves a mark when it is run, and passes on what it reads.
+fn canary(directory: &Path) -> (PathBuf, PathBuf) {
+    let (script, mark) = (directory.join("canary.sh"), directory.join("mark"));
+    write_program(&script, &format!("echo ran > {}\nexec /bin/cat", mark.display()));
+    (script, mark)
+}
+
+/// Whether the mark is there; takes it away.
+fn take_mark(mark: &Path) -> bool {
+    fs::remove_file(mark).is_ok()
+}
+
+fn by_hand(program: &Path, arguments: &[&str], place: &Path, environment: &[(&str, &Path)]) {
+    Command::new(program)
+        .args(arguments)
+        .current_dir(place)
+        .env_clear()
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+}
+
+#[test]
+fn hostile_patterns_are_data() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let (script, mark) = canary(directory.path());
+    let script = script.display().to_string();
+    let patterns: Vec<String> = vec![
+        format!("--pre={script}"),
+        format!("--filter=*:{script}"),
+        format!("--hostname-bin={script}"),
+        format!("--pager={script}"),
+        format!("--view={script}"),
+        "-f/etc/passwd".to_owned(),
+        "--file=/etc/passwd".to_owned(),
+        "-e".to_owned(),
+        "--".to_owned(),
+        "-".to_owned(),
+        "-z".to_owned(),
+        "--config".to_owned(),
+        "---".to_owned(),
+        "/proc/self/fd/0".to_owned(),
+        "$(touch x)`touch x`;touch x".to_owned(),
+    ];
+    for (index, pattern) in patterns.iter().enumerate() {
+        fs::write(root.join(format!("f{index:02}")), format!("other\n{pattern}\n")).unwrap();
+    }
+    for literal in [true, false] {
+        for (index, pattern) in patterns.iter().enumerate() {
+            let options = PatternOptions { literal, ..PatternOptions::default() };
+            let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
+            let compiled = Pattern::new(pattern, &options).unwrap();
+            let (embedded, _) = ours(&root, &walk, &compiled, &scan);
+            let name = format!("f{index:02}").into_bytes();
+            assert!(!literal || embedded.iter().any(|record| record.0 == name), "{pattern}");
+            for engine_name in ["rg", "ugrep"] {
+                let request = Request { pattern, options, fuzzy: 0 };
+                let (files, _) =
+                    run(&engine(engine_name), &request, &root, &walk, &scan, &Stop::never()).unwrap();
+                assert_eq!(crate::search::records(&files), embedded, "{engine_name}: {pattern}");
+                assert!(!take_mark(&mark), "{engine_name} ran {pattern}");
+            }
+        }
+    }
+    // The control: without `-e`, and with the path where it is taken for the pattern, it runs.
+    by_hand(engine("rg").path(), &["-n", &patterns[0], "."], &root, &[]);
+    assert!(take_mark(&mark), "rg --pre no longer runs a program: the test shows nothing");
+    by_hand(engine("ugrep").path(), &["-r", &format!("{} %", patterns[1]), "other"], &root, &[]);
+    assert!(take_mark(&mark), "ugrep --filter no longer runs a program: the test shows nothing");
+}
+
+#[test]
+fn configuration_of_a_repository_does_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let (script, mark) = canary(directory.path());
+    fs::write(root.join(".ugrep"), format!("filter=*:{} %\n", script.display())).unwrap();
+    fs::write(root.join("a.txt"), "needle\n").unwrap();
+    let ugrep = engine("ugrep");
+    let request = request("needle", PatternOptions::default());
+    let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
+    let (files, _) = run(&ugrep, &request, &root, &walk, &scan, &Stop::never()).unwrap();
+    assert!(files.len() == 1 && !take_mark(&mark));
+    // The control: the same program under its other name.
+    by_hand(&ugrep.path().with_file_name("ug"), &["needle", "."], &root, &[]);
+    assert!(take_mark(&mark), "ug no longer reads .ugrep: the test shows nothing");
+}
+
+#[test]
+fn the_environment_does_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let rules = directory.path().join("rules");
+    let (script, mark) = canary(directory.path());
+    fs::write(&rules, format!("--pre={}\n", script.display())).unwrap();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a.txt"), "needle\n").unwrap();
+    let variables = BTreeMap::from([
+        ("RIPGREP_CONFIG_PATH", &rules),
+        ("FORAGE_TEST_ROOT", &root),
+        ("FORAGE_TEST_MARK", &mark),
+    ]);
+    let variables: Vec<(&str, &Path)> =
+        variables.into_iter().map(|(name, path)| (name, path.as_path())).collect();
+    if let (true, Some(root)) =
+        (alone("the_environment_does_nothing", &variables), std::env::var_os("FORAGE_TEST_ROOT"))
+    {
+        let request = request("needle", PatternOptions::default());
+        let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
+        let (files, _) =
+            run(&engine("rg"), &request, Path::new(&root), &walk, &scan, &Stop::never()).unwrap();
+        assert_eq!(files.len(), 1);
+        return;
+    }
+    assert!(!take_mark(&mark));
+    // The control: a plain run takes the file's word.
+    by_hand(engine("rg").path(), &["needle", "a.txt"], &root, &[("RIPGREP_CONFIG_PATH", &rules)]);
+    assert!(take_mark(&mark), "rg no longer reads RIPGREP_CONFIG_PATH: the test shows nothing");
+}
+
+#[test]
+fn a_planted_program_is_not_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a.txt"), "needle\n").unwrap();
+    let mark = directory.path().join("mark");
+    write_program(&root.join("rg"), &format!("echo ran > {}", mark.display()));
+    let real = engine("rg").path().parent().unwrap().to_owned();
+    let path = [PathBuf::from("."), PathBuf::new(), root.clone(), real];
+    let program = Program::resolve(Path::new("rg"), &path, &[&root]).unwrap();
+    let request = request("needle", PatternOptions::default());
+    let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
+    let (files, _) = run(&program, &request, &root, &walk, &scan, &Stop::never()).unwrap();
+    assert!(files.len() == 1 && !take_mark(&mark));
+    // The control: a shell with the same search path runs it.
+    by_hand(Path::new("/bin/sh"), &["-c", "rg needle"], &root, &[("PATH", Path::new(".:/usr/bin"))]);
+    assert!(take_mark(&mark));
+}
+
+/// The status of a process killed by a signal, as the standard library tells it: what the table of endings rests on.
+#[test]
+fn a_signal_is_no_exit_code() {
+    let status = Command::new("/bin/sh").args(["-c", "kill -SEGV $$"]).status().unwrap();
+    assert_eq!((status.code(), status.signal()), (None, Some(11)));
+}
