@@ -115,7 +115,7 @@ fn strict(mut schema: Value) -> Value {
             if !required.contains(&json!(name)) {
                 let kind = property["type"].take();
                 property["type"] = json!([kind, "null"]);
-                if let Some(values) = property["enum"].as_array_mut() {
+                if let Some(Value::Array(values)) = property.get_mut("enum") {
                     values.push(Value::Null);
                 }
             }

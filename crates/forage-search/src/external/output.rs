@@ -5,7 +5,7 @@
 //! matters; a line that does not begin as expected is counted and is otherwise nothing.
 
 /// A parser for output that comes in pieces of any size.
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineNumbers {
     state: State,
     number: u64,
@@ -131,6 +131,28 @@ mod tests {
         check(b"1:a\n22:no end", &[1, 22], 0);
         check(b"1:\xff\xfe\0\n2:\xc3\n", &[1, 2], 0);
         check(b"", &[], 0);
+    }
+
+    /// We ask for no context, and make it from our own text: what looks like a line of it is no match.
+    #[test]
+    fn t_ls_parse_01_match_lines_and_context_lines() {
+        check(b"3-before\n4:match\n5-after\n--\n9:match 10:x\n", &[4, 9], 3);
+    }
+
+    /// A type that can be copied holds no memory of its own; every byte of a piece is looked at once.
+    #[test]
+    fn nfr_ls_perf_02_what_is_held_does_not_grow_with_the_output() {
+        fn holds_no_memory_of_its_own<T: Copy>(_: &T) {}
+        let mut parser = LineNumbers::default();
+        let (mut found, piece) = (0, vec![b'x'; 1 << 20]);
+        for line in 1..=64_u64 {
+            parser.push(format!("{line}:").as_bytes(), |_| found += 1);
+            (0..4).for_each(|_| parser.push(&piece, |_| found += 1));
+            parser.push(b"\n", |_| found += 1);
+        }
+        parser.end(|_| found += 1);
+        holds_no_memory_of_its_own(&parser);
+        assert_eq!((found, parser.noise), (64, 0));
     }
 
     #[test]

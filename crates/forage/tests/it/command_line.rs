@@ -270,3 +270,73 @@ fn an_error_is_said_once() {
     let run = project().run(&["read", "nope"]);
     assert_eq!(run.stderr, "forage: error: `path`: nope does not exist\n");
 }
+
+#[test]
+fn fr_ls_01_search_by_all_its_names() {
+    let project = project();
+    let expected = project.run(&["search", "needles"]).stdout;
+    assert!(expected.contains("src/lib.rs:2:"), "{expected}");
+    for name in ["Search", "rg", "ripgrep", "ugrep", "ug"] {
+        assert_eq!(project.run(&[name, "needles"]).stdout, expected, "{name}");
+        assert_eq!(project.run(&["call", name, "{\"pattern\": \"needles\"}"]).stdout, expected, "{name}");
+        let help = project.run(&["--help"]).stdout;
+        let advertised =
+            |line: &str| line.starts_with(&format!("  {name} ")) || line.contains(&format!("alias: {name}"));
+        assert!(!help.lines().any(advertised), "{name} is advertised");
+    }
+    // Agents are told of it, by its one name, where the configuration says so.
+    let names = || {
+        let tools = project.run(&["tools", "--format", "mcp"]).json();
+        let names = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!(names(), ["keyword_search", "grep_search", "list_directory", "read_file"]);
+    project.configure("[tools.search]\nenabled = true\n");
+    assert_eq!(names(), ["keyword_search", "grep_search", "list_directory", "read_file", "Search"]);
+}
+
+#[test]
+fn nfr_ls_perf_01_records_come_as_lines_of_json() {
+    let project = project();
+    let run = project.run(&["search", "--json", "-C", "1", "-m", "4", "needle"]);
+    let records: Vec<serde_json::Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (summary, records) = records.split_last().unwrap();
+    let whole = project.run(&[
+        "call",
+        "Search",
+        "--json",
+        "{\"pattern\": \"needle\", \"context\": 1, \"max_results\": 4}",
+    ]);
+    assert_eq!(serde_json::json!(records), whole.json()["matches"]);
+    assert_eq!((records.len(), &summary["type"], run.status), (4, &serde_json::json!("summary"), 0));
+    for field in ["count", "truncated", "timed_out", "skipped", "next_cursor", "engine"] {
+        assert_eq!(summary["data"][field], whole.json()[field], "{field}");
+    }
+    // An error is a line too, and nothing found is a summary alone.
+    let run = project.run(&["search", "--json", "("]);
+    assert!(run.status == 2 && run.stdout.lines().count() == 1 && run.json()["error"].is_string(), "{run:?}");
+    let run = project.run(&["search", "--json", "absent_from_everything"]);
+    assert!(run.status == 1 && run.json()["data"]["count"] == 0, "{run:?}");
+}
+
+#[test]
+fn search_refuses_with_the_correction() {
+    let project = project();
+    for (arguments, expected) in [
+        (&["search"][..], "required"),
+        (&["search", ""], "empty"),
+        (&["search", "a\\nb"], "across lines"),
+        (&["search", "-Z", "2", "ab"], "shortest match"),
+        (&["search", "--best-first", "needle"], "--fuzzy"),
+        (&["search", "--all", "-m", "3", "needle"], "cannot be used with"),
+        (&["search", "--case", "loud", "needle"], "smart"),
+        (&["search", "--engine", "ag", "needle"], "embedded"),
+        (&["search", "--cursor", "1.2.3", "needle"], "malformed"),
+        (&["search", "needle", "no/such/path"], "no/such/path"),
+        (&["search", "--engine", "ugrep", "needle"], "`ugrep` was not found"),
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");
+    }
+}

@@ -141,3 +141,62 @@ fn naming_a_model_does_not_change_the_provider() {
     );
     assert_eq!(run.json()["models"]["value"][0]["key_env"], "FORAGE_API_KEY");
 }
+
+/// §5 of the requirements of `Search`: the keys, their defaults, and what is refused.
+#[test]
+fn tools_search_is_configured_as_required() {
+    let project = Project::new(&[("many.txt", &"needle\n".repeat(300))]);
+    let settings = project.run(&["config", "--json"]).json();
+    let expected = [
+        ("enabled", serde_json::json!(false)),
+        ("engine", serde_json::json!("embedded")),
+        ("binary", serde_json::json!("ugrep")),
+        ("fallback_binary", serde_json::json!("rg")),
+        ("default_timeout_ms", serde_json::json!(20_000)),
+        ("default_max_results", serde_json::json!(200)),
+    ];
+    for (name, value) in expected {
+        let setting = &settings[format!("tools.search.{name}")];
+        assert_eq!(
+            (&setting["value"], &setting["source"]),
+            (&value, &serde_json::json!("default")),
+            "{name}"
+        );
+    }
+    project.configure("[tools.search]\ndefault_max_results = 3\n");
+    assert_eq!(project.run(&["call", "Search", "--json", "{\"pattern\": \"needle\"}"]).json()["count"], 3);
+    // The real programs, found on the PATH; the second where the first is missing.
+    let path = std::env::var("PATH").unwrap();
+    let engine = |settings: &str| {
+        project.configure(&format!("[tools.search]\nengine = \"external\"\n{settings}"));
+        let run = project.run_in(
+            &project.root,
+            &["call", "Search", "--json", "{\"pattern\": \"needle\"}"],
+            &[("PATH", &path)],
+        );
+        run.json()["engine"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(engine(""), "ugrep");
+    assert_eq!(engine("binary = \"ugrep-that-is-missing\"\n"), "rg");
+    // A repository brings no program: not by its configuration, and not by a directory on the PATH.
+    project.configure("[tools.search]\nengine = \"external\"\n");
+    project.write(".forage.toml", "[tools.search]\nbinary = \"/bin/sh\"\nengine = \"external\"\n");
+    project.write("rg", "#!/bin/sh\ntouch was-run\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(project.root.join("rg"), mode).unwrap();
+    let planted = format!("{}:.:", project.root.display());
+    let run = project.run_in(&project.root, &["search", "needle"], &[("PATH", &planted)]);
+    assert!(run.status == 2 && run.stderr.contains("lies within the root"), "{run:?}");
+    assert!(run.stderr.contains(".forage.toml: `tools") && !project.root.join("was-run").exists(), "{run:?}");
+    for (settings, expected) in [
+        ("engine = \"ag\"", "`tools.search.engine`"),
+        ("default_timeout_ms = 1", "100 to 300000"),
+        ("default_max_results = 0", "1 to 10000"),
+        ("binaries = \"rg\"", "unknown field `binaries`"),
+        ("enabled = \"yes\"", "invalid type"),
+    ] {
+        project.configure(&format!("[tools.search]\n{settings}\n"));
+        let run = project.run(&["search", "needle"]);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{settings}: {run:?}");
+    }
+}

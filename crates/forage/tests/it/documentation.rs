@@ -105,3 +105,54 @@ fn the_comparison_can_fail() {
     }
     assert_eq!(words("forage search 'a b' -w"), ["forage", "search", "a b", "-w"]);
 }
+
+/// The table of requirements names tests that exist, and every id of the document.
+#[test]
+fn the_table_of_requirements_names_tests_that_exist() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = std::fs::read_to_string(workspace.join("docs/local-search.md")).unwrap();
+    let rows: Vec<&str> =
+        table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id")).collect();
+    let ids: Vec<&str> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    let functional = (1..=7).map(|number| format!("FR-LS-{number:02}"));
+    let others = [
+        "NFR-LS-SEC-01",
+        "NFR-LS-SEC-02",
+        "NFR-LS-PERF-01",
+        "NFR-LS-PERF-02",
+        "T-LS-PARSE-01",
+        "T-LS-LIM-01",
+        "T-LS-TMO-01",
+        "IT-LS-E2E-01",
+        "IT-LS-FZ-01",
+        "§5",
+    ];
+    let expected: Vec<String> = functional.chain(others.map(str::to_owned)).collect();
+    assert_eq!(ids, expected);
+    let mut checked = 0;
+    for row in rows {
+        let mut file = String::new();
+        for name in row.split('`').skip(1).step_by(2) {
+            let (place, test) = name.split_once(": ").unwrap_or(("", name));
+            let (directory, rest) = place.split_once('/').unwrap_or(("", ""));
+            match directory {
+                "tools" | "search" => file = format!("crates/forage-{directory}/tests/it/{rest}"),
+                "forage" => file = format!("crates/forage/tests/it/{rest}"),
+                "crates" => file = place.to_owned(),
+                _ => {}
+            }
+            if !test.contains('_')
+                || !test.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+            {
+                continue;
+            }
+            if ["max_results", "timed_out", "exit_code"].contains(&test) {
+                continue;
+            }
+            let source = std::fs::read_to_string(workspace.join(&file)).unwrap();
+            assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "only {checked} names were checked");
+}
