@@ -78,7 +78,7 @@ pub const EXTERNAL_BATCH_BYTES: usize = 4 << 20;
 pub const EXTERNAL_BATCH_GROWTH: usize = 4;
 
 /// Batches per worker that are filled, searched or wait for earlier ones at a time.
-pub const EXTERNAL_BATCHES_PER_WORKER: usize = 3;
+pub const EXTERNAL_BATCHES_PER_WORKER: usize = 2;
 
 /// Time between two looks at the deadline while an external engine runs.
 pub const EXTERNAL_TICK: Duration = Duration::from_millis(20);

@@ -6,7 +6,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[cfg(target_os = "linux")]
+mod dialects;
+#[cfg(target_os = "linux")]
 mod external;
+#[cfg(target_os = "linux")]
+mod injection;
 mod keyword;
 #[cfg(target_os = "linux")]
 mod processes;
