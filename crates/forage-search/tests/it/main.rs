@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod fuzzy;
 mod keyword;
 mod ripgrep;
 mod search;
