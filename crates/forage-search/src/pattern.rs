@@ -86,15 +86,15 @@ pub enum PatternError {
     )]
     TooLarge,
     /// More edits than are supported.
-    #[error("{edits} edits are more than the {} supported; allow fewer", limits::FUZZY_EDITS)]
+    #[error("a distance of {edits} edits is over the limit of {}; take a smaller one", limits::FUZZY_EDITS)]
     FuzzyEdits {
         /// The edits asked for.
         edits: u8,
     },
     /// With so many edits it would match nearly every line.
     #[error(
-        "with {edits} edits allowed, a pattern whose shortest match has {characters} characters matches nearly every \
-         line; write a longer pattern, or allow fewer edits than it has characters"
+        "the shortest text that the pattern matches has length {characters}, and a distance of {edits} makes nearly \
+         any line match that; write a longer pattern, or take a smaller distance"
     )]
     FuzzyTooShort {
         /// Characters of the shortest string that it matches.
@@ -104,8 +104,8 @@ pub enum PatternError {
     },
     /// Its automaton is too large with so many edits.
     #[error(
-        "the pattern is too large for a search with {edits} edits (over {} states, or {} bytes); search for a shorter \
-         part of it, use smaller repetition counts, or allow fewer edits",
+        "the pattern is too large for a distance of {edits} (over {} states, or {} bytes); search for a shorter part of \
+         it, use smaller repetition counts, or take a smaller distance",
         limits::FUZZY_STATES,
         limits::COMPILED_PATTERN_BYTES
     )]

@@ -92,8 +92,8 @@ impl Automaton {
         match self.strict.try_search_fwd(cache, &input) {
             // A match has a character at least, which is no line feed.
             Ok(found) => found.map(|found| match self.is_careful {
-                true => Hit::Unknown(found.offset() - 1),
-                false => Hit::Match(found.offset() - 1),
+                true => Hit::Unknown(found.offset().saturating_sub(1)),
+                false => Hit::Match(found.offset().saturating_sub(1)),
             }),
             Err(error) => Some(Hit::Unknown(quit_offset(&error).unwrap_or(start))),
         }
@@ -116,12 +116,15 @@ fn lazy(nfa: NFA) -> Result<DFA, TooLarge> {
     DFA::builder().configure(config).build_from_nfa(nfa).map_err(|_| TooLarge)
 }
 
-/// The product of the graph and the layers, as an automaton over bytes.
-fn product(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, TooLarge> {
-    build(graph, edits, word_looks).map_err(|_: BuildError| TooLarge)
+impl From<BuildError> for TooLarge {
+    /// What the builder is given is valid, so that nothing but a bound can stop it.
+    fn from(_: BuildError) -> Self {
+        Self
+    }
 }
 
-fn build(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, BuildError> {
+/// The product of the graph and the layers, as an automaton over bytes.
+fn product(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, TooLarge> {
     let mut builder = Builder::new();
     builder.set_utf8(false);
     builder.set_size_limit(Some(limits::COMPILED_PATTERN_BYTES))?;
@@ -173,7 +176,7 @@ fn build(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, BuildErro
     let skip = builder.add_range(Transition { start: 0, end: u8::MAX, next: anywhere })?;
     builder.patch(anywhere, start)?;
     builder.patch(anywhere, skip)?;
-    builder.build(start, anywhere)
+    Ok(builder.build(start, anywhere)?)
 }
 
 /// The states between a node and the next one.
@@ -187,7 +190,7 @@ struct TextStates {
 
 impl TextStates {
     /// One character, whatever it is, then `next`. No edit takes a line feed.
-    fn any(&mut self, next: StateID) -> Result<StateID, BuildError> {
+    fn any(&mut self, next: StateID) -> Result<StateID, TooLarge> {
         if let Some(&known) = self.any.get(&next) {
             return Ok(known);
         }
@@ -201,7 +204,7 @@ impl TextStates {
     }
 
     /// One character of a class, then `next`: the states to begin with.
-    fn class(&mut self, class: &SymbolClass, next: StateID) -> Result<Vec<StateID>, BuildError> {
+    fn class(&mut self, class: &SymbolClass, next: StateID) -> Result<Vec<StateID>, TooLarge> {
         let raw = class.ranges.partition_point(|&(start, _)| start < RAW);
         let (characters, raw) = class.ranges.split_at(raw);
         let mut starts = Vec::new();
@@ -215,7 +218,7 @@ impl TextStates {
         Ok(starts)
     }
 
-    fn characters(&mut self, ranges: &[(Symbol, Symbol)], next: StateID) -> Result<StateID, BuildError> {
+    fn characters(&mut self, ranges: &[(Symbol, Symbol)], next: StateID) -> Result<StateID, TooLarge> {
         let sequences: Vec<_> = ranges
             .iter()
             .filter_map(|&(start, end)| char::from_u32(start).zip(char::from_u32(end)))
@@ -227,7 +230,7 @@ impl TextStates {
 
     /// The trie of sequences in rising order. Those that begin with the same range lie together, and different
     /// ranges at one place are disjoint.
-    fn trie(&mut self, sequences: &[&[Utf8Range]], next: StateID) -> Result<StateID, BuildError> {
+    fn trie(&mut self, sequences: &[&[Utf8Range]], next: StateID) -> Result<StateID, TooLarge> {
         let mut transitions = Vec::new();
         for group in sequences.chunk_by(|left, right| left.first() == right.first()) {
             let Some((first, _)) = group[0].split_first() else { continue };

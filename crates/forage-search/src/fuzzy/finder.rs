@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 
-use super::Fuzzy;
 use super::automaton::{AutomatonCache, Hit};
 use super::graph::border_before;
 use super::simulation::{Search, Simulation, Wanted};
+use super::{Fuzzy, Searched};
 use crate::event::Span;
 use crate::limits;
 use crate::lines::line_at;
@@ -74,8 +74,10 @@ impl<'p> FuzzyFinder<'p> {
 
     /// Calls `found` with each matching line of a text, in order, until it returns false.
     pub(crate) fn each(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
-        match &self.fuzzy.prefilter {
-            Some(prefilter) if prefilter.applies_to(text) => self.by_candidates(prefilter, text, found),
+        match &self.fuzzy.pieces {
+            Some(Searched { prefilter, .. }) if prefilter.applies_to(text) => {
+                self.by_candidates(prefilter, text, found)
+            }
             // At the end of a line, the carriage return before the line feed must not look like one before text.
             _ if self.fuzzy.graph.has_return_looks => self.line_by_line(text, found),
             _ => self.by_automaton(text, found),

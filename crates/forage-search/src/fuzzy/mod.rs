@@ -54,7 +54,23 @@ pub(crate) struct Fuzzy {
     graph: Graph,
     /// By the number of edits: the last decides, the others help to find spans.
     automata: Vec<Automaton>,
-    prefilter: Option<Prefilter>,
+    pieces: Option<Searched>,
+}
+
+/// Pieces, and the search for them.
+#[derive(Debug)]
+struct Searched {
+    /// As the pattern has them.
+    names: Vec<String>,
+    prefilter: Prefilter,
+}
+
+impl Searched {
+    fn new(pieces: Pieces) -> Option<Self> {
+        let names =
+            pieces.literals.iter().map(|piece| String::from_utf8_lossy(&piece.bytes).into_owned()).collect();
+        Some(Self { names, prefilter: Prefilter::from_literals(pieces.literals)? })
+    }
 }
 
 /// Why a pattern can't be searched for with edits.
@@ -76,17 +92,16 @@ impl Fuzzy {
     /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits.
     pub(crate) fn new(hir: &Hir, edits: u8) -> Result<Self, FuzzyError> {
         let pieces = pieces::pieces(hir, edits.into()).filter(Pieces::are_selective);
-        let prefilter = pieces.and_then(|pieces| Prefilter::from_literals(pieces.literals));
-        Self::with_prefilter(hir, edits.into(), prefilter)
+        Self::with_pieces(hir, edits.into(), pieces.and_then(Searched::new))
     }
 
-    fn with_prefilter(hir: &Hir, edits: usize, prefilter: Option<Prefilter>) -> Result<Self, FuzzyError> {
+    fn with_pieces(hir: &Hir, edits: usize, pieces: Option<Searched>) -> Result<Self, FuzzyError> {
         let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
         if graph.shortest <= edits {
             return Err(FuzzyError::TooShort(graph.shortest));
         }
         let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits)).collect::<Result<_, _>>()?;
-        Ok(Self { graph, automata, prefilter })
+        Ok(Self { graph, automata, pieces })
     }
 
     fn edits(&self) -> usize {
@@ -97,10 +112,11 @@ impl Fuzzy {
     pub(crate) fn describe(&self) -> String {
         let edits = self.edits();
         let plural = if edits == 1 { "" } else { "s" };
-        match &self.prefilter {
-            Some(prefilter) => {
-                format!("up to {edits} edit{plural}: {}, then an automaton on the line", prefilter.describe())
-            }
+        match &self.pieces {
+            Some(Searched { names, prefilter }) => format!(
+                "up to {edits} edit{plural}: {} for {names:?}, then an automaton on the line",
+                prefilter.describe()
+            ),
             None => format!("up to {edits} edit{plural}: an automaton over the whole text"),
         }
     }

@@ -6,13 +6,12 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[cfg(target_os = "linux")]
+#[cfg(target_os = "linux")]
 mod dialects;
-#[cfg(target_os = "linux")]
 mod external;
-#[cfg(target_os = "linux")]
+mod fuzzy;
 mod injection;
 mod keyword;
-#[cfg(target_os = "linux")]
 mod processes;
 mod ripgrep;
 mod search;

@@ -6,9 +6,8 @@ use std::ops::Range;
 
 use regex_syntax::hir::Hir;
 
-use super::{Fuzzy, FuzzyError, FuzzyFinder, LineMatcher, pieces};
+use super::{Fuzzy, FuzzyError, FuzzyFinder, LineMatcher, Searched, pieces};
 use crate::pattern::{Case, Pattern, PatternOptions};
-use crate::prefilter::Prefilter;
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed.
 struct Random(u64);
@@ -38,10 +37,9 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
 
 /// The engines for a pattern: by automaton alone, and with whatever pieces there are.
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
-    let mut engines = vec![Fuzzy::with_prefilter(hir, edits, None)?];
-    let pieces = pieces::pieces(hir, edits).and_then(|pieces| Prefilter::from_literals(pieces.literals));
-    if let Some(prefilter) = pieces {
-        engines.push(Fuzzy::with_prefilter(hir, edits, Some(prefilter))?);
+    let mut engines = vec![Fuzzy::with_pieces(hir, edits, None)?];
+    if let Some(pieces) = pieces::pieces(hir, edits).and_then(Searched::new) {
+        engines.push(Fuzzy::with_pieces(hir, edits, Some(pieces))?);
     }
     Ok(engines)
 }
@@ -234,17 +232,16 @@ fn text(random: &mut Random) -> Vec<u8> {
 #[test]
 fn regexes_match_as_defined() {
     let mut tally = Tally::default();
-    for seed in 0..12_000 {
+    for seed in 0..4_000 {
         let mut random = Random::new(seed);
         let looks = random.below(2) == 0;
-        let pattern = pattern(&mut random, 3, looks);
+        let pattern: String = (0..2 + random.below(4)).map(|_| pattern(&mut random, 2, looks)).collect();
         let insensitive = random.below(3) == 0;
         let edits = 1 + random.below(4);
         check(&pattern, insensitive, edits, &text(&mut random), &mut tally);
     }
-    println!("{tally:?}");
-    assert!(tally.with_pieces > 500 && tally.matching > 5_000 && tally.refused > 500, "{tally:?}");
-    assert!(tally.spans.iter().all(|&spans| spans > 500), "{tally:?}");
+    assert!(tally.with_pieces > 1_000 && tally.matching > 1_000 && tally.refused > 300, "{tally:?}");
+    assert!(tally.spans.iter().all(|&spans| spans > 50), "{tally:?}");
 }
 
 /// A word of `length` letters, and lines made of it with edits.
@@ -278,7 +275,7 @@ fn near(random: &mut Random, length: usize) -> (String, Vec<u8>) {
 #[test]
 fn literals_match_as_defined() {
     let mut tally = Tally::default();
-    for seed in 0..4_000 {
+    for seed in 0..1_500 {
         let mut random = Random::new(seed);
         let length = 3 + random.below(10);
         let (word, text) = near(&mut random, length);
@@ -289,14 +286,13 @@ fn literals_match_as_defined() {
         };
         check(&pattern, random.below(2) == 0, 1 + random.below(4), &text, &mut tally);
     }
-    println!("{tally:?}");
-    assert!(tally.with_pieces > 2_000 && tally.matching > 5_000, "{tally:?}");
+    assert!(tally.with_pieces > 800 && tally.matching > 3_000, "{tally:?}");
 }
 
 #[test]
 fn literals_match_as_sellers_algorithm_says() {
     let mut matching = [0; 5];
-    for seed in 0..3_000 {
+    for seed in 0..1_000 {
         let mut random = Random::new(seed);
         let length = 5 + random.below(10);
         let (word, text) = near(&mut random, length);
@@ -317,5 +313,5 @@ fn literals_match_as_sellers_algorithm_says() {
             }
         }
     }
-    assert!(matching.is_sorted() && matching[1] > 1_000 && matching[4] > matching[1], "{matching:?}");
+    assert!(matching.is_sorted() && matching[1] > 500 && matching[4] > matching[1], "{matching:?}");
 }

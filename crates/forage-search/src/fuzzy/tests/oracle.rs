@@ -120,31 +120,35 @@ fn product(left: &Costs, right: &Costs) -> Costs {
 }
 
 fn holds(look: Look, text: &[Character], at: usize) -> bool {
-    let before = at.checked_sub(1).map(|before| text[before]);
-    let after = text.get(at).copied();
-    let unicode = |side: Option<Character>| match side {
-        Some(Character::Scalar(c)) => regex_syntax::is_word_character(c),
+    use regex_automata::util::look::{Look as TextLook, LookMatcher};
+    let ascii = |side: Option<&Character>| match side {
+        Some(Character::Scalar(c)) => c.is_ascii_alphanumeric() || *c == '_',
         _ => false,
     };
-    let ascii = |side: Option<Character>| match side {
-        Some(Character::Scalar(c)) => c.is_ascii_alphanumeric() || c == '_',
-        _ => false,
-    };
-    let broken = |side: Option<Character>| matches!(side, Some(Character::Byte(_)));
-    match look {
-        Look::Start | Look::StartLF => before.is_none(),
-        Look::End | Look::EndLF => after.is_none(),
-        Look::WordUnicode => unicode(before) != unicode(after),
-        // Beside a broken character the engines let none of these hold.
-        Look::WordUnicodeNegate => !broken(before) && !broken(after) && unicode(before) == unicode(after),
-        Look::WordStartHalfUnicode => !broken(before) && !unicode(before),
-        Look::WordEndHalfUnicode => !broken(after) && !unicode(after),
-        Look::WordStartUnicode => !unicode(before) && unicode(after),
-        Look::WordEndUnicode => unicode(before) && !unicode(after),
-        Look::WordAscii => ascii(before) != ascii(after),
-        Look::WordAsciiNegate => ascii(before) == ascii(after),
+    let (before, after) = (at.checked_sub(1).map(|before| &text[before]), text.get(at));
+    let unicode = match look {
+        Look::Start | Look::StartLF => return before.is_none(),
+        Look::End | Look::EndLF => return after.is_none(),
+        Look::WordAscii => return ascii(before) != ascii(after),
+        Look::WordAsciiNegate => return ascii(before) == ascii(after),
+        Look::WordUnicode => TextLook::WordUnicode,
+        Look::WordUnicodeNegate => TextLook::WordUnicodeNegate,
+        Look::WordStartUnicode => TextLook::WordStartUnicode,
+        Look::WordEndUnicode => TextLook::WordEndUnicode,
+        Look::WordStartHalfUnicode => TextLook::WordStartHalfUnicode,
+        Look::WordEndHalfUnicode => TextLook::WordEndHalfUnicode,
         other => panic!("{other:?} is not in the tests"),
-    }
+    };
+    // Words beside broken characters are a matter of their own, settled by the engine of the exact search: of `b`
+    // and a stray continuation byte it sees the `b`.
+    let bytes = |characters: &[Character]| -> Vec<u8> {
+        let one = |character: &Character| match character {
+            Character::Scalar(c) => c.to_string().into_bytes(),
+            Character::Byte(byte) => vec![*byte],
+        };
+        characters.iter().flat_map(one).collect()
+    };
+    LookMatcher::new().matches(unicode, &bytes(text), bytes(&text[..at]).len())
 }
 
 /// The spans of a line by the definition: rounds of rising distance, gaps from left to right.
