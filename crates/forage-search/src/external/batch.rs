@@ -9,7 +9,7 @@ use super::ExternalError;
 use super::engine::{Engine, Notes};
 use super::process::Halt;
 use crate::buffer::search_text;
-use crate::event::FileEvents;
+use crate::event::{EventKind, FileEvents};
 use crate::lines::{LineFinder, MatchingLines};
 use crate::scan::ScanOptions;
 
@@ -87,6 +87,11 @@ impl Batch {
             // The lines are known: what is left is little, and a deadline that has passed must not cost them.
             let events = search_text(&given, finder, &part.path, text, options, &Stop::never());
             let Some(mut file) = events else { continue };
+            if found.cut && lines.is_empty() {
+                // Lines behind the last known match may match too: as context they would be called what they are not.
+                let last = file.events.iter().rposition(|event| event.kind == EventKind::Match);
+                file.events.truncate(last.map_or(0, |last| last + 1));
+            }
             // As the embedded engine: looked for only where something was found.
             if is_binary(text) {
                 found.skipped.add(SkipReason::Binary);

@@ -4,13 +4,14 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use forage_fs::{Globs, RelPath, Skipped, Stop, WalkOptions};
 use forage_search::external::{self, ExternalError, Kind, Program, Report, Request, ResolveError};
 use forage_search::{Case, Delivered, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
 use crate::search::{GLOBS, LITERALS, PATTERNS, open};
-use crate::trees::{Random, tree};
+use crate::trees::{Random, text, tree};
 
 /// The installed engine. Fails loudly when there is none: nothing is compared then.
 pub(crate) fn engine(name: &str) -> Program {
@@ -243,6 +244,46 @@ fn a_start_that_is_a_file_and_one_that_is_not_there() {
         assert_eq!(search(".hidden").unwrap(), (1, Some(0)));
         assert_eq!(search(".").unwrap(), (0, None));
         assert!(matches!(search("absent"), Err(ExternalError::Open(_))));
+    }
+}
+
+/// Whatever the deadline cuts, what comes is the beginning of the whole answer, line by line.
+#[test]
+fn a_deadline_gives_the_beginning_of_the_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut random = Random::new(7);
+    for number in 0..40 {
+        let lines = 200 + random.below(20_000);
+        fs::write(directory.path().join(format!("f{number:02}")), text(&mut random, lines)).unwrap();
+    }
+    let large = "needle\nother\nfoo\nx\n".repeat(600_000);
+    fs::write(directory.path().join("f17-large"), large).unwrap();
+    let options = PatternOptions::default();
+    let scan = ScanOptions { before_context: 1, after_context: 2, ..ScanOptions::default() };
+    let walk = WalkOptions { threads: 2, ..WalkOptions::default() };
+    let whole = embedded(directory.path(), &walk, &Pattern::new("needle|retry", &options).unwrap(), &scan).0;
+    for name in ["rg", "ugrep"] {
+        let (mut cut, mut within) = (0, 0);
+        for milliseconds in (0..400).step_by(20) {
+            let stop = Stop::after(Duration::from_millis(milliseconds));
+            let request = request("needle|retry", options);
+            let (mut files, report) =
+                run(&engine(name), &request, directory.path(), &walk, &scan, &stop).unwrap();
+            let what = format!("{name} after {milliseconds} ms");
+            if report.walk.stopped.is_none() {
+                assert_same(&files, &whole, &what);
+                continue;
+            }
+            cut += 1;
+            if let Some(last) = files.pop() {
+                let expected = &whole[files.len()];
+                let beginning = last.path == expected.path && expected.events.starts_with(&last.events);
+                assert!(beginning, "{what}: {} lines of {:?}", last.events.len(), last.path);
+                within += u32::from(last.events.len() < expected.events.len());
+            }
+            assert_same(&files, &whole[..files.len()], &what);
+        }
+        assert!(cut > 3, "{name}: only {cut} searches were cut, {within} of them within a file");
     }
 }
 

@@ -6,12 +6,14 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[cfg(target_os = "linux")]
-#[cfg(target_os = "linux")]
 mod dialects;
+#[cfg(target_os = "linux")]
 mod external;
 mod fuzzy;
+#[cfg(target_os = "linux")]
 mod injection;
 mod keyword;
+#[cfg(target_os = "linux")]
 mod processes;
 mod ripgrep;
 mod search;

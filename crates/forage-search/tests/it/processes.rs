@@ -66,28 +66,33 @@ pub(crate) fn write_program(path: &Path, script: &str) {
     assert!(shell.wait().unwrap().success());
 }
 
-/// The processes of a group, with their states; zombies too.
+/// What is left of a group: processes that run, and dead ones that we should have waited for. (For the dead children of
+/// a dead engine init waits, when it comes to it.)
 fn members(group: i32) -> Vec<String> {
+    let own = std::process::id().to_string();
     let stat = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("stat")).ok();
-    let fields = |stat: String| {
+    let member = |stat: String| {
         let rest = stat.rsplit_once(')')?.1.to_owned();
         let fields: Vec<&str> = rest.split_whitespace().collect();
-        (fields[2].parse() == Ok(group)).then(|| fields[0].to_owned())
+        let (state, parent) = (fields[0], fields[1]);
+        (fields[2].parse() == Ok(group) && (state != "Z" || parent == own)).then_some(stat)
     };
-    fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(fields).collect()
+    fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(member).collect()
 }
 
-/// A killed process is gone once its parent, or that of orphans, has waited for it.
+/// The engine is gone when a call returns; what it started was sent the same signal and is gone in a moment.
 fn assert_gone(group: i32) {
+    let left = members(group);
+    assert!(left.iter().all(|stat| !stat.starts_with(&format!("{group} "))), "not reaped: {left:?}");
     let since = Instant::now();
-    while since.elapsed() < Duration::from_secs(2) {
-        // What the engine itself started is reaped by init; the engine must be reaped by us at once.
-        if members(group).is_empty() {
-            return;
-        }
+    while !members(group).is_empty() {
+        assert!(
+            since.elapsed() < Duration::from_secs(2),
+            "still there of group {group}: {:?}",
+            members(group)
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("still there of group {group}: {:?}", members(group));
 }
 
 /// Children of its own group, signals ignored, output for ever, and nothing that ends by itself.
