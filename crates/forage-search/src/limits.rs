@@ -67,6 +67,9 @@ pub const FUZZY_WINDOW_BYTES: usize = 64 << 10;
 /// can stretch over the whole of a long line, many times, comes near it.
 pub const FUZZY_SPAN_STEPS: u64 = 100_000_000;
 
+/// States visited between two looks at the deadline: less than a millisecond.
+pub const FUZZY_STEPS_PER_CHECK: u64 = 50_000;
+
 /// Bytes of text in an external engine's first batch: little, so that the first results come early.
 pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;
 

@@ -58,6 +58,15 @@ impl<'p> LineFinder<'p> {
         Self { engine }
     }
 
+    /// With the wish to end in the middle of a line: a fuzzy search of a long one can take seconds. What it found there
+    /// is then incomplete.
+    pub(crate) fn stopping(mut self, stop: &Stop) -> Self {
+        if let Engine::Fuzzy(finder) = &mut self.engine {
+            finder.stop_at(stop);
+        }
+        self
+    }
+
     /// What searches large files in the exact finder's place.
     pub(crate) fn fuzzy(&self) -> Option<LineMatcher<'_>> {
         match &self.engine {

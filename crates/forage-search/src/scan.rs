@@ -173,7 +173,15 @@ pub fn search(
             }
         }
     };
-    walk(root, start, walk_options, stop, || Worker::new(LineFinder::new(pattern)), visit, receive)
+    walk(
+        root,
+        start,
+        walk_options,
+        stop,
+        || Worker::new(LineFinder::new(pattern).stopping(stop)),
+        visit,
+        receive,
+    )
 }
 
 struct PieceSink<'a> {

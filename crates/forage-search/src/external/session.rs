@@ -179,16 +179,21 @@ impl Session<'_> {
             };
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let worker = || Worker::new(self.engine.pattern().map(LineFinder::new));
+        let worker = || Worker::new(self.finder());
         let report = walk(root, start, options, self.stop, worker, visit, receive)?;
         filling.flush(&self.queue, self.stop);
         Ok(report)
     }
 
+    /// Tells where in a line the matches are, where our own engine can read the pattern.
+    fn finder(&self) -> Option<LineFinder<'_>> {
+        self.engine.pattern().map(|pattern| LineFinder::new(pattern).stopping(self.stop))
+    }
+
     /// Searches batches until there are no more.
     fn work(&self) {
         let _end = EndOnPanic(&self.queue);
-        let finder = self.engine.pattern().map(LineFinder::new);
+        let finder = self.finder();
         let ended = || self.queue.has_ended();
         while let Some((number, batch)) = self.queue.take(self.stop) {
             let outcome = batch.search(&self.engine, finder.as_ref(), self.scan, self.halt(&ended));

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use forage_fs::Stop;
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 
 use super::automaton::{AutomatonCache, Hit};
@@ -18,6 +19,7 @@ use crate::prefilter::Prefilter;
 #[derive(Debug)]
 pub(crate) struct FuzzyFinder<'p> {
     fuzzy: &'p Fuzzy,
+    stop: Stop,
     /// Borrowed for the length of one search, never while a caller's code runs.
     scratch: RefCell<Scratch>,
 }
@@ -32,7 +34,16 @@ struct Scratch {
 impl<'p> FuzzyFinder<'p> {
     pub(crate) fn new(fuzzy: &'p Fuzzy) -> Self {
         let caches = fuzzy.automata.iter().map(|_| AutomatonCache::default()).collect();
-        Self { fuzzy, scratch: RefCell::new(Scratch { caches, simulation: Simulation::new() }) }
+        Self {
+            fuzzy,
+            stop: Stop::never(),
+            scratch: RefCell::new(Scratch { caches, simulation: Simulation::new() }),
+        }
+    }
+
+    /// Ends searches by this, in the middle of a line.
+    pub(crate) fn stop_at(&mut self, stop: &Stop) {
+        self.stop = stop.clone();
     }
 
     /// Whether a line, without its line feed, matches.
@@ -49,7 +60,8 @@ impl<'p> FuzzyFinder<'p> {
             return Some(end);
         }
         let range = self.earliest_start(line, 0, end, edits)..line.len();
-        let search = Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any };
+        let search =
+            Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any, stop: &self.stop };
         scratch.simulation.search(&search, &mut u64::MAX.clone()).map(|found| found.end)
     }
 
@@ -183,7 +195,14 @@ impl<'p> FuzzyFinder<'p> {
     ) -> Option<Range<usize>> {
         let end = self.approximate_end(scratch, line, gap.clone(), edits)?;
         let range = self.earliest_start(line, gap.start, end, edits)..gap.end;
-        let search = Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Leftmost };
+        let search = Search {
+            graph: &self.fuzzy.graph,
+            line,
+            range,
+            edits,
+            wanted: Wanted::Leftmost,
+            stop: &self.stop,
+        };
         scratch.simulation.search(&search, steps)
     }
 

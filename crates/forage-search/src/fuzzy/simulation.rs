@@ -5,9 +5,11 @@
 
 use std::ops::Range;
 
+use forage_fs::Stop;
 use regex_automata::util::look::LookMatcher;
 
 use super::graph::{Graph, Node, NodeId, decode};
+use crate::limits;
 
 /// No start: the state is not active.
 const NONE: usize = usize::MAX;
@@ -39,6 +41,8 @@ pub(super) struct Search<'a> {
     pub(super) range: Range<usize>,
     pub(super) edits: usize,
     pub(super) wanted: Wanted,
+    /// Ends the search without a match.
+    pub(super) stop: &'a Stop,
 }
 
 /// The active states at one place of the line, each with the least start of a match that leads to it.
@@ -59,12 +63,12 @@ impl Simulation {
 
     /// The match that is wanted. Every state visited costs one of `steps`; when they are used up there is none.
     pub(super) fn search(&mut self, search: &Search<'_>, steps: &mut u64) -> Option<Range<usize>> {
-        let Search { graph, line, ref range, edits, wanted } = *search;
+        let Search { graph, line, ref range, edits, wanted, stop } = *search;
         let states = graph.nodes.len() * (edits + 1);
         self.here.reset(states);
         self.next.reset(states);
         let mut best: Option<Range<usize>> = None;
-        let mut at = range.start;
+        let (mut at, mut unchecked) = (range.start, 0);
         loop {
             let place = Place { graph, line, at, edits, looks: &self.looks };
             if best.is_none() {
@@ -80,7 +84,15 @@ impl Simulation {
             if at >= range.end || self.here.active.is_empty() {
                 return best;
             }
-            *steps = steps.checked_sub(self.here.active.len() as u64)?;
+            let visited = self.here.active.len() as u64;
+            *steps = steps.checked_sub(visited)?;
+            unchecked += visited;
+            if unchecked >= limits::FUZZY_STEPS_PER_CHECK {
+                unchecked = 0;
+                if stop.check().is_some() {
+                    return None;
+                }
+            }
             let (symbol, length) = decode(line, at);
             at += length;
             let place = Place { graph, line, at, edits, looks: &self.looks };

@@ -240,6 +240,25 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     assert_eq!(found.records["matches"][0]["data"]["path"]["text"], "a.txt");
 }
 
+/// In the middle of a line, too: one line of several megabytes that is not ASCII, and a pattern that only the slowest
+/// way can decide there.
+#[test]
+fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle\n");
+    tree.write("b.txt", "é ab".repeat(1_500_000));
+    let context = tree.context();
+    let request = json!({
+        "pattern": "needle|(?:[a-y].*){30}zzzz", "timeout_ms": 200, "fuzzy": 2, "word_regexp": true
+    });
+    let started = Instant::now();
+    let found = answer(&context, "Search", request);
+    let took = started.elapsed();
+    assert_eq!(found.records["timed_out"], true, "{}", found.text);
+    assert_eq!(found.records["matches"][0]["data"]["path"]["text"], "a.txt");
+    assert!(took < Duration::from_millis(1_500), "{took:?}");
+}
+
 /// FR-LS-03: the program gets its arguments as they are, an empty environment, no stdin and no name of a file.
 #[test]
 fn fr_ls_03_the_process_is_started_without_a_shell() {

@@ -12,9 +12,10 @@ use forage_tools::registry::find;
 use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
 
-/// The real program of this name. It must be installed; `rg` may be named by `FORAGE_TEST_RG`.
+/// The real program of this name, `rg` or `ugrep`. It must be installed, or named by a variable.
 pub(crate) fn installed(name: &str) -> PathBuf {
-    let named = std::env::var_os("FORAGE_TEST_RG").filter(|_| name == "rg").map(PathBuf::from);
+    let variable = format!("FORAGE_TEST_{}", name.to_ascii_uppercase());
+    let named = std::env::var_os(variable).map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = named.into_iter().chain(std::env::split_paths(&path).map(|place| place.join(name)));
     places
