@@ -86,14 +86,13 @@ fn assert_gone(group: i32) {
     assert!(left.iter().all(|stat| !stat.starts_with(&format!("{group} "))), "not reaped: {left:?}");
     let since = Instant::now();
     while !members(group).is_empty() {
-        assert!(
-            since.elapsed() < Duration::from_secs(2),
-            "still there of group {group}: {:?}",
-            members(group)
-        );
+        assert!(since.elapsed() < SOON, "still there of group {group}: {:?}", members(group));
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// Long enough for a busy machine, and nothing beside the thousand seconds that the engines here would stay.
+const SOON: Duration = Duration::from_secs(15);
 
 /// Children of its own group, signals ignored, output for ever, and nothing that ends by itself.
 const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
@@ -119,7 +118,7 @@ printf '%s\n' "$@" > $here/arguments
         let end = &arguments[arguments.len() - 4..];
         assert_eq!((end[0], end[2]), ("-e", "--"), "{arguments:?}");
         assert!(end[1] == last || end[1] == "(?:pattern)", "{arguments:?}");
-        assert!(end[3].starts_with("/proc/self/fd/"), "{arguments:?}");
+        assert_eq!(end[3], "/proc/self/fd/0");
         assert_eq!(fs::read(stage.file("environment")).unwrap(), b"", "{name}");
         assert_eq!(fs::read_to_string(stage.file("place")).unwrap(), "/\n");
         // Of ours: the pipes and one text. The shell adds the script, and keeps what it redirects. What whoever started
@@ -194,7 +193,7 @@ fn a_flood_ends_without_a_deadline() {
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\nexec /usr/bin/yes 2:x");
     let began = Instant::now();
     assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Flooded { .. })));
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     assert_gone(stage.group());
 }
 
@@ -204,7 +203,7 @@ fn what_an_engine_leaves_behind_ends_with_it() {
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\necho 3:two");
     let began = Instant::now();
     let (files, report) = stage.run(&Stop::never()).unwrap();
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     assert_eq!((files[0].events[0].bytes.as_slice(), report.exit_code), (&b"two\n"[..], Some(0)));
     assert_gone(stage.group());
 }
@@ -266,7 +265,9 @@ echo 2:x"#;
             let receive = |_| {
                 if panics {
                     // The other batch must have been started for this to show anything.
-                    while fs::read_to_string(stage.file("groups")).unwrap().lines().count() < 2 {}
+                    while fs::read_to_string(stage.file("groups")).unwrap().lines().count() < 2 {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
                     panic!("enough");
                 }
                 ControlFlow::Break(())
@@ -275,7 +276,7 @@ echo 2:x"#;
             external::search(&stage.program, &request, &root, &start, &walk, &scan, &Stop::never(), receive)
         }));
         assert_eq!(searched.is_err(), panics);
-        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         for group in fs::read_to_string(stage.file("groups")).unwrap().lines() {
             assert_gone(group.parse().unwrap());
         }
