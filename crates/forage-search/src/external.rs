@@ -3,7 +3,7 @@
 //! The external program decides one thing: which lines of a text match. It never sees the name of a file and never
 //! opens one of the repository. Our own confined walk chooses the files, the same code as in the embedded engine opens,
 //! reads and decodes them, the texts of many files are put one after the other into a file in memory, and one process
-//! searches that: `rg … -e PATTERN -- /proc/self/fd/0`. Of its output only the line numbers are used. They are mapped
+//! searches that: `rg … -e PATTERN -- /proc/self/fd/N`. Of its output only the line numbers are used. They are mapped
 //! back to the files, and context, places of matches, cuts and limits are made by the embedded engine's code.
 //!
 //! What this makes impossible, rather than guards against:
@@ -12,8 +12,7 @@
 //! - `.ugrep`, `.rgignore` and other files of a repository that steer a program (it stands in `/`, without environment,
 //!   and is told to read no configuration);
 //! - filters, decompressors and pagers that are chosen by a file's name;
-//! - a search of the working directory, because there were no files left to name, or of our own standard input (the
-//!   program's is the text itself).
+//! - a search of the working directory or of stdin, because there were no files left to name.
 //!
 //! Equality with the embedded engine thus rests on which lines match. Where the engines' dialects differ is written down
 //! in `docs/engines.md`, each difference with the test that asserts it.

@@ -94,7 +94,7 @@ impl<'a> Engine<'a> {
         let mut searched = Searched::default();
         let (mut reached_end, mut beyond) = (false, 0);
         let ended =
-            process::run(self.program.path(), &self.arguments.list, handle, output_limit, halt, |number| {
+            process::run(self.program.path(), &self.arguments.list, &handle, output_limit, halt, |number| {
                 // The first line of what it reads is empty and not the text's.
                 match number.saturating_sub(1) {
                     0 => {}

@@ -2,7 +2,7 @@
 //! that it started when the run ends, however it ends.
 
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use forage_fs::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
 };
@@ -51,7 +52,7 @@ pub(super) struct Ended {
 pub(super) fn run(
     program: &Path,
     arguments: &[String],
-    text: OwnedFd,
+    text: &OwnedFd,
     output_limit: u64,
     halt: Halt<'_>,
     mut found: impl FnMut(u64),
@@ -100,24 +101,38 @@ pub(super) fn run(
     Ok(ended)
 }
 
-/// The text is the child's standard input: the one handle that reaches this child and no other without a race with
-/// children that other threads start. It is opened by its path there, and so read from its beginning; and a program
-/// that reads its standard input unasked reads nothing of ours.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a program is started; see the module `external`"
 )]
-fn command(program: &Path, arguments: &[String], text: OwnedFd) -> Command {
+fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
+    let handle = text.as_raw_fd();
     let mut command = Command::new(program);
     command
         .args(arguments)
-        .args(["--", "/proc/self/fd/0"])
+        .args(["--", &format!("/proc/self/fd/{handle}")])
         .env_clear()
         .current_dir("/")
-        .stdin(text)
+        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .process_group(0);
+    let inherit = move || {
+        // SAFETY: the handle is open: it is borrowed from its owner until the child was started, and no handle is
+        // closed between `fork` and `exec`.
+        #[expect(unsafe_code, reason = "a closure between `fork` and `exec` can't hold a borrow")]
+        let handle = unsafe { BorrowedFd::borrow_raw(handle) };
+        // Here and not in the parent, where a child that another thread starts at this moment would get it too.
+        fcntl_setfd(handle, FdFlags::empty()).map_err(io::Error::from)
+    };
+    // SAFETY: the closure makes one system call and touches neither memory nor locks of the parent.
+    #[expect(
+        unsafe_code,
+        reason = "only between `fork` and `exec` can a handle be given to this child alone"
+    )]
+    unsafe {
+        command.pre_exec(inherit);
+    }
     command
 }
 

@@ -118,7 +118,7 @@ printf '%s\n' "$@" > $here/arguments
         let end = &arguments[arguments.len() - 4..];
         assert_eq!((end[0], end[2]), ("-e", "--"), "{arguments:?}");
         assert!(end[1] == last || end[1] == "(?:pattern)", "{arguments:?}");
-        assert_eq!(end[3], "/proc/self/fd/0");
+        assert!(end[3].starts_with("/proc/self/fd/"), "{arguments:?}");
         assert_eq!(fs::read(stage.file("environment")).unwrap(), b"", "{name}");
         assert_eq!(fs::read_to_string(stage.file("place")).unwrap(), "/\n");
         // Of ours: the pipes and one text. The shell adds the script, and keeps what it redirects. What whoever started
