@@ -86,7 +86,9 @@ pub(crate) fn search_text(
         (number, after) = (line_number + 1, options.after_context);
         true
     });
-    while after > 0 && next < text.len() && !builder.file.more {
+    // Behind the place where a search was stopped, no line is known to be none that matches.
+    let complete = after == 0 || stop.check().is_none();
+    while complete && after > 0 && next < text.len() && !builder.file.more {
         let context = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
         next = builder.push(number, EventKind::Context, text, &context);
         (number, after) = (number + 1, after - 1);

@@ -57,10 +57,8 @@ use crate::scan::ScanOptions;
 pub struct Request<'a> {
     /// The pattern, in the embedded engine's syntax; ugrep also takes look-around and backreferences.
     pub pattern: &'a str,
-    /// How it is read.
+    /// How it is read. Edits are allowed with ugrep only.
     pub options: PatternOptions,
-    /// Edits that a match may be away from the pattern: 0 for none, 1 to 4 with ugrep.
-    pub fuzzy: u8,
 }
 
 /// How an external search went.
@@ -96,12 +94,6 @@ pub enum ExternalError {
     /// ripgrep knows no fuzzy search.
     #[error("rg has no fuzzy search; use ugrep or the embedded engine, or search without `fuzzy`")]
     FuzzyNeedsUgrep,
-    /// More edits than ugrep's levels.
-    #[error("a fuzzy search allows 1 to 4 edits, not {fuzzy}; write a number from 1 to 4")]
-    FuzzyRange {
-        /// What was asked for.
-        fuzzy: u8,
-    },
     /// The engine can't read the pattern.
     #[error(
         "{program} can't read the pattern; correct it, or search for it as literal text. It says: {message}"

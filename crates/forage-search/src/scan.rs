@@ -156,7 +156,12 @@ pub fn search(
                 Text::Pieces(reader) => {
                     let context = (options.before_context, options.after_context);
                     let builder = EventBuilder::new(Some(finder), &entry.path, options);
-                    let mut sink = PieceSink { builder, delivered: options.matches_delivered(&entry.path) };
+                    let mut sink = PieceSink {
+                        builder,
+                        delivered: options.matches_delivered(&entry.path),
+                        before_context: options.before_context as u64,
+                        held: Vec::new(),
+                    };
                     let is_text = match finder.fuzzy() {
                         Some(fuzzy) => search_reader(&fuzzy, reader, context, stop, skipped, &mut sink),
                         None => search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink),
@@ -186,8 +191,11 @@ pub fn search(
 
 struct PieceSink<'a> {
     builder: EventBuilder<'a>,
-    /// The last line that an earlier answer had.
+    /// The last matching line that an earlier answer had with its context; 0 for none.
     delivered: u64,
+    before_context: u64,
+    /// Lines behind it: its context, or that of the next match, or both.
+    held: Vec<(u64, Vec<u8>)>,
 }
 
 impl LineSink for PieceSink<'_> {
@@ -195,14 +203,30 @@ impl LineSink for PieceSink<'_> {
         if number <= self.delivered {
             return true;
         }
+        // Behind what was delivered, only the next match says what is its context.
+        if kind == EventKind::Context && self.delivered > 0 && self.builder.file.matches == 0 {
+            self.held.push((number, line.to_vec()));
+            return true;
+        }
+        for (held, line) in std::mem::take(&mut self.held) {
+            if held + self.before_context >= number {
+                self.push(held, EventKind::Context, &line);
+            }
+        }
         if kind == EventKind::Match && self.builder.is_full() {
             self.builder.file.more = true;
             // The reader gave the lines before this match first.
             self.builder.drop_context_of_next();
             return false;
         }
+        self.push(number, kind, line);
+        true
+    }
+}
+
+impl PieceSink<'_> {
+    fn push(&mut self, number: u64, kind: EventKind, line: &[u8]) {
         let length = line.strip_suffix(b"\n").unwrap_or(line).len();
         self.builder.push_line(number, kind, line, length);
-        true
     }
 }

@@ -43,19 +43,11 @@ const RIPGREP: &[&str] = &[
 /// else is to be switched off. Decompression, filters and pagers are off unless asked for.
 const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
 
-/// The least and the most edits of a fuzzy search, ugrep's own.
-const FUZZY: std::ops::RangeInclusive<u8> = 1..=4;
-
 impl Arguments {
     pub(super) fn new(kind: Kind, request: &Request<'_>) -> Result<Self, ExternalError> {
         let text = request.pattern;
-        if request.fuzzy > 0 {
-            if kind == Kind::Ripgrep {
-                return Err(ExternalError::FuzzyNeedsUgrep);
-            }
-            if !FUZZY.contains(&request.fuzzy) {
-                return Err(ExternalError::FuzzyRange { fuzzy: request.fuzzy });
-            }
+        if request.options.fuzzy > 0 && kind == Kind::Ripgrep {
+            return Err(ExternalError::FuzzyNeedsUgrep);
         }
         if text.contains('\0') {
             return Err(ExternalError::Nul);
@@ -70,7 +62,9 @@ impl Arguments {
                 error @ (PatternError::Empty
                 | PatternError::TooLong { .. }
                 | PatternError::LineFeed(_)
-                | PatternError::TooLarge),
+                | PatternError::TooLarge
+                | PatternError::FuzzyEdits { .. }
+                | PatternError::FuzzyTooShort { .. }),
             ) => return Err(error.into()),
             // The engine may know more, and has its own words for what is wrong.
             Err(_) => None,
@@ -90,13 +84,13 @@ impl Arguments {
 
     fn ugrep(request: &Request<'_>, pattern: Option<Pattern>) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
-        if request.fuzzy > 0 {
+        if request.options.fuzzy > 0 {
             list.push("--only-line-number".to_owned());
-            list.push(format!("-Z{}", request.fuzzy));
+            // ugrep's levels are numbers of edits from 1 to 4, as ours are.
+            list.push(format!("-Z{}", request.options.fuzzy));
             list.extend(flags(request, pattern.as_ref(), "-j"));
             list.extend(["-e".to_owned(), request.pattern.to_owned()]);
-            // The places of approximate matches are not those that our own pattern finds.
-            return Ok(Self { list, last_line: None, pattern: None });
+            return Ok(Self { list, last_line: None, pattern });
         }
         // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
         list.extend(owned(&["-P", "-Y"]));

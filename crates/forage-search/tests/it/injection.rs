@@ -73,7 +73,7 @@ fn hostile_patterns_are_data() {
             let name = format!("f{index:02}").into_bytes();
             assert!(!literal || embedded.iter().any(|record| record.0 == name), "{pattern}");
             for engine_name in ["rg", "ugrep"] {
-                let request = Request { pattern, options, fuzzy: 0 };
+                let request = Request { pattern, options };
                 let (files, _) =
                     run(&engine(engine_name), &request, &root, &walk, &scan, &Stop::never()).unwrap();
                 assert_eq!(crate::search::records(&files), embedded, "{engine_name}: {pattern}");

@@ -165,3 +165,21 @@ fn a_cursor_survives_a_changed_tree() {
     assert_eq!(paths, ["c.txt", "c.txt"]);
     assert_eq!(rest["truncated"], false);
 }
+
+/// A file that is read in pieces has the pages of one that is read whole.
+#[test]
+fn pages_of_a_large_file_are_those_of_a_small_one() {
+    let text: String =
+        (0..40).map(|i| format!("{} {i}\n", if i % 7 < 2 { "needle" } else { "other" })).collect();
+    let (small, large) = (Tree::new(), Tree::new());
+    small.write("a.txt", &text);
+    large.write("a.txt", text + &"filler line\n".repeat(800_000));
+    for context in [0, 2, 5] {
+        let request = json!({"pattern": "needle", "max_results": 3, "context_lines": context});
+        let of = |tree: &Tree| pages(tree, &request).iter().map(lines).collect::<Vec<_>>();
+        // The last page's last match may have filler behind it.
+        let (mut small, mut large) = (of(&small), of(&large));
+        [&mut small, &mut large].map(|pages| pages.last_mut().unwrap().retain(|line| line.1 <= 40));
+        assert_eq!(large, small, "{context}");
+    }
+}

@@ -61,11 +61,7 @@ impl Engine {
         let Prepared { root, start, walk, .. } = request;
         match (self, &request.pattern) {
             (Self::External(program), _) => {
-                let external = external::Request {
-                    pattern: &request.text,
-                    options: request.options,
-                    fuzzy: request.fuzzy,
-                };
+                let external = external::Request { pattern: &request.text, options: request.options };
                 let report = external::search(program, &external, root, start, walk, scan, stop, receive)
                     .map_err(refused)?;
                 let stderr = clip(report.stderr.trim_end(), limits::SEARCH_STDERR_BYTES);
