@@ -4,6 +4,8 @@
 //! [`keyword::gather`] searches for many terms in one pass and keeps exact account of what `rg` would have
 //! printed for each. Files are reached only through `forage-fs`; a file is never opened by a string path here.
 //!
+//! With [`PatternOptions::fuzzy`] the lines are found that come within a few edits of the pattern.
+//!
 //! A line is its own haystack: no match reaches over a line feed, and looking around ends at the line's ends.
 
 mod buffer;

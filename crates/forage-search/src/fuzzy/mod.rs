@@ -91,15 +91,22 @@ impl From<TooLarge> for FuzzyError {
 impl Fuzzy {
     /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits.
     pub(crate) fn new(hir: &Hir, edits: u8) -> Result<Self, FuzzyError> {
-        let pieces = pieces::pieces(hir, edits.into()).filter(Pieces::are_selective);
-        Self::with_pieces(hir, edits.into(), pieces.and_then(Searched::new))
+        let edits = edits.into();
+        let graph = Self::graph(hir, edits)?;
+        let pieces = pieces::pieces(hir, edits).filter(Pieces::are_selective);
+        Self::with_pieces(graph, edits, pieces.and_then(Searched::new))
     }
 
-    fn with_pieces(hir: &Hir, edits: usize, pieces: Option<Searched>) -> Result<Self, FuzzyError> {
+    /// The graph of a pattern that can be searched for with so many edits.
+    fn graph(hir: &Hir, edits: usize) -> Result<Graph, FuzzyError> {
         let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
-        if graph.shortest <= edits {
-            return Err(FuzzyError::TooShort(graph.shortest));
+        match graph.shortest <= edits {
+            true => Err(FuzzyError::TooShort(graph.shortest)),
+            false => Ok(graph),
         }
+    }
+
+    fn with_pieces(graph: Graph, edits: usize, pieces: Option<Searched>) -> Result<Self, FuzzyError> {
         let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits)).collect::<Result<_, _>>()?;
         Ok(Self { graph, automata, pieces })
     }

@@ -37,9 +37,9 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
 
 /// The engines for a pattern: by automaton alone, and with whatever pieces there are.
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
-    let mut engines = vec![Fuzzy::with_pieces(hir, edits, None)?];
+    let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None)?];
     if let Some(pieces) = pieces::pieces(hir, edits).and_then(Searched::new) {
-        engines.push(Fuzzy::with_pieces(hir, edits, Some(pieces))?);
+        engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces))?);
     }
     Ok(engines)
 }
@@ -232,7 +232,7 @@ fn text(random: &mut Random) -> Vec<u8> {
 #[test]
 fn regexes_match_as_defined() {
     let mut tally = Tally::default();
-    for seed in 0..4_000 {
+    for seed in 0..2_500 {
         let mut random = Random::new(seed);
         let looks = random.below(2) == 0;
         let pattern: String = (0..2 + random.below(4)).map(|_| pattern(&mut random, 2, looks)).collect();
@@ -240,8 +240,8 @@ fn regexes_match_as_defined() {
         let edits = 1 + random.below(4);
         check(&pattern, insensitive, edits, &text(&mut random), &mut tally);
     }
-    assert!(tally.with_pieces > 1_000 && tally.matching > 1_000 && tally.refused > 300, "{tally:?}");
-    assert!(tally.spans.iter().all(|&spans| spans > 50), "{tally:?}");
+    assert!(tally.with_pieces > 700 && tally.matching > 500 && tally.refused > 200, "{tally:?}");
+    assert!(tally.spans.iter().all(|&spans| spans > 30), "{tally:?}");
 }
 
 /// A word of `length` letters, and lines made of it with edits.
