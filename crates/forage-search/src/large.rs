@@ -1,13 +1,15 @@
 //! Files too large to be read whole: `grep-searcher` over the confined handle, in bounded pieces.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
 use forage_fs::{SkipReason, Skipped, Stop};
-use grep_matcher::Matcher;
+use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use crate::event::EventKind;
 use crate::limits;
+use crate::lines::MatchingLines;
 
 /// Receives the lines of a large file: number from 1, kind, bytes with line feed. False ends the search.
 pub(crate) trait LineSink {
@@ -46,6 +48,52 @@ pub(crate) fn search_reader(
         skipped.add(if too_long { SkipReason::LineTooLong } else { SkipReason::Unreadable });
     }
     true
+}
+
+/// Our own search for matching lines as `grep-searcher` takes it: a match is the whole of its line. It has the
+/// prefilters that a plain matcher lacks, and large files are where they save the most.
+#[derive(Debug)]
+pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L);
+
+impl<L: MatchingLines> LineMatcher<'_, L> {
+    /// The first line from `at`, the beginning of one, that matches.
+    pub(crate) fn next_line(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
+        // In growing steps: the search begins anew behind each line found, and a look ahead at all that is left, for
+        // what the prefilter can't read, would each time be for naught.
+        let (mut start, mut step) = (at, 1 << 12);
+        let mut line = None;
+        while line.is_none() && start < text.len() {
+            let least = text.len().min(start + step);
+            let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |feed| least + feed + 1);
+            self.0.each(&text[start..end], &Stop::never(), |found| {
+                line = Some(start + found.start..start + found.end);
+                false
+            });
+            (start, step) = (end, limits::BYTES_PER_CHECK.min(2 * step));
+        }
+        line
+    }
+}
+
+impl<L: MatchingLines> Matcher for LineMatcher<'_, L> {
+    type Captures = NoCaptures;
+    type Error = NoError;
+
+    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
+        Ok(self.next_line(text, at).map(|line| Match::new(line.start, line.end)))
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+        Ok(NoCaptures::new())
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        Some(LineTerminator::byte(b'\n'))
+    }
+
+    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, NoError> {
+        Ok(self.next_line(text, 0).map(|line| LineMatchKind::Confirmed(line.start)))
+    }
 }
 
 struct Stoppable<'a, R> {

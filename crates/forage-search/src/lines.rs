@@ -7,7 +7,7 @@ use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 
 use crate::event::Span;
-use crate::fuzzy::{FuzzyFinder, LineMatcher};
+use crate::fuzzy::FuzzyFinder;
 use crate::limits::BYTES_PER_CHECK;
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
@@ -65,14 +65,6 @@ impl<'p> LineFinder<'p> {
             finder.stop_at(stop);
         }
         self
-    }
-
-    /// What searches large files in the exact finder's place.
-    pub(crate) fn fuzzy(&self) -> Option<LineMatcher<'_>> {
-        match &self.engine {
-            Engine::Exact(_) => None,
-            Engine::Fuzzy(finder) => Some(LineMatcher(finder)),
-        }
     }
 
     /// The first match in a line, without its line feed; of a fuzzy search the best one.

@@ -10,7 +10,7 @@ use forage_fs::{
 
 use crate::buffer::{EventBuilder, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::large::{LineSink, search_reader};
+use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
 use crate::pattern::Pattern;
@@ -162,10 +162,8 @@ pub fn search(
                         before_context: options.before_context as u64,
                         held: Vec::new(),
                     };
-                    let is_text = match finder.fuzzy() {
-                        Some(fuzzy) => search_reader(&fuzzy, reader, context, stop, skipped, &mut sink),
-                        None => search_reader(&pattern.matcher(), reader, context, stop, skipped, &mut sink),
-                    };
+                    let is_text =
+                        search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
                     is_text.then(|| sink.builder.finish()).flatten()
                 }
             });

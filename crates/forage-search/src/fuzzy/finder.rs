@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use forage_fs::Stop;
-use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 
 use super::automaton::{AutomatonCache, Hit};
 use super::graph::border_before;
@@ -215,50 +214,5 @@ impl<'p> FuzzyFinder<'p> {
         let middle = end.clamp(limits::FUZZY_WINDOW_BYTES / 2, line.len() - limits::FUZZY_WINDOW_BYTES / 2);
         let border = |at: usize| border_before(line, at);
         Some(border(middle - limits::FUZZY_WINDOW_BYTES / 2)..border(middle + limits::FUZZY_WINDOW_BYTES / 2))
-    }
-}
-
-/// A finder as the piece-wise search of large files takes it: a match is the whole of its line.
-#[derive(Debug)]
-pub(crate) struct LineMatcher<'a>(pub(crate) &'a FuzzyFinder<'a>);
-
-impl LineMatcher<'_> {
-    /// The first line from `at`, the beginning of one, that matches.
-    pub(super) fn next_line(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
-        // In growing steps: the search begins anew behind each line found, and a look ahead at all that is left, for
-        // what the prefilter can't read, would each time be for naught.
-        let (mut start, mut step) = (at, 1 << 12);
-        let mut line = None;
-        while line.is_none() && start < text.len() {
-            let least = text.len().min(start + step);
-            let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |feed| least + feed + 1);
-            self.0.each(&text[start..end], &mut |found| {
-                line = Some(start + found.start..start + found.end);
-                false
-            });
-            (start, step) = (end, limits::BYTES_PER_CHECK.min(2 * step));
-        }
-        line
-    }
-}
-
-impl Matcher for LineMatcher<'_> {
-    type Captures = NoCaptures;
-    type Error = NoError;
-
-    fn find_at(&self, text: &[u8], at: usize) -> Result<Option<Match>, NoError> {
-        Ok(self.next_line(text, at).map(|line| Match::new(line.start, line.end)))
-    }
-
-    fn new_captures(&self) -> Result<NoCaptures, NoError> {
-        Ok(NoCaptures::new())
-    }
-
-    fn line_terminator(&self) -> Option<LineTerminator> {
-        Some(LineTerminator::byte(b'\n'))
-    }
-
-    fn find_candidate_line(&self, text: &[u8]) -> Result<Option<LineMatchKind>, NoError> {
-        Ok(self.next_line(text, 0).map(|line| LineMatchKind::Confirmed(line.start)))
     }
 }

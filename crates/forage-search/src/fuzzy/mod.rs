@@ -44,7 +44,7 @@ use regex_syntax::hir::Hir;
 use crate::limits;
 use crate::prefilter::Prefilter;
 use automaton::Automaton;
-pub(crate) use finder::{FuzzyFinder, LineMatcher};
+pub(crate) use finder::FuzzyFinder;
 use graph::{Graph, TooLarge};
 use pieces::Pieces;
 

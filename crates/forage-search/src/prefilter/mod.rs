@@ -17,6 +17,8 @@ mod vector;
 #[cfg(target_arch = "x86_64")]
 mod window;
 
+use std::collections::BTreeSet;
+
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use memchr::memmem;
 use regex_syntax::hir::Hir;
@@ -100,13 +102,33 @@ impl Prefilter {
     }
 
     fn of_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Prefilter> {
-        Some(Prefilter {
+        let foreign: Vec<usize> = literals
+            .iter()
+            .filter(|(literal, _)| literal.has_foreign_folds())
+            .map(|(_, pattern)| *pattern)
+            .collect();
+        let mut prefilter = Prefilter {
             engine: Engine::for_literals(literals, vectors)?,
             literals: literals.len(),
             folded: literals.iter().any(|(literal, _)| literal.fold),
-            has_foreign_folds: literals.iter().any(|(literal, _)| literal.has_foreign_folds()),
+            has_foreign_folds: !foreign.is_empty(),
             confirms: false,
-        })
+        };
+        #[cfg(target_arch = "x86_64")]
+        if prefilter.has_foreign_folds && matches!(prefilter.engine, Engine::Teddy(_)) {
+            // Lines with one of the two characters are candidates as well: that costs less than a pass over the text
+            // to rule them out.
+            let mut all = literals.to_vec();
+            for pattern in foreign.into_iter().collect::<BTreeSet<_>>() {
+                let exact = |bytes: &[u8]| Literal { bytes: bytes.to_vec(), fold: false };
+                all.extend([LONG_S, KELVIN_SIGN].map(|bytes| (exact(bytes), pattern)));
+            }
+            if let Some(teddy) = teddy::Teddy::new(&all) {
+                prefilter.engine = Engine::Teddy(Box::new(teddy));
+                prefilter.has_foreign_folds = false;
+            }
+        }
+        Some(prefilter)
     }
 
     /// The class window of `hir`, where the pattern has no literals or only common ones.
@@ -134,8 +156,8 @@ impl Prefilter {
 
     /// Whether `haystack` may be searched with this prefilter.
     ///
-    /// U+017F and U+212A match `s` and `k` in patterns without case, but the vector searches fold ASCII only.
-    /// One pass over the text rules these two characters out, at the speed of `memchr`.
+    /// U+017F and U+212A match `s` and `k` in patterns without case, but the vector searches fold ASCII only. Where
+    /// they do not look for these two as well, one pass over the text rules them out, at the speed of `memchr`.
     pub(crate) fn applies_to(&self, haystack: &[u8]) -> bool {
         !self.has_foreign_folds
             || !memchr::memchr2_iter(LONG_S[0], KELVIN_SIGN[0], haystack).any(|position| {

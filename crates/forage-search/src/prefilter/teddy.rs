@@ -15,6 +15,8 @@ use super::vector::{self, Avx2, LANES, LoadedTable, NibbleTable};
 const BUCKETS: usize = 8;
 /// Most bytes of a literal that are looked up before it is compared.
 const FINGERPRINT_BYTES: usize = 4;
+/// Comparisons per byte of text up to which a byte of the fingerprint is left away: one in some sixty vectors.
+const NARROW_RATE: f64 = 1.0 / 2048.0;
 /// Bytes read for one step: a vector for each byte of the fingerprint, each one byte further.
 const BLOCK_BYTES: usize = LANES + FINGERPRINT_BYTES - 1;
 
@@ -23,7 +25,7 @@ const BLOCK_BYTES: usize = LANES + FINGERPRINT_BYTES - 1;
 pub(super) struct Teddy {
     tables: [NibbleTable; FINGERPRINT_BYTES],
     buckets: [Vec<Needle>; BUCKETS],
-    /// Bytes of the longest literal that are looked up.
+    /// Bytes of a fingerprint that are looked up.
     width: usize,
     processor: Avx2,
 }
@@ -48,7 +50,16 @@ impl Teddy {
             return None;
         }
         let longest = literals.iter().map(|(literal, _)| literal.bytes.len()).max()?;
-        let groups = group(literals.iter().map(|(literal, _)| Fingerprint::rarest(literal)).collect());
+        let width = longest.min(FINGERPRINT_BYTES);
+        let of_width =
+            |width| group(literals.iter().map(|(literal, _)| Fingerprint::rarest(literal, width)).collect());
+        // A byte less to look up is a quarter less work, where few enough positions survive.
+        let narrow = (width == FINGERPRINT_BYTES).then(|| of_width(width - 1));
+        let narrow = narrow.filter(|groups| groups.iter().map(Fingerprint::cost).sum::<f64>() < NARROW_RATE);
+        let (groups, width) = match narrow {
+            Some(groups) => (groups, width - 1),
+            None => (of_width(width), width),
+        };
 
         let mut tables = [NibbleTable::default(); FINGERPRINT_BYTES];
         let mut buckets: [Vec<Needle>; BUCKETS] = Default::default();
@@ -63,7 +74,7 @@ impl Teddy {
                 .map(|&(literal, offset)| Needle::new(&literals[literal].0, offset, literals[literal].1))
                 .collect();
         }
-        Some(Teddy { tables, buckets, width: longest.min(FINGERPRINT_BYTES), processor })
+        Some(Teddy { tables, buckets, width, processor })
     }
 
     /// Calls `on_candidate(pattern, position)` for every literal found; see [`super::Prefilter::candidates`].
@@ -259,8 +270,9 @@ struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The fingerprint of one literal at the offset where it is rarest. Past its end any byte may stand.
-    fn rarest(literal: &Literal) -> Fingerprint {
+    /// The fingerprint of `width` bytes of one literal at the offset where it is rarest. Past its end any byte may
+    /// stand.
+    fn rarest(literal: &Literal, width: usize) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
             .map(|set| {
@@ -270,10 +282,13 @@ impl Fingerprint {
             })
             .collect();
         let at = |offset: usize| Fingerprint {
-            nibbles: std::array::from_fn(|index| *nibbles.get(offset + index).unwrap_or(&Nibbles::ANY)),
+            nibbles: std::array::from_fn(|index| match nibbles.get(offset + index) {
+                Some(nibbles) if index < width => *nibbles,
+                _ => Nibbles::ANY,
+            }),
             members: vec![(0, offset)],
         };
-        (1..=nibbles.len().saturating_sub(FINGERPRINT_BYTES))
+        (1..=nibbles.len().saturating_sub(width))
             .map(at)
             .fold(at(0), |best, other| if other.rate() < best.rate() { other } else { best })
     }

@@ -435,9 +435,21 @@ fn only_a_bare_literal_confirms() {
     assert!(!build(&["struct device", "timeout"], true).unwrap().confirms());
 }
 
+/// Where two more literals can be looked for, the characters are found; elsewhere they turn the search away.
 #[test]
-fn foreign_folds_turn_folded_searches_away() {
-    let folded = build(&["(?i)task"], true).unwrap();
+fn foreign_folds_are_candidates_or_turn_folded_searches_away() {
+    let vectors = build(&["(?i)task", "(?i)other"], true).unwrap();
+    if vectors.describe().starts_with("teddy") {
+        let text = "a ta\u{17f}k\nnothing\ntas\u{212a}\n\u{17e}\u{2122}é\nTask";
+        assert!(vectors.applies_to(text.as_bytes()));
+        let mut lines = Vec::new();
+        vectors.candidates(text.as_bytes(), 0, |pattern, position| {
+            lines.push((pattern, text.as_bytes()[..position].iter().filter(|&&byte| byte == b'\n').count()));
+            position + 1
+        });
+        assert_eq!(lines, [(0, 0), (0, 2), (0, 4)]);
+    }
+    let folded = build(&["(?i)task"], false).unwrap();
     for (text, applies) in
         [("TASK", true), ("a ta\u{17f}k", false), ("tas\u{212a}", false), ("\u{17e}\u{2122}é", true)]
     {

@@ -6,7 +6,9 @@ use std::ops::Range;
 
 use regex_syntax::hir::Hir;
 
-use super::{Fuzzy, FuzzyError, FuzzyFinder, LineMatcher, Searched, pieces};
+use super::{Fuzzy, FuzzyError, FuzzyFinder, Searched, pieces};
+use crate::large::LineMatcher;
+use crate::lines::MatchingLines;
 use crate::pattern::{Case, Pattern, PatternOptions};
 
 /// A small generator (xorshift64*), so that a failing case is named by its seed.
@@ -314,4 +316,10 @@ fn literals_match_as_sellers_algorithm_says() {
         }
     }
     assert!(matching.is_sorted() && matching[1] > 500 && matching[4] > matching[1], "{matching:?}");
+}
+
+impl MatchingLines for FuzzyFinder<'_> {
+    fn each(&self, text: &[u8], _: &forage_fs::Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        FuzzyFinder::each(self, text, &mut found);
+    }
 }
