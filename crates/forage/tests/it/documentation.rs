@@ -25,7 +25,7 @@ fn read(name: &str) -> Page {
                 match line.strip_prefix("$ ") {
                     Some(command) => page.examples.push((command.to_owned(), String::new())),
                     None => {
-                        let (_, output) = page.examples.last_mut().expect("a block begins with a command");
+                        let (_, output) = page.examples.last_mut().unwrap();
                         output.push_str(line);
                         output.push('\n');
                     }
