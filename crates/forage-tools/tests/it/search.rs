@@ -326,7 +326,7 @@ fn it_ls_fz_01_approximate_matches() {
     let error = refusal(&tree.context(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
     assert!(error.contains('3'), "{error}");
     let error = refusal(&tree.context(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1}));
-    assert!(error.contains("shortest match"), "{error}");
+    assert!(error.contains("shortest text"), "{error}");
 }
 
 /// All pages of a request, and the first request's whole answer.

@@ -327,7 +327,7 @@ fn search_refuses_with_the_correction() {
         (&["search"][..], "required"),
         (&["search", ""], "empty"),
         (&["search", "a\\nb"], "across lines"),
-        (&["search", "-Z", "2", "ab"], "shortest match"),
+        (&["search", "-Z", "2", "ab"], "shortest text"),
         (&["search", "--best-first", "needle"], "--fuzzy"),
         (&["search", "--all", "-m", "3", "needle"], "cannot be used with"),
         (&["search", "--case", "loud", "needle"], "smart"),
