@@ -64,8 +64,12 @@ pub struct Request<'a> {
 /// How an external search went.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// How the walk went; what is to be said of the engine's runs is among its warnings.
+    /// How the walk went.
     pub walk: WalkReport,
+    /// What is to be said of the engine's runs.
+    pub notes: Vec<String>,
+    /// The engine failed after it had found something, or gave up within a file: lines may be missing.
+    pub incomplete: bool,
     /// The engine's exit code: 0 when a run found something, 1 when none did, else the highest of all runs. `None`
     /// when there was nothing to run it on, or no run came to its end.
     pub exit_code: Option<i32>,

@@ -102,7 +102,13 @@ impl<'p> LineFinder<'p> {
                 });
             }
             Engine::Fuzzy(finder) => {
-                let _ = finder.spans(line).into_iter().all(add);
+                // The best come first: it is the worst that a limit leaves out.
+                let _ = finder.best_first(line).into_iter().all(|span| {
+                    add(span);
+                    true
+                });
+                spans.truncate(most);
+                spans.sort_unstable_by_key(|span| span.start);
             }
         }
         spans

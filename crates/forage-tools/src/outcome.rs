@@ -25,6 +25,8 @@ pub enum Limit {
     Cancelled,
     /// A bound on the entries of a directory tree.
     Entries,
+    /// An external engine failed on the way: matches may be missing.
+    Engine,
 }
 
 impl Limit {
@@ -145,7 +147,7 @@ impl Answer {
         if R::CONTENT_IN_RECORDS {
             records.insert("content".to_owned(), json!(text));
         }
-        let partial = matches!(outcome.truncated_by, Some(Limit::Timeout | Limit::Cancelled));
+        let partial = matches!(outcome.truncated_by, Some(Limit::Timeout | Limit::Cancelled | Limit::Engine));
         Ok(Self { text, records: Value::Object(records), found: outcome.found, partial })
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     let mut notes = Vec::new();
     match outcome.truncated_by {
         Some(Limit::Timeout) => notes.push("stopped at the time limit: the results are partial".to_owned()),
+        Some(Limit::Engine) => notes.push("the engine failed on the way: the results are partial".to_owned()),
         Some(Limit::Cancelled) => notes.push("cancelled: the results are partial".to_owned()),
         _ => {}
     }

@@ -40,11 +40,14 @@ pub(super) struct Notes {
     /// The beginning of all that the runs wrote to stderr.
     pub(super) stderr: Vec<u8>,
     pub(super) warnings: Vec<String>,
+    /// Lines may be missing.
+    pub(super) incomplete: bool,
 }
 
 impl Notes {
     pub(super) fn merge(&mut self, other: Self) {
         self.found |= other.found;
+        self.incomplete |= other.incomplete;
         self.code = self.code.max(other.code);
         let room = limits::EXTERNAL_STDERR_BYTES.saturating_sub(self.stderr.len());
         self.stderr.extend_from_slice(&other.stderr[..other.stderr.len().min(room)]);
@@ -116,6 +119,7 @@ impl<'a> Engine<'a> {
 
     /// Counts a file in which the engine gave up; the error when there were too many.
     pub(super) fn give_up(&self, file: &str, notes: &mut Notes) -> Result<(), ExternalError> {
+        notes.incomplete = true;
         notes.warn(format!(
             "{} gave up within {file} without saying why (its matcher runs out of memory where a pattern has many ways \
              to match a long line): matches may be missing there; the embedded engine searches it whole",
@@ -170,14 +174,12 @@ impl<'a> Engine<'a> {
         }
         let name = self.program.kind().name();
         if failed {
+            notes.incomplete = true;
             let how = match (ended.code, ended.signal) {
                 (_, Some(signal)) => format!("was killed by signal {signal}"),
                 (code, None) => format!("ended with exit code {}", code.unwrap_or(-1)),
             };
-            notes.warn(format!(
-                "{name} {how} after its first matches: some may be missing. It said: {}",
-                stderr()
-            ));
+            notes.warn(format!("{name} {how} after its first matches: some may be missing"));
         }
         if ended.noise + beyond > 0 {
             notes.warn(format!(

@@ -11,9 +11,10 @@ use std::time::Duration;
 use forage_fs::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_setfl};
-use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open,
+    set_parent_process_death_signal, waitid,
 };
 
 use super::output::LineNumbers;
@@ -123,9 +124,12 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
         #[expect(unsafe_code, reason = "a closure between `fork` and `exec` can't hold a borrow")]
         let handle = unsafe { BorrowedFd::borrow_raw(handle) };
         // Here and not in the parent, where a child that another thread starts at this moment would get it too.
-        fcntl_setfd(handle, FdFlags::empty()).map_err(io::Error::from)
+        fcntl_setfd(handle, FdFlags::empty())?;
+        // Its own group is out of a terminal's reach: it must not outlive us when we are interrupted or killed. The
+        // thread that starts it waits for it, so that thread's end is ours.
+        set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)
     };
-    // SAFETY: the closure makes one system call and touches neither memory nor locks of the parent.
+    // SAFETY: the closure makes two system calls and touches neither memory nor locks of the parent.
     #[expect(
         unsafe_code,
         reason = "only between `fork` and `exec` can a handle be given to this child alone"
@@ -198,7 +202,8 @@ impl Running {
     /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        matches!(waitid(WaitId::Pid(Pid::from_child(&self.0)), options), Ok(Some(_)))
+        // Where the system reaps children by itself, an exited one is none any more.
+        matches!(waitid(WaitId::Pid(Pid::from_child(&self.0)), options), Ok(Some(_)) | Err(Errno::CHILD))
     }
 
     fn kill_group(&self) {

@@ -116,18 +116,12 @@ impl Collected {
         Ok(if cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    fn report(self, mut walk: WalkReport) -> Report {
-        for warning in self.notes.warnings {
-            if walk.warnings.len() < forage_fs::limits::WARNINGS_KEPT {
-                walk.warnings.push(warning);
-            } else {
-                walk.more_warnings += 1;
-            }
-        }
+    fn report(self, walk: WalkReport) -> Report {
         // As one run over everything would have ended: 1 only if nothing was found.
         let exit_code = self.notes.code.map(|code| if code == 1 && self.notes.found { 0 } else { code });
         let stderr = String::from_utf8_lossy(&self.notes.stderr).into_owned();
-        Report { walk, exit_code, stderr }
+        let Notes { warnings: notes, incomplete, .. } = self.notes;
+        Report { walk, notes, incomplete, exit_code, stderr }
     }
 }
 

@@ -104,7 +104,7 @@ impl<'p> FuzzyFinder<'p> {
         prefilter.candidates(text, 0, |_, position| {
             let line = line_at(text, position);
             let resume = line.end + 1;
-            match self.is_match(&text[line.clone()]) && !found(line) {
+            match self.is_match(&text[line.clone()]) && !found(line) || self.is_stopped() {
                 true => usize::MAX,
                 false => resume,
             }
@@ -125,7 +125,7 @@ impl<'p> FuzzyFinder<'p> {
             let line = line_at(text, at);
             position = line.end + 1;
             let matches = matches!(hit, Hit::Match(_)) || self.is_match(&text[line.clone()]);
-            if matches && !found(line) {
+            if matches && !found(line) || self.is_stopped() {
                 return;
             }
         }
@@ -136,7 +136,7 @@ impl<'p> FuzzyFinder<'p> {
         while position < text.len() {
             let line = line_at(text, position);
             position = line.end + 1;
-            if self.is_match(&text[line.clone()]) && !found(line) {
+            if self.is_match(&text[line.clone()]) && !found(line) || self.is_stopped() {
                 return;
             }
         }
@@ -147,11 +147,14 @@ impl<'p> FuzzyFinder<'p> {
         self.rounds(line, 1).into_iter().next()
     }
 
-    /// The matches of a line, in order.
-    pub(crate) fn spans(&self, line: &[u8]) -> Vec<Span> {
-        let mut spans = self.rounds(line, limits::LINE_SPANS);
-        spans.sort_unstable_by_key(|span| span.start);
-        spans
+    /// The matches of a line, by distance, then by place.
+    pub(crate) fn best_first(&self, line: &[u8]) -> Vec<Span> {
+        self.rounds(line, limits::LINE_SPANS)
+    }
+
+    /// Whether a search ended within a line: that it found nothing there means nothing.
+    fn is_stopped(&self) -> bool {
+        self.scratch.borrow().simulation.stopped
     }
 
     /// The first `most` matches in the order in which they are found: by distance, then by place.

@@ -20,6 +20,8 @@ pub(super) struct Simulation {
     here: Frontier,
     next: Frontier,
     looks: LookMatcher,
+    /// A search had to end before it was done.
+    pub(super) stopped: bool,
 }
 
 /// Which match is looked for.
@@ -58,10 +60,15 @@ struct Frontier {
 
 impl Simulation {
     pub(super) fn new() -> Self {
-        Self { here: Frontier::default(), next: Frontier::default(), looks: LookMatcher::new() }
+        Self {
+            here: Frontier::default(),
+            next: Frontier::default(),
+            looks: LookMatcher::new(),
+            stopped: false,
+        }
     }
 
-    /// The match that is wanted. Every state visited costs one of `steps`; when they are used up there is none.
+    /// The match that is wanted. Every state visited costs one of `steps`; when they are used up it is the best so far.
     pub(super) fn search(&mut self, search: &Search<'_>, steps: &mut u64) -> Option<Range<usize>> {
         let Search { graph, line, ref range, edits, wanted, stop } = *search;
         let states = graph.nodes.len() * (edits + 1);
@@ -85,11 +92,13 @@ impl Simulation {
                 return best;
             }
             let visited = self.here.active.len() as u64;
-            *steps = steps.checked_sub(visited)?;
+            let Some(left) = steps.checked_sub(visited) else { return best };
+            *steps = left;
             unchecked += visited;
             if unchecked >= limits::FUZZY_STEPS_PER_CHECK {
                 unchecked = 0;
                 if stop.check().is_some() {
+                    self.stopped = true;
                     return None;
                 }
             }

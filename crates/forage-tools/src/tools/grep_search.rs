@@ -112,7 +112,7 @@ impl Tool for GrepSearch {
         let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context)?;
         let include_ignored = walk.no_ignore;
         let bound = fingerprint(&(
-            (&request.pattern, start.as_bytes(), &request.file_pattern),
+            (root.path(), &request.pattern, start.as_bytes(), &request.file_pattern),
             (context_lines, request.ignore_case, include_ignored),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;

@@ -8,6 +8,8 @@ mod render;
 mod request;
 mod stream;
 
+use std::time::Instant;
+
 use forage_fs::Stopped;
 use serde::Serialize;
 
@@ -89,23 +91,33 @@ impl Tool for Search {
 /// the records are shown and not kept.
 fn run(
     context: &Context,
-    prepared: Prepared,
+    mut prepared: Prepared,
     limit: Option<u64>,
     show: &mut Show<'_>,
 ) -> Result<Outcome<Response>, ToolError> {
+    let started = Instant::now();
     let stop = context.stop.within(prepared.timeout);
+    let continued = prepared.cursor.is_some();
     let (ended, taken) = if prepared.best_first {
-        let mut page = BestPage::new(prepared.max_results, prepared.cursor.as_ref());
+        let has_context = prepared.context_lines > 0;
+        let mut page = BestPage::new(prepared.max_results, has_context, prepared.cursor.as_ref());
         let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
         (ended, page.finish(show))
     } else {
         let mut page = PathPage::new(limit, prepared.fuzzy > 0, show);
-        let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
+        let mut ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
+        // What is held of one file at a time is bounded, even where the answer is not.
+        while let Some(place) = page.rest_of_file() {
+            prepared.go_on_behind(place);
+            ended.go_on(prepared.search(context, limit, &stop, |file| page.add(file))?);
+        }
         (ended, page.finish())
     };
     let Taken { records, count, matches, full, by_bytes, last } = taken;
-    let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries;
-    let continued = prepared.cursor.is_some();
+    let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries && !ended.incomplete;
+    // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
+    // need not be the best: there is nothing that could be gone on from.
+    let full = full && !(prepared.best_first && ended.walk.stopped.is_some());
     let not_searched = match &prepared.pattern {
         Some(pattern) if count == 0 && complete && !continued && !prepared.sees_everything() => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
@@ -118,7 +130,6 @@ fn run(
             count,
             match_count: matches,
             matches: records,
-            // Time that ran out when there was enough is no one's loss.
             timed_out: !full && ended.walk.stopped == Some(Stopped::Deadline),
             engine: ended.engine,
             exit_code: ended.exit_code,
@@ -132,10 +143,15 @@ fn run(
         count > 0,
     );
     outcome.warnings = prepared.warnings;
+    outcome.warnings.extend(ended.notes);
     outcome.add_report(&ended.walk);
     if full {
         outcome.truncated_by = Some(if by_bytes { Limit::FileBytes } else { Limit::MaxResults });
         outcome.next_cursor = last.map(|place| place.encode(prepared.fingerprint));
     }
+    if ended.incomplete {
+        outcome.truncated_by = Some(Limit::Engine);
+    }
+    outcome.elapsed = started.elapsed();
     Ok(outcome)
 }

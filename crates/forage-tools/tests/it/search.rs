@@ -367,3 +367,85 @@ proptest! {
         prop_assert_eq!(pages(&tree, request), whole);
     }
 }
+
+/// The best of what was searched in time may be another one's worse: no cursor, and the answer says that it is partial.
+#[test]
+fn best_first_at_a_deadline_claims_nothing() {
+    let tree = Tree::new();
+    tree.write("a.txt", "abcdefabcdefabcdefabcdeX\n".repeat(3));
+    // One word of megabytes that is not ASCII: the slow way, which the deadline meets.
+    tree.write("b.txt", format!("é{}", "abcdef".repeat(1_300_000)));
+    tree.write("c.txt", "abcdefabcdefabcdefabcdef\n");
+    let request = json!({
+        "pattern": "abcdefabcdefabcdefabcdef", "fuzzy": 4, "word_regexp": true, "best_first": true, "max_results": 2
+    });
+    let mut short = request.clone();
+    short["timeout_ms"] = json!(200);
+    let mut context = tree.context();
+    context.threads = 1;
+    let cut = answer(&context, "Search", short);
+    assert!(cut.partial, "{}", cut.text);
+    let (timed_out, by) = (&cut.records["timed_out"], &cut.records["truncated_by"]);
+    assert_eq!((timed_out, by), (&json!(true), &json!("timeout")), "{}", cut.text);
+    assert_eq!((&cut.records["truncated"], &cut.records["next_cursor"]), (&json!(false), &json!(null)));
+}
+
+/// A line of more matches than are told keeps its best ones.
+#[test]
+fn the_best_match_of_a_line_is_never_cut_off() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{}needle\n", "nedle ".repeat(60)));
+    tree.write("b.txt", format!("{}needle\n", "a1 ".repeat(150)));
+    tree.write("c.txt", "nedle\n");
+    let found = search(&tree, json!({"pattern": "needle", "fuzzy": 2, "best_first": true}));
+    let distances: Vec<_> = found["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| record["data"]["distance"].as_u64())
+        .collect();
+    assert_eq!(distances, [Some(0), Some(0), Some(1)]);
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{}ab\n", "a ".repeat(110)));
+    let record = &search(&tree, json!({"pattern": "ab", "fuzzy": 1}))["matches"][0]["data"];
+    assert_eq!((record["distance"].as_u64(), record["submatches"].as_array().unwrap().len()), (Some(0), 100));
+}
+
+/// What is held of one file is bounded; what is printed of it is not.
+#[test]
+fn everything_is_everything_however_large_a_file_is() {
+    let tree = Tree::new();
+    let line = format!("needle {}\n", "x".repeat(390));
+    tree.write("a.txt", line.repeat(60_000));
+    tree.write("b.txt", "needle\n");
+    for context_lines in [0, 1] {
+        let (mut lines, mut last) = (0, String::new());
+        let request = json!({"pattern": "needle", "context": context_lines});
+        let ended = stream(&tree.context(), request, Format::Records, true, |text| {
+            lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
+            last = text.lines().last().unwrap().to_owned();
+            true
+        })
+        .unwrap();
+        let summary: Value = serde_json::from_str(&last).unwrap();
+        assert_eq!((lines, &summary["data"]["count"]), (60_001, &json!(60_001)), "{summary}");
+        // The search went on in the file; its neighbours may have been looked at twice.
+        assert!(summary["data"]["files_searched"].as_u64().unwrap() >= 2, "{summary}");
+        assert!(summary["data"]["elapsed_ms"].as_u64().unwrap() > 0, "{summary}");
+        assert!(ended.found && !ended.partial && summary["data"]["truncated"] == false, "{summary}");
+    }
+}
+
+/// A cursor of another tree would skip what stands before its place.
+#[test]
+fn a_cursor_fits_one_root() {
+    let (one, other) = (tree(), tree());
+    for (tool, request) in [
+        ("Search", json!({"pattern": "retry", "max_results": 1})),
+        ("grep_search", json!({"pattern": "retry", "max_results": 1})),
+    ] {
+        let mut next = request.clone();
+        next["cursor"] = answer(&one.context(), tool, request).records["next_cursor"].clone();
+        assert!(refusal(&other.context(), tool, next).contains("another request"), "{tool}");
+    }
+}

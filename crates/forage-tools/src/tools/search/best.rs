@@ -49,6 +49,7 @@ impl Ord for Group {
 /// Keeps the best groups of a search: as many as hold the wanted number of events.
 pub(super) struct BestPage<'a> {
     limit: u64,
+    has_context: bool,
     after: Option<&'a Cursor>,
     heap: BinaryHeap<Group>,
     /// Events in the heap.
@@ -59,14 +60,14 @@ pub(super) struct BestPage<'a> {
 }
 
 impl<'a> BestPage<'a> {
-    pub(super) fn new(limit: u64, after: Option<&'a Cursor>) -> Self {
-        Self { limit, after, heap: BinaryHeap::new(), events: 0, more: false, by_bytes: false }
+    pub(super) fn new(limit: u64, has_context: bool, after: Option<&'a Cursor>) -> Self {
+        Self { limit, has_context, after, heap: BinaryHeap::new(), events: 0, more: false, by_bytes: false }
     }
 
     pub(super) fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
         let path = file.path.clone();
         self.by_bytes |= file.more;
-        for events in groups(file) {
+        for events in groups(file, self.has_context) {
             let Some(first_line) = events.first().map(|event| event.line_number) else { continue };
             let distance = events.iter().filter_map(least_distance).min().unwrap_or(u8::MAX);
             let mut group = Group { distance, path: path.clone(), first_line, events };
@@ -121,8 +122,7 @@ impl<'a> BestPage<'a> {
 }
 
 /// The runs of neighbouring lines of a file, which grep separates by `--`; without context, every line.
-fn groups(file: FileEvents) -> impl Iterator<Item = Vec<Event>> {
-    let has_context = file.events.len() as u64 > file.matches;
+fn groups(file: FileEvents, has_context: bool) -> impl Iterator<Item = Vec<Event>> {
     let mut events = file.events.into_iter().peekable();
     std::iter::from_fn(move || {
         let first = events.next()?;

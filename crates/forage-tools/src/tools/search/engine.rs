@@ -25,6 +25,32 @@ pub(super) struct Ended {
     pub(super) walk: WalkReport,
     pub(super) exit_code: Option<i32>,
     pub(super) stderr: Option<String>,
+    /// What is to be said of the engine.
+    pub(super) notes: Vec<String>,
+    /// It failed on the way.
+    pub(super) incomplete: bool,
+}
+
+impl Ended {
+    fn embedded(walk: WalkReport) -> Self {
+        Self { engine: "embedded", walk, exit_code: None, stderr: None, notes: Vec::new(), incomplete: false }
+    }
+
+    /// Takes over what a search adds that went on where this one ended.
+    pub(super) fn go_on(&mut self, next: Self) {
+        // The file in which it went on was counted.
+        self.walk.visited += next.walk.visited.saturating_sub(1);
+        self.walk.skipped.merge(&next.walk.skipped);
+        self.walk.warnings.extend(next.walk.warnings);
+        self.walk.more_warnings += next.walk.more_warnings;
+        self.walk.stopped = next.walk.stopped;
+        self.walk.broke_off = next.walk.broke_off;
+        self.walk.too_many_entries |= next.walk.too_many_entries;
+        self.exit_code = self.exit_code.max(next.exit_code);
+        self.stderr = self.stderr.take().or(next.stderr);
+        self.notes.extend(next.notes);
+        self.incomplete |= next.incomplete;
+    }
 }
 
 impl Engine {
@@ -70,11 +96,13 @@ impl Engine {
                     walk: report.walk,
                     exit_code: report.exit_code,
                     stderr: if stderr.is_empty() { None } else { Some(stderr) },
+                    notes: report.notes,
+                    incomplete: report.incomplete,
                 })
             }
             (Self::Embedded, Some(pattern)) => {
                 let walk = search(root, start, walk, pattern, scan, stop, receive)?;
-                Ok(Ended { engine: "embedded", walk, exit_code: None, stderr: None })
+                Ok(Ended::embedded(walk))
             }
             (Self::Embedded, None) => {
                 Err(ToolError::argument("pattern", "only an external engine can read it"))
@@ -88,7 +116,7 @@ fn refused(error: ExternalError) -> ToolError {
         ExternalError::Open(error) => ToolError::Path(error),
         ExternalError::Pattern(source) => ToolError::Pattern { argument: "pattern", source },
         ExternalError::Nul | ExternalError::InvalidPattern { .. } => {
-            ToolError::argument("pattern", error.to_string())
+            ToolError::argument("pattern", sanitize(&error.to_string()))
         }
         error => ToolError::Engine(sanitize(&error.to_string())),
     }

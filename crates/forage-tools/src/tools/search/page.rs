@@ -69,7 +69,20 @@ impl<'a> PathPage<'a> {
         }
         let records = events.iter().map(|event| Record::new(&file.path, event, self.fuzzy)).collect();
         let wanted = self.taken.take(records, self.limit.is_some(), self.show);
+        if !wanted {
+            // Nobody reads the rest of the file either.
+            self.taken.by_bytes = false;
+        }
         if self.taken.full || !wanted { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Without a limit: the place in the file to go on from, where the bound on what is held of it was met.
+    pub(super) fn rest_of_file(&mut self) -> Option<Cursor> {
+        if self.limit.is_some() || !self.taken.by_bytes {
+            return None;
+        }
+        (self.taken.full, self.taken.by_bytes) = (false, false);
+        self.taken.last.clone()
     }
 
     pub(super) fn finish(self) -> Taken {

@@ -122,7 +122,11 @@ impl Request {
         let timeout = clamp.number(
             "timeout_ms",
             self.timeout_ms,
-            milliseconds(settings.timeout.min(context.timeout)),
+            // A shorter limit on all searches holds here too.
+            milliseconds(match context.timeout < limits::TIMEOUT {
+                true => settings.timeout.min(context.timeout),
+                false => settings.timeout,
+            }),
             limits::SEARCH_TIMEOUT_MS_MIN,
             limits::SEARCH_TIMEOUT_MS_MAX,
         );
@@ -158,8 +162,22 @@ impl Request {
         let (hidden, follow, no_ignore) =
             [self.hidden, self.follow, self.no_ignore].map(|flag| flag.unwrap_or(false)).into();
         let best_first = fuzzy > 0 && self.best_first.unwrap_or(false);
+        if self.best_first == Some(true) && !best_first {
+            warnings.push(
+                "`best_first`: without `fuzzy` all matches are equally good; path order was used".to_owned(),
+            );
+        }
         let fingerprint = fingerprint(&(
-            (&self.pattern, start.as_bytes(), &globs, case, options.literal, options.word, fuzzy),
+            (
+                root.path(),
+                &self.pattern,
+                start.as_bytes(),
+                &globs,
+                case,
+                options.literal,
+                options.word,
+                fuzzy,
+            ),
             (hidden, follow, no_ignore, context_lines, best_first),
         ));
         let cursor = self.cursor.as_deref().map(|text| Cursor::decode(text, fingerprint)).transpose()?;
@@ -187,6 +205,12 @@ impl Request {
 }
 
 impl Prepared {
+    /// Goes on behind a line that was delivered.
+    pub(super) fn go_on_behind(&mut self, place: Cursor) {
+        self.walk.from = Some(place.path.clone());
+        self.cursor = Some(place);
+    }
+
     /// Whether no rule hides files from this search.
     pub(super) fn sees_everything(&self) -> bool {
         self.walk.hidden && self.walk.no_ignore

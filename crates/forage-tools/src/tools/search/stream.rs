@@ -67,12 +67,14 @@ pub fn stream(
                     text.push('\n');
                 }
                 Format::Lines => {
-                    let place = (record.data.path.text.clone(), record.data.line_number);
-                    let follows = |last: (String, u64)| last.0 == place.0 && last.1 + 1 == place.1;
-                    if has_context && previous.take().is_some_and(|last| !follows(last)) {
-                        text.push_str("--\n");
+                    if has_context {
+                        let place = (record.data.path.text.clone(), record.data.line_number);
+                        let follows = |last: (String, u64)| last.0 == place.0 && last.1 + 1 == place.1;
+                        if previous.take().is_some_and(|last| !follows(last)) {
+                            text.push_str("--\n");
+                        }
+                        previous = Some(place);
                     }
-                    previous = Some(place);
                     render::line(record, &mut text);
                 }
             }
