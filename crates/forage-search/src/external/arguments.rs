@@ -95,6 +95,7 @@ impl Arguments {
         // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
         list.extend(owned(&["-P", "-Y"]));
         let last_line = last_line();
+        list.extend(["-e".to_owned(), last_line.clone()]);
         if let Some(pattern) = &pattern {
             let translated = dialect::for_ugrep(pattern.hir(), request.options.word);
             list.push("--only-line-number".to_owned());
@@ -104,7 +105,6 @@ impl Arguments {
             list.extend(flags(request, None, "-j"));
             list.extend(["-e".to_owned(), request.pattern.to_owned()]);
         }
-        list.extend(["-e".to_owned(), last_line.clone()]);
         Ok(Self { list, last_line: Some(last_line), pattern })
     }
 }

@@ -178,8 +178,8 @@ fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ResolveError> {
     if !(metadata.is_file() && is_executable(&metadata)) {
         return Err(ResolveError::NotExecutable { path: path.to_owned() });
     }
-    // What was checked is what will run: a link on the way could be turned later.
-    Ok(target)
+    // By the name that was asked for: ugrep behaves by it, and a link to `ug` must not run as that.
+    Ok(path.to_owned())
 }
 
 #[cfg(unix)]

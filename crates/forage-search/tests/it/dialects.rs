@@ -183,7 +183,7 @@ fn lines(
         return (found, Vec::new());
     }
     match run(&engine(name), &request(pattern, options), directory.path(), &walk, &scan, &Stop::never()) {
-        Ok((files, report)) => (Ok(numbers(records(&files))), report.walk.warnings),
+        Ok((files, report)) => (Ok(numbers(records(&files))), report.notes),
         Err(error) => (Err(format!("{error:?}")), Vec::new()),
     }
 }
@@ -261,7 +261,7 @@ fn ugrep_gives_up_on_long_lines_and_that_is_said() {
         let (files, report) =
             run(&engine(name), &request, directory.path(), &walk, &scan, &Stop::never()).unwrap();
         let names: String = files.iter().map(|file| file.path.display().into_owned()).collect();
-        (names, report.walk.warnings)
+        (names, report.notes)
     };
     assert_eq!(found("rg"), ("abmyz".to_owned(), vec![]));
     let (names, warnings) = found("ugrep");

@@ -298,9 +298,9 @@ fn endings_are_told_apart_by_what_was_seen() {
         assert_eq!(files.len(), 1, "{ending}");
         assert_eq!(report.stderr, "trouble\n", "{ending}");
         let partial = code.is_none_or(|code| code >= 2);
-        assert_eq!(!report.walk.warnings.is_empty(), partial, "{ending}: {:?}", report.walk.warnings);
+        assert_eq!(!report.notes.is_empty(), partial, "{ending}: {:?}", report.notes);
         if partial {
-            assert!(report.walk.warnings[0].contains("trouble"), "{:?}", report.walk.warnings);
+            assert!(report.incomplete && report.stderr.contains("trouble"), "{report:?}");
         }
         assert_eq!(report.exit_code, if code == Some(1) { Some(0) } else { code }, "{ending}");
 
@@ -330,7 +330,7 @@ fn garbage_is_left_out_and_said() {
     let numbers: Vec<u64> = files[0].events.iter().map(|event| event.line_number).collect();
     // A number beyond the text can't be followed by a smaller one: the third line comes too late.
     assert_eq!(numbers, [1]);
-    assert!(report.walk.warnings[0].contains("no numbered lines of the text"), "{:?}", report.walk.warnings);
+    assert!(report.notes[0].contains("no numbered lines of the text"), "{:?}", report.notes);
     // Errors are kept up to a bound.
     let stage =
         Stage::new("rg", "i=0; while [ $i -lt 4000 ]; do echo 0123456789 >&2; i=$((i+1)); done; echo 2:x");
@@ -343,7 +343,7 @@ fn an_engine_that_ends_before_the_end_of_the_text_is_found_out() {
     let stage = Stage::new("ugrep", "echo 2:one");
     let (files, report) = stage.run(&Stop::never()).unwrap();
     assert_eq!(files.len(), 1);
-    assert!(report.walk.warnings[0].contains("gave up within a.txt"), "{:?}", report.walk.warnings);
+    assert!(report.notes[0].contains("gave up within a.txt"), "{:?}", report.notes);
     for number in 0..200 {
         fs::write(stage.root().join(format!("f{number}")), "x\n").unwrap();
     }
@@ -454,7 +454,13 @@ fn a_hundred_cancelled_calls_leave_nothing() {
         cancelled += u32::from(matches!(once(wait % 20), Ok(Some(Stopped::Cancelled))));
     }
     assert!(cancelled > 90, "{cancelled}");
-    assert_eq!((open_handles(), threads()), before);
+    // The system takes a moment to take an ended thread off its list, before as well.
+    let left = || open_handles() > before.0 || threads() > before.1;
+    let end = Instant::now() + Duration::from_secs(5);
+    while left() && Instant::now() < end {
+        std::thread::yield_now();
+    }
+    assert!(!left(), "{} handles, {} threads left, {before:?} before", open_handles(), threads());
     assert_eq!(children(), Vec::<String>::new());
     assert_gone(stage.group());
 }
