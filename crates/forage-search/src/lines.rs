@@ -45,6 +45,16 @@ pub(crate) fn line_at(text: &[u8], position: usize) -> Range<usize> {
     start..end
 }
 
+/// All lines of a text, without their line feeds.
+pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut position = 0;
+    std::iter::from_fn(move || {
+        let line = (position < text.len()).then(|| line_at(text, position))?;
+        position = line.end + 1;
+        Some(line)
+    })
+}
+
 impl<'p> LineFinder<'p> {
     pub(crate) fn new(pattern: &'p Pattern) -> Self {
         let engine = match pattern.fuzzy() {
@@ -176,14 +186,7 @@ impl Exact<'_> {
     }
 
     fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
-        let mut position = 0;
-        while position < text.len() {
-            let line = line_at(text, position);
-            position = line.end + 1;
-            if self.is_match(&text[line.clone()]) && !found(line) {
-                return;
-            }
-        }
+        let _ = lines(text).all(|line| !self.is_match(&text[line.clone()]) || found(line));
     }
 }
 

@@ -167,7 +167,8 @@ impl Pattern {
             0 => None,
             edits => Some(fuzzy(&hir, options.word, edits)?),
         };
-        let prefilter = Prefilter::new(&[&hir]);
+        // A fuzzy search has pieces of its own.
+        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&hir]) } else { None };
         let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
         Ok(Self { matcher, hir, prefilter, fuzzy, confirmed })
     }

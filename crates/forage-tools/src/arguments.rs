@@ -4,17 +4,24 @@
 //! meant only one way is taken; an unknown argument is refused, because dropping it would answer another question.
 
 use forage_fs::{Globs, RelPath};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
 
-/// Brings a request into the shape of `schema`.
-pub(crate) fn coerce(
+/// A tool's request, typed. Its arguments are not checked yet.
+pub(crate) fn parse<R: DeserializeOwned>(
     tool: &str,
     schema: &Value,
     aliases: &[(&str, &str)],
     request: Value,
-) -> Result<Value, ToolError> {
+) -> Result<R, ToolError> {
+    serde_json::from_value(coerce(tool, schema, aliases, request)?)
+        .map_err(|error| ToolError::Request(format!("{tool} can't use these arguments: {error}")))
+}
+
+/// Brings a request into the shape of `schema`.
+fn coerce(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value) -> Result<Value, ToolError> {
     let request = match request {
         // The whole object as text, as some clients send it.
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),

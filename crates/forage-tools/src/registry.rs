@@ -67,9 +67,7 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let started = Instant::now();
-        let request = arguments::coerce(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request)?;
-        let request: T::Request = serde_json::from_value(request)
-            .map_err(|error| ToolError::Request(format!("{} can't use these arguments: {error}", T::NAME)))?;
+        let request = arguments::parse(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request)?;
         let internal = |message: String| ToolError::Internal { tool: T::NAME, message };
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;

@@ -11,7 +11,7 @@ use super::simulation::{Search, Simulation, Wanted};
 use super::{Fuzzy, Searched};
 use crate::event::Span;
 use crate::limits;
-use crate::lines::line_at;
+use crate::lines::{line_at, lines};
 use crate::prefilter::Prefilter;
 
 /// Finds fuzzy matches for one worker.
@@ -132,14 +132,8 @@ impl<'p> FuzzyFinder<'p> {
     }
 
     fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
-        let mut position = 0;
-        while position < text.len() {
-            let line = line_at(text, position);
-            position = line.end + 1;
-            if self.is_match(&text[line.clone()]) && !found(line) || self.is_stopped() {
-                return;
-            }
-        }
+        let _ = lines(text)
+            .all(|line| (!self.is_match(&text[line.clone()]) || found(line)) && !self.is_stopped());
     }
 
     /// The best match of a line: the one with the fewest edits, and of those the first.

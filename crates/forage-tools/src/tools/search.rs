@@ -8,8 +8,6 @@ mod render;
 mod request;
 mod stream;
 
-use std::time::Instant;
-
 use forage_fs::Stopped;
 use serde::Serialize;
 
@@ -95,7 +93,6 @@ fn run(
     limit: Option<u64>,
     show: &mut Show<'_>,
 ) -> Result<Outcome<Response>, ToolError> {
-    let started = Instant::now();
     let stop = context.stop.within(prepared.timeout);
     let continued = prepared.cursor.is_some();
     let (ended, taken) = if prepared.best_first {
@@ -104,7 +101,7 @@ fn run(
         let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
         (ended, page.finish(show))
     } else {
-        let mut page = PathPage::new(limit, prepared.fuzzy > 0, show);
+        let mut page = PathPage::new(limit, prepared.options.fuzzy > 0, show);
         let mut ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
         // What is held of one file at a time is bounded, even where the answer is not.
         while let Some(place) = page.rest_of_file() {
@@ -152,6 +149,5 @@ fn run(
     if ended.incomplete {
         outcome.truncated_by = Some(Limit::Engine);
     }
-    outcome.elapsed = started.elapsed();
     Ok(outcome)
 }

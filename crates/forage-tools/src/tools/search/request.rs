@@ -82,7 +82,6 @@ pub(super) struct Prepared {
     pub(super) context_lines: usize,
     pub(super) max_results: u64,
     pub(super) timeout: Duration,
-    pub(super) fuzzy: u8,
     pub(super) best_first: bool,
     /// Nobody will see where in a line the matches are.
     pub(super) lines_only: bool,
@@ -193,7 +192,6 @@ impl Request {
             context_lines: usize::try_from(context_lines).unwrap_or(0),
             max_results,
             timeout: Duration::from_millis(timeout),
-            fuzzy,
             best_first,
             lines_only: false,
             cursor,

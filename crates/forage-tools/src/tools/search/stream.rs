@@ -1,11 +1,13 @@
 //! `Search` for a person or a pipe: every record as it is found.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use super::record::Record;
 use super::request::Request;
 use super::{Search, render, run};
-use crate::arguments::coerce;
+use crate::arguments::parse;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::Answer;
@@ -43,9 +45,9 @@ pub fn stream(
     all: bool,
     mut write: impl FnMut(&str) -> bool + Send,
 ) -> Result<Streamed, ToolError> {
-    let request = coerce(Search::NAME, &schema::portable::<Request>(), Search::ARGUMENT_ALIASES, request)?;
-    let request: Request =
-        serde_json::from_value(request).map_err(|error| ToolError::Request(error.to_string()))?;
+    let started = Instant::now();
+    let schema = schema::portable::<Request>();
+    let request: Request = parse(Search::NAME, &schema, Search::ARGUMENT_ALIASES, request)?;
     let mut prepared = request.prepare(context)?;
     if all && prepared.best_first {
         return Err(ToolError::argument(
@@ -54,7 +56,7 @@ pub fn stream(
         ));
     }
     let limit = if all { None } else { Some(prepared.max_results) };
-    prepared.lines_only = format == Format::Lines && prepared.fuzzy == 0;
+    prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
     let has_context = prepared.context_lines > 0;
     let (mut text, mut previous) = (String::new(), None);
     let mut open = true;
@@ -82,7 +84,8 @@ pub fn stream(
         open = write(&text);
         open
     };
-    let outcome = run(context, prepared, limit, &mut show)?;
+    let mut outcome = run(context, prepared, limit, &mut show)?;
+    outcome.elapsed = started.elapsed();
     let notes = notes(&outcome, Some(outcome.response.files_searched));
     let found = outcome.found;
     let answer = Answer::of(&outcome, context.text_bytes)
