@@ -70,11 +70,14 @@ impl RelPath {
         if self.0.is_empty() {
             return Self(Arc::from(name));
         }
-        let mut bytes = Vec::with_capacity(self.0.len() + 1 + name.len());
-        bytes.extend_from_slice(&self.0);
-        bytes.push(b'/');
-        bytes.extend_from_slice(name);
-        Self(Arc::from(bytes))
+        let head = self.0.len();
+        // Made in place: every name of a walk passes here, and a `Vec` would be copied once more.
+        let mut joined: Arc<[u8]> = std::iter::repeat_n(b'/', head + 1 + name.len()).collect();
+        if let Some(bytes) = Arc::get_mut(&mut joined) {
+            bytes[..head].copy_from_slice(&self.0);
+            bytes[head + 1..].copy_from_slice(name);
+        }
+        Self(joined)
     }
 
     /// The bytes, names joined by `/`.
@@ -99,7 +102,7 @@ impl RelPath {
 
     /// The last name; empty for the root.
     pub fn file_name(&self) -> &[u8] {
-        self.0.rsplit(|&b| b == b'/').next().unwrap_or_default()
+        &self.0[memchr::memrchr(b'/', &self.0).map_or(0, |slash| slash + 1)..]
     }
 
     /// The directory that holds this path; `None` for the root.

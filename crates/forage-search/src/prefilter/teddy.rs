@@ -5,6 +5,9 @@
 //! position where a bucket survives all four is compared in full. Folding costs nothing, since both cases of a
 //! letter differ in one bit of the high nibble only. The four bytes are the rarest of each literal, not the
 //! first, and literals whose bytes resemble each other share a bucket.
+//!
+//! Among ASCII letters the low nibble tells more than the high one. Where low nibbles alone are rare enough, blocks of
+//! ASCII are looked up by these only: a third of the instructions, for such a byte needs no masking either.
 
 use std::arch::x86_64::{__m256i, _mm256_and_si256, _mm256_or_si256, _mm256_testz_si256};
 
@@ -17,6 +20,8 @@ const BUCKETS: usize = 8;
 const FINGERPRINT_BYTES: usize = 4;
 /// Comparisons per byte of text up to which a byte of the fingerprint is left away: one in some sixty vectors.
 const NARROW_RATE: f64 = 1.0 / 2048.0;
+/// Bytes after which text that was not ASCII is looked at again.
+const FOREIGN_BYTES: usize = 1024;
 /// Bytes read for one step: a vector for each byte of the fingerprint, each one byte further.
 const BLOCK_BYTES: usize = LANES + FINGERPRINT_BYTES - 1;
 
@@ -27,7 +32,20 @@ pub(super) struct Teddy {
     buckets: [Vec<Needle>; BUCKETS],
     /// Bytes of a fingerprint that are looked up.
     width: usize,
+    /// Whether a block of ASCII is looked up by `ascii_tables`.
+    has_ascii_tables: bool,
+    /// The low nibbles of the fingerprints that can stand in ASCII.
+    ascii_tables: [NibbleTable; FINGERPRINT_BYTES],
     processor: Avx2,
+}
+
+/// What of the fingerprints is looked up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sight {
+    /// Both nibbles of each byte.
+    Bytes,
+    /// In ASCII the low nibble of each byte.
+    LowNibbles,
 }
 
 /// A literal as it is compared.
@@ -51,17 +69,24 @@ impl Teddy {
         }
         let longest = literals.iter().map(|(literal, _)| literal.bytes.len()).max()?;
         let width = longest.min(FINGERPRINT_BYTES);
-        let of_width =
-            |width| group(literals.iter().map(|(literal, _)| Fingerprint::rarest(literal, width)).collect());
-        // A byte less to look up is a quarter less work, where few enough positions survive.
-        let narrow = (width == FINGERPRINT_BYTES).then(|| of_width(width - 1));
-        let narrow = narrow.filter(|groups| groups.iter().map(Fingerprint::cost).sum::<f64>() < NARROW_RATE);
-        let (groups, width) = match narrow {
-            Some(groups) => (groups, width - 1),
-            None => (of_width(width), width),
+        let grouped = |width, sight| {
+            group(
+                literals.iter().map(|(literal, _)| Fingerprint::rarest(literal, width, sight)).collect(),
+                sight,
+            )
         };
+        // Less to look up is less work, where few enough positions survive.
+        let cheap = |width, sight| {
+            let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, sight))?;
+            (groups.iter().map(|group| group.cost(sight)).sum::<f64>() < NARROW_RATE)
+                .then_some((groups, width, sight))
+        };
+        let (groups, width, sight) = cheap(FINGERPRINT_BYTES, Sight::LowNibbles)
+            .or_else(|| cheap(FINGERPRINT_BYTES - 1, Sight::Bytes))
+            .unwrap_or_else(|| (grouped(width, Sight::Bytes), width, Sight::Bytes));
 
         let mut tables = [NibbleTable::default(); FINGERPRINT_BYTES];
+        let mut ascii_tables = tables;
         let mut buckets: [Vec<Needle>; BUCKETS] = Default::default();
         for (index, group) in groups.iter().enumerate() {
             for (table, nibbles) in tables.iter_mut().zip(&group.nibbles) {
@@ -70,11 +95,17 @@ impl Teddy {
                     table.high[nibble] |= u8::from(nibbles.high >> nibble & 1 == 1) << index;
                 }
             }
+            if group.is_ascii {
+                for (ascii, table) in ascii_tables.iter_mut().zip(&tables) {
+                    ascii.low.iter_mut().zip(&table.low).for_each(|(ascii, low)| *ascii |= low & 1 << index);
+                }
+            }
             buckets[index] = (group.members.iter())
                 .map(|&(literal, offset)| Needle::new(&literals[literal].0, offset, literals[literal].1))
                 .collect();
         }
-        Some(Teddy { tables, buckets, width, processor })
+        let has_ascii_tables = sight == Sight::LowNibbles;
+        Some(Teddy { tables, buckets, width, has_ascii_tables, ascii_tables, processor })
     }
 
     /// Calls `on_candidate(pattern, position)` for every literal found; see [`super::Prefilter::candidates`].
@@ -90,15 +121,16 @@ impl Teddy {
         // SAFETY: `processor` exists, so the processor has AVX2.
         unsafe {
             match self.width {
-                ..=2 => self.scan::<2, F>(haystack, from, on_candidate),
-                3 => self.scan::<3, F>(haystack, from, on_candidate),
-                _ => self.scan::<4, F>(haystack, from, on_candidate),
+                _ if self.has_ascii_tables => self.scan::<4, true, F>(haystack, from, on_candidate),
+                ..=2 => self.scan::<2, false, F>(haystack, from, on_candidate),
+                3 => self.scan::<3, false, F>(haystack, from, on_candidate),
+                _ => self.scan::<4, false, F>(haystack, from, on_candidate),
             }
         }
     }
 
     #[target_feature(enable = "avx2")]
-    fn scan<const WIDTH: usize, F: FnMut(usize, usize) -> usize>(
+    fn scan<const WIDTH: usize, const ASCII: bool, F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
         from: usize,
@@ -106,7 +138,7 @@ impl Teddy {
     ) {
         let mut start = from;
         while start < haystack.len() {
-            let step = self.next_hit::<WIDTH>(haystack, start);
+            let step = self.next_hit::<WIDTH, ASCII>(haystack, start);
             let resume = self.report(haystack, &step, &mut on_candidate);
             start = resume.max(step.start + LANES);
         }
@@ -117,27 +149,60 @@ impl Teddy {
     /// Kept apart from the comparisons so that no call gets between the tables and their registers.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    fn next_hit<const WIDTH: usize>(&self, haystack: &[u8], from: usize) -> Block {
+    fn next_hit<const WIDTH: usize, const ASCII: bool>(&self, haystack: &[u8], from: usize) -> Block {
+        let mut start = from;
+        if ASCII {
+            match self.next_ascii_hit(haystack, start) {
+                Ok(block) => return block,
+                Err(foreign) => start = foreign,
+            }
+        }
+        // Other text seldom comes alone: to go back to ASCII after each block would load the tables anew each time.
+        let mut until = if ASCII { start + FOREIGN_BYTES } else { usize::MAX };
         let [first, second, third, fourth] = &self.tables;
         let tables = [first.load(), second.load(), third.load(), fourth.load()];
-        let mut start = from;
         while let Some(block) = haystack[start..].first_chunk::<{ LANES + BLOCK_BYTES }>() {
             vector::prefetch(haystack, start);
             let first = bucket_bits::<WIDTH, _>(&tables, block, 0);
             let second = bucket_bits::<WIDTH, _>(&tables, block, LANES);
-            let both = _mm256_or_si256(first, second);
-            if _mm256_testz_si256(both, both) == 0 {
-                if _mm256_testz_si256(first, first) == 0 {
-                    return Block::new(start, first);
-                }
-                return Block::new(start + LANES, second);
+            if let Some(block) = Block::of_two(start, first, second) {
+                return block;
             }
             start += 2 * LANES;
+            if ASCII && start >= until {
+                match self.next_ascii_hit(haystack, start) {
+                    Ok(block) => return block,
+                    Err(foreign) => start = foreign,
+                }
+                until = start + FOREIGN_BYTES;
+            }
         }
         // What lies beyond the end reads as zeros: a short literal may still match there, and a long one fails
         // the comparison.
         let rest = vector::padded::<BLOCK_BYTES>(haystack.get(start..).unwrap_or_default());
         Block::new(start, bucket_bits::<WIDTH, _>(&tables, &rest, 0))
+    }
+
+    /// As [`Teddy::next_hit`] as far as the text is ASCII; the error is where it is not, or where it ends.
+    #[inline(never)]
+    #[target_feature(enable = "avx2")]
+    fn next_ascii_hit(&self, haystack: &[u8], from: usize) -> Result<Block, usize> {
+        let [first, second, third, fourth] = &self.ascii_tables;
+        let tables = [first.load(), second.load(), third.load(), fourth.load()];
+        let mut start = from;
+        while let Some(block) = haystack[start..].first_chunk::<{ LANES + BLOCK_BYTES }>() {
+            vector::prefetch(haystack, start);
+            if !vector::is_ascii(block) {
+                break;
+            }
+            let first = ascii_bucket_bits(&tables, block, 0);
+            let second = ascii_bucket_bits(&tables, block, LANES);
+            if let Some(block) = Block::of_two(start, first, second) {
+                return Ok(block);
+            }
+            start += 2 * LANES;
+        }
+        Err(start)
     }
 
     /// Compares the literals at every surviving position; returns where the callback wants to go on.
@@ -189,6 +254,20 @@ impl Block {
     fn new(start: usize, buckets: __m256i) -> Block {
         Block { start, lanes: vector::nonzero_lanes(buckets), buckets: vector::to_bytes(buckets) }
     }
+
+    /// The first of two vectors with a bucket in it.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of_two(start: usize, first: __m256i, second: __m256i) -> Option<Block> {
+        let both = _mm256_or_si256(first, second);
+        if _mm256_testz_si256(both, both) == 1 {
+            return None;
+        }
+        Some(match _mm256_testz_si256(first, first) {
+            0 => Block::new(start, first),
+            _ => Block::new(start + LANES, second),
+        })
+    }
 }
 
 /// The buckets left at each of the 32 positions from `offset` on, by the first `WIDTH` tables.
@@ -209,6 +288,25 @@ fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
         buckets = _mm256_and_si256(buckets, tables[3].classify(vector::load(block, offset + 3)));
     }
     buckets
+}
+
+/// As [`bucket_bits`], by the low nibbles of a block of ASCII.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn ascii_bucket_bits<const LENGTH: usize>(
+    tables: &[LoadedTable; FINGERPRINT_BYTES],
+    block: &[u8; LENGTH],
+    offset: usize,
+) -> __m256i {
+    let first = _mm256_and_si256(
+        tables[0].classify_ascii(vector::load(block, offset)),
+        tables[1].classify_ascii(vector::load(block, offset + 1)),
+    );
+    let second = _mm256_and_si256(
+        tables[2].classify_ascii(vector::load(block, offset + 2)),
+        tables[3].classify_ascii(vector::load(block, offset + 3)),
+    );
+    _mm256_and_si256(first, second)
 }
 
 impl Needle {
@@ -236,6 +334,9 @@ impl Needle {
     }
 }
 
+/// The high nibbles of ASCII.
+const ASCII_NIBBLES: u16 = 0xff;
+
 /// Sets of nibbles, one bit each. A set of bytes is approximated by the rectangle around it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Nibbles {
@@ -248,6 +349,11 @@ impl Nibbles {
 
     fn union(self, other: Nibbles) -> Nibbles {
         Nibbles { low: self.low | other.low, high: self.high | other.high }
+    }
+
+    /// Whether a byte of ASCII is among them.
+    fn has_ascii(self) -> bool {
+        self.high & ASCII_NIBBLES != 0
     }
 
     /// The share of text positions that hold a byte of the rectangle.
@@ -266,13 +372,15 @@ impl Nibbles {
 #[derive(Debug, Clone)]
 struct Fingerprint {
     nibbles: [Nibbles; FINGERPRINT_BYTES],
+    /// Whether one of the literals has a fingerprint that can stand in ASCII.
+    is_ascii: bool,
     members: Vec<(usize, usize)>,
 }
 
 impl Fingerprint {
     /// The fingerprint of `width` bytes of one literal at the offset where it is rarest. Past its end any byte may
     /// stand.
-    fn rarest(literal: &Literal, width: usize) -> Fingerprint {
+    fn rarest(literal: &Literal, width: usize, sight: Sight) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
             .map(|set| {
@@ -281,47 +389,55 @@ impl Fingerprint {
                 })
             })
             .collect();
-        let at = |offset: usize| Fingerprint {
-            nibbles: std::array::from_fn(|index| match nibbles.get(offset + index) {
+        let at = |offset: usize| {
+            let nibbles = std::array::from_fn(|index| match nibbles.get(offset + index) {
                 Some(nibbles) if index < width => *nibbles,
                 _ => Nibbles::ANY,
-            }),
-            members: vec![(0, offset)],
+            });
+            let is_ascii = nibbles.iter().all(|nibbles| nibbles.has_ascii());
+            Fingerprint { nibbles, is_ascii, members: vec![(0, offset)] }
         };
         (1..=nibbles.len().saturating_sub(width))
             .map(at)
-            .fold(at(0), |best, other| if other.rate() < best.rate() { other } else { best })
+            .fold(at(0), |best, other| if other.rate(sight) < best.rate(sight) { other } else { best })
     }
 
-    fn rate(&self) -> f64 {
-        self.nibbles.iter().map(|nibbles| nibbles.rate()).product()
+    /// The share of text positions that survive the lookups.
+    fn rate(&self, sight: Sight) -> f64 {
+        let low_only = sight == Sight::LowNibbles && self.is_ascii;
+        let seen = |nibbles: &Nibbles| match low_only {
+            true if nibbles.low != u16::MAX => Nibbles { low: nibbles.low, high: ASCII_NIBBLES },
+            _ => *nibbles,
+        };
+        self.nibbles.iter().map(|nibbles| seen(nibbles).rate()).product()
     }
 
     fn union(&self, other: &Fingerprint) -> Fingerprint {
         Fingerprint {
             nibbles: std::array::from_fn(|index| self.nibbles[index].union(other.nibbles[index])),
+            is_ascii: self.is_ascii || other.is_ascii,
             members: [self.members.as_slice(), &other.members].concat(),
         }
     }
 
     /// Comparisons per byte of text that the bucket is expected to cost.
-    fn cost(&self) -> f64 {
-        self.rate() * self.members.len() as f64
+    fn cost(&self, sight: Sight) -> f64 {
+        self.rate(sight) * self.members.len() as f64
     }
 }
 
 /// Merges fingerprints until they fit into the buckets, each time the two that cost least together.
-fn group(fingerprints: Vec<Fingerprint>) -> Vec<Fingerprint> {
+fn group(fingerprints: Vec<Fingerprint>, sight: Sight) -> Vec<Fingerprint> {
     let mut groups = fingerprints;
     for (index, group) in groups.iter_mut().enumerate() {
         group.members[0].0 = index;
     }
     while groups.len() > BUCKETS {
-        let costs: Vec<f64> = groups.iter().map(Fingerprint::cost).collect();
+        let costs: Vec<f64> = groups.iter().map(|group| group.cost(sight)).collect();
         let mut best = (f64::INFINITY, 0, 1);
         for left in 0..groups.len() {
             for right in left + 1..groups.len() {
-                let added = groups[left].union(&groups[right]).cost() - costs[left] - costs[right];
+                let added = groups[left].union(&groups[right]).cost(sight) - costs[left] - costs[right];
                 if added < best.0 {
                     best = (added, left, right);
                 }

@@ -326,6 +326,28 @@ fn finds_a_literal_at_every_position() {
     }
 }
 
+/// Text that is ASCII in part, where only the low nibbles of ASCII are looked up, with a literal at every place of it.
+#[test]
+fn finds_a_literal_wherever_text_stops_or_begins_to_be_ascii() {
+    let prefilter = build(&["(?i)kswapd|shrink_slab|mem_cgroup_charge|naïve"], true).unwrap();
+    for (ascii, foreign, rest) in [(0, 700, 600), (150, 40, 300), (200, 1300, 200), (64, 512, 0), (1, 1, 900)]
+    {
+        let mut text = "-".repeat(ascii) + &"é".repeat(foreign) + &"-".repeat(rest);
+        text.push('\n');
+        for literal in ["KSwapd", "naïve"] {
+            for place in (0..text.len()).filter(|&place| text.is_char_boundary(place)) {
+                let mut haystack = text.clone();
+                haystack.insert_str(place, literal);
+                let found = candidates(&prefilter, haystack.as_bytes(), 0, false);
+                assert!(
+                    found.iter().any(|(_, position)| (place..place + literal.len()).contains(position)),
+                    "{literal} at {place} of {ascii} + {foreign} + {rest}"
+                );
+            }
+        }
+    }
+}
+
 /// A prefilter that silently vanished would only be noticed as slowness.
 #[test]
 fn typical_patterns_are_prefiltered() {

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::{
     __m256i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_and_si256, _mm256_broadcastsi128_si256,
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256,
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256,
 };
 
 /// Bytes in one vector.
@@ -54,6 +54,23 @@ impl LoadedTable {
         let high = _mm256_shuffle_epi8(self.high, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble));
         _mm256_and_si256(low, high)
     }
+
+    /// The bits of the low nibbles of 32 bytes of ASCII.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(super) fn classify_ascii(&self, bytes: __m256i) -> __m256i {
+        // The instruction heeds the low nibble of a byte whose highest bit is clear, and nothing else.
+        _mm256_shuffle_epi8(self.low, bytes)
+    }
+}
+
+/// Whether the block, which is two vectors and a little long, has no byte above 127.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
+    let head = _mm256_or_si256(load(block, 0), load(block, LANES));
+    let all = _mm256_or_si256(head, load(block, LENGTH - LANES));
+    _mm256_movemask_epi8(all) == 0
 }
 
 #[inline]
