@@ -7,6 +7,7 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::frequency::{self, ByteSet};
+use super::words;
 
 /// One string of a [`LiteralSet`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +41,7 @@ const MAX_COPIES: u32 = 8;
 const MIN_LITERAL_BYTES: usize = 2;
 /// Candidates per byte above which the regex engine alone is faster: about one on every other line.
 pub(super) const MAX_CANDIDATE_RATE: f64 = 1.0 / 64.0;
-/// The rate below which literals count as equally rare, because the frequency model knows no words.
+/// The rate below which literals count as equally rare, because the frequency model knows few words.
 const RATE_FLOOR: f64 = 1e-6;
 /// Candidates per byte up to which no other search can gain much.
 const RARE_ENOUGH: f64 = 1.0 / 2048.0;
@@ -120,7 +121,7 @@ impl Literal {
 
     /// Estimated occurrences per byte of text.
     pub(crate) fn rate(&self) -> f64 {
-        frequency::rate(self.byte_sets())
+        frequency::rate(self.byte_sets()).max(words::least_rate(&self.bytes, self.fold))
     }
 
     /// Whether text with a character outside ASCII that folds to a letter could match unseen by this literal.

@@ -16,6 +16,7 @@ mod tests;
 mod vector;
 #[cfg(target_arch = "x86_64")]
 mod window;
+mod words;
 
 use std::collections::BTreeSet;
 
