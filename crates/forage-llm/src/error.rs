@@ -112,7 +112,8 @@ fn after(pause: Option<Duration>) -> String {
 fn advice(finish: Finish) -> &'static str {
     match finish {
         Finish::Length => "; its reasoning used up the output limit, so raise the limit",
-        Finish::Complete | Finish::Other => "; try again or choose another model",
+        Finish::Refused => "; the model refused, so ask otherwise or choose another model",
+        Finish::Complete | Finish::ToolCalls | Finish::Other => "; try again or choose another model",
     }
 }
 

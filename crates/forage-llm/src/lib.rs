@@ -26,9 +26,13 @@ mod openai_chat;
 pub mod redact;
 mod resolve;
 
-pub use chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Stop, Usage};
+pub use chat::{
+    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, Stop, ToolCall,
+    ToolDefinition, ToolResult, Usage,
+};
 pub use endpoint::{
-    Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, is_loopback_url,
+    Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, Price, Reasoning,
+    is_loopback_url,
 };
 pub use error::ChatError;
 pub use failover::{AllFailed, complete_first};

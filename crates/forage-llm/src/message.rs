@@ -36,9 +36,7 @@ pub(crate) fn server_message(body: &[u8], request: &ChatRequest, key: Option<&Ap
     if line.is_empty() {
         return "no reason given".to_owned();
     }
-    let quotes_request = [&request.system, &request.user]
-        .into_iter()
-        .any(|part| quotes(&line, part.as_str(), QUOTED_REQUEST_CHARS));
+    let quotes_request = request.texts().any(|part| quotes(&line, part, QUOTED_REQUEST_CHARS));
     if quotes_request || key.is_some_and(|key| quotes(&line, key.expose(), QUOTED_KEY_CHARS)) {
         return "(reason withheld: it repeats the request or the key)".to_owned();
     }
@@ -72,7 +70,7 @@ mod tests {
     fn message(body: &str) -> String {
         let user = Redactor::off().redact("fn main() {\n    let answer = compute_the_answer();\n}");
         let system = Redacted::trusted("You are a strict filter of search results.");
-        let request = ChatRequest { system, user, max_output_tokens: 1 };
+        let request = ChatRequest::question(system, user, 1);
         server_message(body.as_bytes(), &request, Some(&ApiKey::new("key-1234567890").unwrap()))
     }
 

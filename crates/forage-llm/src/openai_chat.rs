@@ -1,12 +1,15 @@
 //! The wire protocol of OpenAI chat completions, which most hosted and all common local servers speak.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::http::HeaderValue;
 
-use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Usage};
-use crate::endpoint::{Endpoint, OutputLimitField};
+use crate::chat::{
+    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, ToolCall,
+    ToolDefinition, Usage,
+};
+use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
 use crate::error::ChatError;
 use crate::http::{HttpClient, Post, Reply};
 use crate::message::server_message;
@@ -34,15 +37,26 @@ impl OpenAiChat {
         };
         let mut body = json!({
             "model": self.endpoint.model(),
-            "messages": [
-                {"role": "system", "content": request.system.as_str()},
-                {"role": "user", "content": request.user.as_str()},
-            ],
+            "messages": messages(request),
             limit: request.max_output_tokens,
             "stream": false,
         });
         if facts.accepts_temperature {
             body["temperature"] = json!(0);
+        }
+        if let Reasoning::Effort(effort) = facts.reasoning {
+            body["reasoning_effort"] = json!(effort);
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = request.tools.iter().map(tool).collect();
+        }
+        if let Some(AnswerSchema { name, schema }) = &request.answer_schema
+            && facts.answer_schema
+        {
+            body["response_format"] = json!({
+                "type": "json_schema",
+                "json_schema": {"name": name, "strict": true, "schema": schema},
+            });
         }
         body.to_string().into_bytes()
     }
@@ -78,11 +92,7 @@ impl OpenAiChat {
         }
     }
 
-    fn read(
-        &self,
-        reply: &Reply,
-        request: &ChatRequest,
-    ) -> Result<(String, Finish, Option<Usage>), ChatError> {
+    fn read(&self, reply: &Reply, request: &ChatRequest, elapsed: Duration) -> Result<ChatAnswer, ChatError> {
         let bad = |why: &str| ChatError::BadAnswer { model: self.name(), why: why.to_owned() };
         let answer: Value = serde_json::from_slice(&reply.body).map_err(|_| bad("it is not JSON"))?;
         let choice = &answer["choices"][0];
@@ -95,18 +105,91 @@ impl OpenAiChat {
             let status = status.filter(|code| (400..600).contains(code)).unwrap_or(400);
             return Err(self.refusal(status, reply, request).unwrap_or_else(|| bad("it has no `choices`")));
         }
+        let message = &choice["message"];
         let finish = match choice["finish_reason"].as_str() {
             Some("stop") => Finish::Complete,
             Some("length" | "max_tokens") => Finish::Length,
+            Some("tool_calls" | "function_call") => Finish::ToolCalls,
+            Some("content_filter") => Finish::Refused,
+            _ if message["refusal"].is_string() => Finish::Refused,
             _ => Finish::Other,
         };
-        let content = content_text(&choice["message"]["content"]);
+        let content = content_text(&message["content"]);
         let text = without_reasoning(&content).trim();
-        if text.is_empty() {
+        let calls = calls(&message["tool_calls"]);
+        if text.is_empty() && calls.is_empty() {
             return Err(ChatError::EmptyAnswer { model: self.name(), finish });
         }
-        Ok((text.to_owned(), finish, usage(&answer["usage"])))
+        let usage = usage(&answer["usage"]);
+        Ok(ChatAnswer {
+            text: text.to_owned(),
+            calls,
+            provider: self.endpoint.provider().to_owned(),
+            model: self.endpoint.model().to_owned(),
+            cost_usd: self.endpoint.facts().price.zip(usage).map(|(price, usage)| price.of(&usage)),
+            usage,
+            finish,
+            elapsed,
+            state: None,
+        })
     }
+}
+
+fn messages(request: &ChatRequest) -> Vec<Value> {
+    let mut messages = vec![json!({"role": "system", "content": request.system.as_str()})];
+    for message in &request.messages {
+        match message {
+            Message::User(text) => messages.push(json!({"role": "user", "content": text.as_str()})),
+            Message::Model(turn) => messages.push(model_message(turn)),
+            Message::ToolResults(results) => messages.extend(results.iter().map(|result| {
+                json!({"role": "tool", "tool_call_id": result.call_id, "content": result.text.as_str()})
+            })),
+        }
+    }
+    messages
+}
+
+fn model_message(turn: &ModelTurn) -> Value {
+    let mut message = json!({"role": "assistant", "content": turn.text()});
+    if !turn.calls().is_empty() {
+        let call = |call: &ToolCall| {
+            json!({
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            })
+        };
+        message["tool_calls"] = turn.calls().iter().map(call).collect();
+    }
+    message
+}
+
+fn tool(tool: &ToolDefinition) -> Value {
+    json!({
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    })
+}
+
+/// The calls of an answer. Servers leave ids out or repeat them; the conversation needs unique ones.
+fn calls(calls: &Value) -> Vec<ToolCall> {
+    let mut read: Vec<ToolCall> = Vec::new();
+    for call in calls.as_array().into_iter().flatten() {
+        let Some(name) = call["function"]["name"].as_str() else { continue };
+        let arguments = match &call["function"]["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            // Some servers send the object itself.
+            value => value.to_string(),
+        };
+        let id = call["id"].as_str().unwrap_or_default();
+        let id = match !id.is_empty() && read.iter().all(|call| call.id != id) {
+            true => id.to_owned(),
+            false => format!("call_{}", read.len() + 1),
+        };
+        read.push(ToolCall { id, name: name.to_owned(), arguments });
+    }
+    read
 }
 
 impl ChatModel for OpenAiChat {
@@ -122,15 +205,7 @@ impl ChatModel for OpenAiChat {
         if let Some(error) = self.refusal(reply.status, &reply, request) {
             return Err(error);
         }
-        let (text, finish, usage) = self.read(&reply, request)?;
-        Ok(ChatAnswer {
-            text,
-            provider: self.endpoint.provider().to_owned(),
-            model: self.endpoint.model().to_owned(),
-            usage,
-            finish,
-            elapsed: started.elapsed(),
-        })
+        self.read(&reply, request, started.elapsed())
     }
 }
 

@@ -19,11 +19,8 @@ use forage_llm::{
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
 fn request(user: &str) -> ChatRequest {
-    ChatRequest {
-        system: Redacted::trusted("You filter search results."),
-        user: Redactor::standard().redact(user),
-        max_output_tokens: 321,
-    }
+    let system = Redacted::trusted("You filter search results.");
+    ChatRequest::question(system, Redactor::standard().redact(user), 321)
 }
 
 fn settings(base_url: &str) -> EndpointSettings {

@@ -50,8 +50,11 @@ fn a_request_and_its_answer() {
 #[test]
 fn facts_change_the_request_and_without_a_key_no_header_is_sent() {
     let peer = Peer::start([good("x")]);
-    let facts =
-        ModelFacts { output_limit_field: OutputLimitField::MaxCompletionTokens, accepts_temperature: true };
+    let facts = ModelFacts {
+        output_limit_field: OutputLimitField::MaxCompletionTokens,
+        accepts_temperature: true,
+        ..ModelFacts::default()
+    };
     let settings = EndpointSettings { facts, ..EndpointSettings::new("acme", peer.url() + "/", "small-1") };
     let model = OpenAiChat::new(Endpoint::new(settings).unwrap());
     assert_eq!(model.name(), "acme/small-1");
@@ -110,7 +113,7 @@ fn an_answer_without_text_is_an_error() {
         (r#"{"content":""}"#, "stop", Finish::Complete),
         (r#"{"content":"<think>hm</think>"}"#, "stop", Finish::Complete),
         (r#"{"content":"<think>never ends"}"#, "length", Finish::Length),
-        (r#"{"refusal":"no"}"#, "content_filter", Finish::Other),
+        (r#"{"refusal":"no"}"#, "content_filter", Finish::Refused),
     ] {
         let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":"{finish}"}}]}}"#);
         let peer = Peer::start([reply(200, "", &body)]);

@@ -52,6 +52,7 @@ impl ModelSetting {
                 false => OutputLimitField::MaxTokens,
             },
             accepts_temperature: self.accepts_temperature,
+            ..ModelFacts::default()
         };
         Ok(Some(Arc::new(OpenAiChat::new(Endpoint::new(settings)?))))
     }
