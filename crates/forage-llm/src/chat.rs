@@ -75,9 +75,10 @@ impl ModelTurn {
         &self.calls
     }
 
-    /// What the wire named `wire` wants back with this turn; `None` also when another wire made the turn.
-    pub(crate) fn state(&self, wire: &'static str) -> Option<&Value> {
-        self.state.as_ref().filter(|state| state.wire == wire).map(|state| &state.value)
+    /// What the wire named `wire` wants back with this turn when it asks `model` (`provider/model`); `None` also when
+    /// another wire or model made the turn.
+    pub(crate) fn state(&self, wire: &str, model: &str) -> Option<&Value> {
+        self.state.as_ref().filter(|state| state.wire == wire && state.model == model).map(|state| &state.value)
     }
 }
 
@@ -86,6 +87,8 @@ impl ModelTurn {
 pub(crate) struct ProviderState {
     /// The wire protocol that made it.
     pub(crate) wire: &'static str,
+    /// `provider/model` that made it: no other can check a signature or need take a field that it does not know.
+    pub(crate) model: String,
     pub(crate) value: Value,
 }
 
@@ -209,6 +212,12 @@ pub trait ChatModel: Send + Sync {
     /// `provider/model`.
     fn name(&self) -> String;
 
+    /// The provider, whose models fail together.
+    fn provider(&self) -> String {
+        let name = self.name();
+        name.split_once('/').map_or(name.as_str(), |(provider, _)| provider).to_owned()
+    }
+
     /// Asks once, without retries.
     ///
     /// # Errors
@@ -217,10 +226,13 @@ pub trait ChatModel: Send + Sync {
     fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError>;
 
     /// Asks once and passes the answer's text on in pieces as they arrive, reasoning left out. The answer is the
-    /// same as [`ChatModel::complete`]'s; pieces that were passed on before an error are no answer.
+    /// same as [`ChatModel::complete`]'s, and the pieces put together are its text; pieces that were passed on before
+    /// an error are no answer. One kind of reasoning is known for what it is only at its end, because a server's
+    /// template has swallowed its beginning (`</think>` on a line of its own): the pieces hold it, the answer does not.
     ///
     /// # Errors
-    /// As [`ChatModel::complete`].
+    /// As [`ChatModel::complete`], and [`ChatError::Stalled`] when nothing arrives for longer than the budget's
+    /// [`CallBudget::idle`].
     fn stream(
         &self,
         request: &ChatRequest,
@@ -241,6 +253,10 @@ pub struct CallBudget<'a> {
     /// Tells whether the caller has given up. It is asked every few milliseconds, from more than one thread,
     /// and must not block.
     pub cancelled: &'a (dyn Fn() -> bool + Sync),
+    /// Longest time that a streamed answer may pause, the wait for its first byte included. Whatever arrives counts,
+    /// comments that only keep the connection alive too. Calls that are not streamed know no pauses: their servers
+    /// are silent until all is said.
+    pub idle: Option<Duration>,
 }
 
 /// Why a budget ended a call.
@@ -258,7 +274,14 @@ impl CallBudget<'static> {
         fn never() -> bool {
             false
         }
-        Self { deadline, cancelled: &never }
+        Self { deadline, cancelled: &never, idle: None }
+    }
+}
+
+impl<'a> CallBudget<'a> {
+    /// A budget that the deadline or the caller ends.
+    pub fn new(deadline: Instant, cancelled: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { deadline, cancelled, idle: None }
     }
 }
 

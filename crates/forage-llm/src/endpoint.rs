@@ -180,6 +180,15 @@ impl Endpoint {
         Ok(Self { provider, base_url, model, key, facts })
     }
 
+    /// As [`Self::new`], for asking what models there are: the model of the settings is not used.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_model(settings: EndpointSettings) -> Result<Self, EndpointError> {
+        let named = EndpointSettings { model: "models".to_owned(), ..settings };
+        Self::new(named).map(|endpoint| Self { model: String::new(), ..endpoint })
+    }
+
     /// Short name of the provider.
     pub fn provider(&self) -> &str {
         &self.provider
@@ -205,9 +214,12 @@ impl Endpoint {
         self.facts
     }
 
-    /// `provider/model`, as it stands in every message.
+    /// `provider/model`, or `provider` where there is no model, as it stands in every message.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.provider, self.model)
+        match self.model.as_str() {
+            "" => self.provider.clone(),
+            model => format!("{}/{model}", self.provider),
+        }
     }
 }
 
