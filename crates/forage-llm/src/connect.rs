@@ -7,7 +7,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -26,15 +26,54 @@ use crate::limits::{MAX_ADDRESSES, MAX_CONNECT, WAIT_SLICE};
 #[derive(Debug)]
 pub(crate) struct CallState {
     deadline: Instant,
+    idle: Option<Idle>,
     cancelled: AtomicBool,
     connected: AtomicBool,
-    stopped: OnceLock<Stop>,
+    stopped: OnceLock<Halt>,
+}
+
+/// Why a call has to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    Stop(Stop),
+    /// Nothing moved for this long.
+    Idle(Duration),
+}
+
+/// The watch over pauses of one connection.
+#[derive(Debug)]
+struct Idle {
+    limit: Duration,
+    begun: Instant,
+    /// When a byte last went either way, in milliseconds since `begun`; [`Self::NOT_YET`] before there is a
+    /// connection, whose making has a limit of its own.
+    moved: AtomicU64,
+}
+
+impl Idle {
+    const NOT_YET: u64 = u64::MAX;
+
+    fn new(limit: Duration) -> Self {
+        Self { limit, begun: Instant::now(), moved: AtomicU64::new(Self::NOT_YET) }
+    }
+
+    fn touch(&self) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(Self::NOT_YET);
+        self.moved.store(now, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        let moved = self.moved.load(Ordering::Acquire);
+        moved != Self::NOT_YET && self.begun.elapsed() > Duration::from_millis(moved).saturating_add(self.limit)
+    }
 }
 
 impl CallState {
-    pub(crate) fn new(deadline: Instant) -> Self {
+    /// `idle` is the longest pause on the connection, if there is a limit.
+    pub(crate) fn new(deadline: Instant, idle: Option<Duration>) -> Self {
         Self {
             deadline,
+            idle: idle.map(Idle::new),
             cancelled: AtomicBool::new(false),
             connected: AtomicBool::new(false),
             stopped: OnceLock::new(),
@@ -52,18 +91,27 @@ impl CallState {
     }
 
     /// Why the call has to end, if it has to. The first reason stays.
-    pub(crate) fn stop(&self) -> Option<Stop> {
-        if let Some(stop) = self.stopped.get() {
-            return Some(*stop);
+    pub(crate) fn halt(&self) -> Option<Halt> {
+        if let Some(halt) = self.stopped.get() {
+            return Some(*halt);
         }
-        let stop = if self.cancelled.load(Ordering::Acquire) {
-            Stop::Cancelled
+        let halt = if self.cancelled.load(Ordering::Acquire) {
+            Halt::Stop(Stop::Cancelled)
         } else if Instant::now() >= self.deadline {
-            Stop::Deadline
+            Halt::Stop(Stop::Deadline)
+        } else if let Some(idle) = self.idle.as_ref().filter(|idle| idle.is_over()) {
+            Halt::Idle(idle.limit)
         } else {
             return None;
         };
-        Some(*self.stopped.get_or_init(|| stop))
+        Some(*self.stopped.get_or_init(|| halt))
+    }
+
+    /// Notes that a byte went either way.
+    fn touch(&self) {
+        if let Some(idle) = &self.idle {
+            idle.touch();
+        }
     }
 
     /// Time left until the deadline.
@@ -71,9 +119,9 @@ impl CallState {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// As [`Self::stop`], as an error for ureq's layers. They only carry it; the reason is read from here.
+    /// As [`Self::halt`], as an error for ureq's layers. They only carry it; the reason is read from here.
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.stop() {
+        match self.halt() {
             Some(_) => Err(Error::Timeout(Timeout::Global)),
             None => Ok(()),
         }
@@ -93,6 +141,7 @@ impl Connector<()> for BudgetConnector {
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
         let stream = connect_any(&details.addrs, &self.state)?;
+        self.state.touch();
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         let plain = BudgetTransport::new(stream, buffers, Arc::clone(&self.state))?;
@@ -153,7 +202,7 @@ fn await_connected(socket: &Socket, until: Instant, state: &CallState) -> io::Re
         if socket.peer_addr().is_ok() {
             return Ok(());
         }
-        if state.stop().is_some() || Instant::now() >= until {
+        if state.halt().is_some() || Instant::now() >= until {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer to the connection request"));
         }
         thread::sleep(pause);
@@ -190,11 +239,15 @@ impl Transport for BudgetTransport {
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
         // `write`, not `write_all`: after a time-out the latter does not tell how much went out.
         let mut sent = 0;
+        self.state.touch();
         while sent < amount {
             self.state.check()?;
             match self.stream.write(&self.buffers.output()[sent..amount]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
-                Ok(count) => sent += count,
+                Ok(count) => {
+                    self.state.touch();
+                    sent += count;
+                }
                 Err(error) if is_pause(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -203,6 +256,8 @@ impl Transport for BudgetTransport {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
+        // A pause is time spent waiting here: a caller that takes long over a piece is none.
+        self.state.touch();
         loop {
             self.state.check()?;
             match self.stream.read(self.buffers.input_append_buf()) {

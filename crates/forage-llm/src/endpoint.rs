@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use thiserror::Error;
 use ureq::http::Uri;
 
+use crate::chat::Usage;
 use crate::key::ApiKey;
 
 /// Which field of a chat-completions request carries the output limit.
@@ -17,14 +18,54 @@ pub enum OutputLimitField {
     MaxCompletionTokens,
 }
 
-/// What is known about a model beyond its id. The default suits an unknown model.
+/// How a model that reasons is kept from it where it is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reasoning {
+    /// Nothing is sent: it does not reason, or can't be kept from it.
+    #[default]
+    AsItIs,
+    /// The least effort that the model takes, such as `minimal`, `none` or `low`.
+    Effort(&'static str),
+}
+
+/// Prices of a model in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    /// Tokens of the request.
+    pub input: f64,
+    /// Tokens of the request that the provider had in its cache.
+    pub cached_input: f64,
+    /// Tokens of the answer.
+    pub output: f64,
+}
+
+impl Price {
+    /// What these tokens cost in US dollars.
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let cached = usage.cached_input_tokens.min(usage.input_tokens);
+        let sum = (usage.input_tokens - cached) as f64 * self.input
+            + cached as f64 * self.cached_input
+            + usage.output_tokens as f64 * self.output;
+        sum / 1e6
+    }
+}
+
+/// What is known about a model beyond its id. The default suits an unknown model.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelFacts {
     /// The field for the output limit.
     pub output_limit_field: OutputLimitField,
     /// Whether the model accepts `temperature: 0`. When false the field is left out, because reasoning models
     /// answer it with an error.
     pub accepts_temperature: bool,
+    /// How it is kept from reasoning.
+    pub reasoning: Reasoning,
+    /// Whether the endpoint can hold the answer to a JSON schema.
+    pub answer_schema: bool,
+    /// What it costs, if that is known.
+    pub price: Option<Price>,
+    /// Tokens of request and answer together that it takes, if that is known.
+    pub context_tokens: Option<u64>,
 }
 
 /// The settings of an endpoint as they come from the configuration, unchecked.
@@ -139,6 +180,15 @@ impl Endpoint {
         Ok(Self { provider, base_url, model, key, facts })
     }
 
+    /// As [`Self::new`], for asking what models there are: the model of the settings is not used.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn without_model(settings: EndpointSettings) -> Result<Self, EndpointError> {
+        let named = EndpointSettings { model: "models".to_owned(), ..settings };
+        Self::new(named).map(|endpoint| Self { model: String::new(), ..endpoint })
+    }
+
     /// Short name of the provider.
     pub fn provider(&self) -> &str {
         &self.provider
@@ -164,9 +214,12 @@ impl Endpoint {
         self.facts
     }
 
-    /// `provider/model`, as it stands in every message.
+    /// `provider/model`, or `provider` where there is no model, as it stands in every message.
     pub fn name(&self) -> String {
-        format!("{}/{}", self.provider, self.model)
+        match self.model.as_str() {
+            "" => self.provider.clone(),
+            model => format!("{}/{model}", self.provider),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::chat::{Finish, Stop};
+use crate::connect::Halt;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.
 ///
@@ -12,9 +13,17 @@ use crate::chat::{Finish, Stop};
 /// [`MAX_SERVER_MESSAGE_CHARS`](crate::limits::MAX_SERVER_MESSAGE_CHARS) sanitised characters.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ChatError {
-    /// The provider did not accept the key (401, 403).
+    /// The provider did not accept the key (401, 403, Gemini's 400 of an invalid key).
     #[error("{model}: the provider refused the key (HTTP {status}); check the key set for this provider")]
     Unauthorized {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+    },
+    /// The account has no credit left (402, a 429 that says so).
+    #[error("{model}: the account has no credit or quota left (HTTP {status}); top it up or use another provider")]
+    OutOfCredit {
         /// `provider/model`.
         model: String,
         /// HTTP status.
@@ -41,6 +50,31 @@ pub enum ChatError {
         /// The pause that the server asked for.
         retry_after: Option<Duration>,
     },
+    /// The provider does not have this model, or the model does not take what was asked of it (404, 410, a 400 that
+    /// says so).
+    #[error(
+        "{model}: this model can't be used (HTTP {status}): {message}; check model id and base_url, or choose another model"
+    )]
+    ModelUnusable {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+        /// The server's reason, sanitised.
+        message: String,
+    },
+    /// The request is larger than what the model takes (413, a 400 that says so).
+    #[error(
+        "{model}: the request is larger than the model's context (HTTP {status}): {message}; send less, or choose a model with a larger context"
+    )]
+    ContextOverflow {
+        /// `provider/model`.
+        model: String,
+        /// HTTP status.
+        status: u16,
+        /// The server's reason, sanitised.
+        message: String,
+    },
     /// The provider rejected the request (other 4xx).
     #[error(
         "{model}: the provider rejected the request (HTTP {status}): {message}; check model id and base_url"
@@ -61,7 +95,8 @@ pub enum ChatError {
         /// The cause as the system or TLS gives it, sanitised.
         why: String,
     },
-    /// The connection broke while the request was sent or the answer read.
+    /// The connection broke while the request was sent or the answer read, or a streamed answer ended without saying
+    /// that it was whole.
     #[error("{model}: the connection was lost before the answer was complete; try again")]
     ConnectionLost {
         /// `provider/model`.
@@ -72,6 +107,14 @@ pub enum ChatError {
     DeadlineExceeded {
         /// `provider/model`.
         model: String,
+    },
+    /// A streamed answer paused for longer than the budget allows, with time left before the deadline.
+    #[error("{model}: nothing came for {:.1} s; try again or choose another model", idle.as_secs_f64())]
+    Stalled {
+        /// `provider/model`.
+        model: String,
+        /// The pause that was too long.
+        idle: Duration,
     },
     /// The caller gave up.
     #[error("{model}: cancelled; call again if the answer is still wanted")]
@@ -95,7 +138,15 @@ pub enum ChatError {
         /// What is wrong, without a quotation of the answer.
         why: String,
     },
-    /// The answer holds no text beside reasoning.
+    /// A recording could not be written, or has no answer to this request. Nothing was sent in the second case.
+    #[error("{model}: {why}")]
+    Recording {
+        /// `provider/model`.
+        model: String,
+        /// What is wrong and what to do; it names the request by its digest.
+        why: String,
+    },
+    /// The answer holds neither text beside reasoning nor a call.
     #[error("{model}: the answer is empty{}", advice(*finish))]
     EmptyAnswer {
         /// `provider/model`.
@@ -112,14 +163,16 @@ fn after(pause: Option<Duration>) -> String {
 fn advice(finish: Finish) -> &'static str {
     match finish {
         Finish::Length => "; its reasoning used up the output limit, so raise the limit",
-        Finish::Complete | Finish::Other => "; try again or choose another model",
+        Finish::Refused => "; the model refused, so ask otherwise or choose another model",
+        Finish::Complete | Finish::ToolCalls | Finish::Other => "; try again or choose another model",
     }
 }
 
 impl ChatError {
     /// Whether the same request to the same model may succeed shortly after.
     ///
-    /// An unreachable server is not retried: it was given up only after every address failed.
+    /// An unreachable server is not retried: it was given up only after every address failed. Nor is one that fell
+    /// silent: it has had its time.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::RateLimited { .. } | Self::Server { .. } | Self::ConnectionLost { .. })
     }
@@ -127,6 +180,18 @@ impl ChatError {
     /// Whether the budget ended the call, so that no other model may be asked either.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Cancelled { .. } | Self::DeadlineExceeded { .. })
+    }
+
+    /// Whether no model of this provider will answer until the user changes something: the key is refused, the credit
+    /// is used up, or nothing is reached.
+    pub fn rules_out_provider(&self) -> bool {
+        matches!(self, Self::Unauthorized { .. } | Self::OutOfCredit { .. } | Self::Unreachable { .. })
+    }
+
+    /// Whether this model will not answer any request, so that it need not be asked again; true also where
+    /// [`Self::rules_out_provider`] is.
+    pub fn rules_out_model(&self) -> bool {
+        self.rules_out_provider() || matches!(self, Self::ModelUnusable { .. })
     }
 
     /// The pause that the server asked for.
@@ -142,6 +207,14 @@ impl ChatError {
         match stop {
             Stop::Cancelled => Self::Cancelled { model },
             Stop::Deadline => Self::DeadlineExceeded { model },
+        }
+    }
+
+    /// The error for a call that ended on the way.
+    pub(crate) fn halted(model: String, halt: Halt) -> Self {
+        match halt {
+            Halt::Stop(stop) => Self::stopped(model, stop),
+            Halt::Idle(idle) => Self::Stalled { model, idle },
         }
     }
 }

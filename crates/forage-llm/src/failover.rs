@@ -35,7 +35,8 @@ impl AllFailed {
 /// the last error of each model asked before.
 ///
 /// A model with a retryable error is asked once more, after the pause that the server asked for or
-/// [`RETRY_PAUSE`]; when that pause does not fit before the deadline, the next model is asked at once.
+/// [`RETRY_PAUSE`]; when that pause does not fit before the deadline, the next model is asked at once. After an error
+/// that rules out a provider its further models are passed over, and count as not asked.
 ///
 /// # Errors
 /// [`AllFailed`] when no model answered. Cancellation and the deadline end the search at once.
@@ -45,13 +46,24 @@ pub fn complete_first<M: AsRef<dyn ChatModel>>(
     budget: &CallBudget<'_>,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let mut errors = Vec::new();
-    for model in models.iter().take(MAX_MODELS_PER_CALL) {
+    let mut ruled_out: Vec<String> = Vec::new();
+    for model in models {
+        if errors.len() == MAX_MODELS_PER_CALL {
+            break;
+        }
+        let provider = model.as_ref().provider();
+        if ruled_out.contains(&provider) {
+            continue;
+        }
         match complete_with_retries(model.as_ref(), request, budget) {
             Ok(answer) => return Ok((answer, errors)),
             Err(error) => {
-                let over = error.is_stop();
+                let is_over = error.is_stop();
+                if error.rules_out_provider() {
+                    ruled_out.push(provider);
+                }
                 errors.push(error);
-                if over {
+                if is_over {
                     break;
                 }
             }

@@ -1,15 +1,17 @@
-//! One POST within a budget: what every wire protocol needs of HTTP, and nothing more.
+//! One request within a budget: what every wire protocol needs of HTTP, and nothing more.
 //!
 //! No redirect is followed, so that a key never reaches a host that the user did not name. No proxy is used. Each
 //! call has a connection of its own: model calls take seconds, so a pool would gain little, and a pooled connection
 //! that the server has closed meanwhile looks like a lost answer.
 
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
+use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderValue, Request, Response};
 use ureq::unversioned::transport::RustlsConnector;
@@ -17,65 +19,167 @@ use ureq::unversioned::transport::RustlsConnector;
 use crate::chat::CallBudget;
 use crate::connect::{BudgetConnector, CallState};
 use crate::error::ChatError;
-use crate::limits::{BODY_PIECE_BYTES, MAX_ANSWER_BYTES, MAX_ERROR_BODY_BYTES, WAIT_SLICE};
+use crate::key::ApiKey;
+use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES, WAIT_SLICE};
 use crate::message::sanitise;
+use crate::recording::{Exchange, Exchanges};
 use crate::resolve::BudgetResolver;
 
 /// An HTTP client of one endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct HttpClient {
     tls: Arc<RustlsConnector>,
+    exchanges: Exchanges,
 }
 
 /// A request to send.
-pub(crate) struct Post<'a> {
+pub(crate) struct Call<'a> {
     /// `provider/model`, for errors.
+    pub(crate) name: &'a str,
+    /// The name of the wire protocol.
+    pub(crate) wire: &'static str,
+    /// The model id; empty for a list of models.
     pub(crate) model: &'a str,
-    pub(crate) url: &'a str,
+    /// The key, so that a recording can be kept free of it.
+    pub(crate) key: Option<&'a ApiKey>,
+    /// The address without a trailing slash.
+    pub(crate) base_url: &'a str,
+    /// What comes behind it, query included.
+    pub(crate) path: &'a str,
     /// Headers beside content type and length.
     pub(crate) headers: Vec<(&'static str, HeaderValue)>,
-    /// A JSON document.
-    pub(crate) body: &'a [u8],
+    /// The document to post; none for a `GET`.
+    pub(crate) body: Option<&'a Value>,
+    /// Most bytes of a successful body that are read.
+    pub(crate) limit: usize,
+}
+
+impl Call<'_> {
+    pub(crate) fn cannot(&self, why: String) -> ChatError {
+        ChatError::Recording { model: self.name.to_owned(), why }
+    }
+
+    pub(crate) fn too_large(&self) -> ChatError {
+        ChatError::AnswerTooLarge { model: self.name.to_owned(), limit: self.limit }
+    }
 }
 
 /// A response, whatever its status.
+#[derive(Debug, Default)]
 pub(crate) struct Reply {
+    /// 0 as long as there is none.
     pub(crate) status: u16,
     pub(crate) retry_after: Option<Duration>,
-    /// The body of a success; of a 4xx at most [`MAX_ERROR_BODY_BYTES`], as far as it could be read; else empty.
+    /// The body of a success, unless it was passed on in pieces; of a 4xx at most [`MAX_ERROR_BODY_BYTES`], as far as
+    /// it could be read; else empty.
     pub(crate) body: Vec<u8>,
 }
 
+impl Reply {
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self.status, 200..=299)
+    }
+}
+
+/// Takes the body of a success as it arrives, and says when it has enough.
+pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
+
 impl HttpClient {
-    /// Sends the request and reads the response.
-    pub(crate) fn post(&self, post: &Post<'_>, budget: &CallBudget<'_>) -> Result<Reply, ChatError> {
-        budget.check().map_err(|stop| ChatError::stopped(post.model.to_owned(), stop))?;
-        let state = Arc::new(CallState::new(budget.deadline));
-        watched(budget, &state, || self.exchange(post, &state)).unwrap_or_else(|error| {
+    pub(crate) fn new(exchanges: Exchanges) -> Self {
+        Self { tls: Arc::default(), exchanges }
+    }
+
+    /// Sends the request and reads the response, the body of a success into `pieces` where it is given.
+    pub(crate) fn send(
+        &self,
+        call: &Call<'_>,
+        budget: &CallBudget<'_>,
+        pieces: Option<Pieces<'_>>,
+    ) -> Result<Reply, ChatError> {
+        budget.check().map_err(|stop| ChatError::stopped(call.name.to_owned(), stop))?;
+        let mut reply = Reply::default();
+        let (sent, body) = match &self.exchanges {
+            Exchanges::Live => {
+                return self.over_network(call, budget, pieces, &mut reply).map(|()| reply);
+            }
+            Exchanges::Replay(recordings) => {
+                return recordings.answer(call, pieces);
+            }
+            Exchanges::Record(_) => match pieces {
+                None => (self.over_network(call, budget, None, &mut reply), None),
+                Some(pieces) => {
+                    let mut body = Vec::new();
+                    let mut tee = |piece: &[u8]| {
+                        body.extend_from_slice(piece);
+                        pieces(piece)
+                    };
+                    (self.over_network(call, budget, Some(&mut tee), &mut reply), Some(body))
+                }
+            },
+        };
+        if let Exchanges::Record(sink) = &self.exchanges
+            && let Some(exchange) = Exchange::of(call, &reply, body, sent.as_ref().err())
+        {
+            sink.take(&exchange).map_err(|why| {
+                call.cannot(format!("the exchange can't be recorded: {why}; record elsewhere, or don't"))
+            })?;
+        }
+        sent.map(|()| reply)
+    }
+
+    fn over_network(
+        &self,
+        call: &Call<'_>,
+        budget: &CallBudget<'_>,
+        pieces: Option<Pieces<'_>>,
+        reply: &mut Reply,
+    ) -> Result<(), ChatError> {
+        // What is not streamed comes after a silence as long as the answer takes.
+        let idle = budget.idle.filter(|_| pieces.is_some());
+        let state = Arc::new(CallState::new(budget.deadline, idle));
+        watched(budget, &state, || self.exchange(call, &state, pieces, reply)).unwrap_or_else(|error| {
             Err(ChatError::Unreachable {
-                model: post.model.to_owned(),
+                model: call.name.to_owned(),
                 why: format!("no thread to watch for cancellation: {error}"),
             })
         })
     }
 
-    fn exchange(&self, post: &Post<'_>, state: &Arc<CallState>) -> Result<Reply, ChatError> {
-        let fail = |error| failure(post.model, state, &error);
-        let mut request = Request::post(post.url).header("content-type", "application/json");
-        for (name, value) in &post.headers {
-            request = request.header(*name, value);
-        }
-        let request = request.body(post.body).map_err(|error| fail(error.into()))?;
-        let response = self.agent(state).run(request).map_err(fail)?;
-        let status = response.status().as_u16();
-        let retry_after = retry_after(response.headers());
+    fn exchange(
+        &self,
+        call: &Call<'_>,
+        state: &Arc<CallState>,
+        pieces: Option<Pieces<'_>>,
+        reply: &mut Reply,
+    ) -> Result<(), ChatError> {
+        let fail = |error| failure(call.name, state, &error);
+        let response = self.run(call, state).map_err(fail)?;
+        reply.status = response.status().as_u16();
+        reply.retry_after = retry_after(response.headers());
         // Elsewhere the status says everything, and a body could only delay it.
-        let body = match status {
-            200..=299 => read_answer(post.model, response, state)?,
-            400..=499 => read_error_body(response, state).map_err(fail)?,
-            _ => Vec::new(),
+        match reply.status {
+            200..=299 => read_answer(call, response, state, pieces, &mut reply.body),
+            400..=499 => {
+                // A break does not matter, the status says enough; the budget does.
+                let read = |piece: &[u8]| take_piece(&mut reply.body, piece, MAX_ERROR_BODY_BYTES);
+                let _ = read_pieces(response, read);
+                state.check().map_err(fail)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn run(&self, call: &Call<'_>, state: &Arc<CallState>) -> Result<Response<ureq::Body>, ureq::Error> {
+        let url = format!("{}{}", call.base_url, call.path);
+        let request = match call.body {
+            Some(_) => Request::post(url).header("content-type", "application/json"),
+            None => Request::get(url),
         };
-        Ok(Reply { status, retry_after, body })
+        let request = call.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        match call.body {
+            Some(body) => self.agent(state).run(request.body(body.to_string())?),
+            None => self.agent(state).run(request.body(())?),
+        }
     }
 
     fn agent(&self, state: &Arc<CallState>) -> Agent {
@@ -126,23 +230,54 @@ fn watched<T>(budget: &CallBudget<'_>, state: &CallState, work: impl FnOnce() ->
     })
 }
 
-fn read_answer(model: &str, response: Response<ureq::Body>, state: &CallState) -> Result<Vec<u8>, ChatError> {
-    let too_large = || ChatError::AnswerTooLarge { model: model.to_owned(), limit: MAX_ANSWER_BYTES };
-    if response.body().content_length().is_some_and(|length| length > MAX_ANSWER_BYTES as u64) {
-        return Err(too_large());
+fn read_answer(
+    call: &Call<'_>,
+    response: Response<ureq::Body>,
+    state: &CallState,
+    pieces: Option<Pieces<'_>>,
+    body: &mut Vec<u8>,
+) -> Result<(), ChatError> {
+    if response.body().content_length().is_some_and(|length| length > call.limit as u64) {
+        return Err(call.too_large());
     }
-    let (body, cause) = read_up_to(response, MAX_ANSWER_BYTES);
-    match cause {
-        End::Whole => Ok(body),
-        End::Limit => Err(too_large()),
-        End::Broken(error) => Err(failure(model, state, &error)),
+    let mut error = None;
+    let end = match pieces {
+        None => read_pieces(response, |piece| take_piece(body, piece, call.limit)),
+        Some(pieces) => {
+            let mut left = call.limit;
+            read_pieces(response, |piece| {
+                let fits = piece.len().min(left);
+                left -= fits;
+                match pieces(&piece[..fits]) {
+                    Ok(ControlFlow::Continue(())) if fits < piece.len() => Taken::Limit,
+                    Ok(ControlFlow::Continue(())) => Taken::More,
+                    Ok(ControlFlow::Break(())) => Taken::Enough,
+                    Err(bad) => {
+                        error = Some(bad);
+                        Taken::Enough
+                    }
+                }
+            })
+        }
+    };
+    match (error, end) {
+        (Some(error), _) => Err(error),
+        (None, End::Whole) => Ok(()),
+        (None, End::Limit) => Err(call.too_large()),
+        (None, End::Broken(error)) => Err(failure(call.name, state, &error)),
     }
 }
 
-/// The body of an error response. A break does not matter, the status says enough; the budget does.
-fn read_error_body(response: Response<ureq::Body>, state: &CallState) -> Result<Vec<u8>, ureq::Error> {
-    let (body, _) = read_up_to(response, MAX_ERROR_BODY_BYTES);
-    state.check().map(|()| body)
+enum Taken {
+    More,
+    Enough,
+    Limit,
+}
+
+fn take_piece(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Taken {
+    let fits = piece.len().min(limit - body.len());
+    body.extend_from_slice(&piece[..fits]);
+    if fits < piece.len() { Taken::Limit } else { Taken::More }
 }
 
 enum End {
@@ -151,34 +286,33 @@ enum End {
     Broken(ureq::Error),
 }
 
-fn read_up_to(mut response: Response<ureq::Body>, limit: usize) -> (Vec<u8>, End) {
+fn read_pieces(mut response: Response<ureq::Body>, mut take: impl FnMut(&[u8]) -> Taken) -> End {
     let mut reader = response.body_mut().as_reader();
-    let mut body = Vec::new();
     let mut piece = vec![0; BODY_PIECE_BYTES];
     loop {
         match reader.read(&mut piece) {
-            Ok(0) => return (body, End::Whole),
-            Ok(count) if body.len() + count > limit => {
-                body.extend_from_slice(&piece[..limit - body.len()]);
-                return (body, End::Limit);
-            }
-            Ok(count) => body.extend_from_slice(&piece[..count]),
-            Err(error) => return (body, End::Broken(error.into())),
+            Ok(0) => return End::Whole,
+            Ok(count) => match take(&piece[..count]) {
+                Taken::More => {}
+                Taken::Enough => return End::Whole,
+                Taken::Limit => return End::Limit,
+            },
+            Err(error) => return End::Broken(error.into()),
         }
     }
 }
 
 fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
     let model = model.to_owned();
-    if let Some(stop) = state.stop() {
-        return ChatError::stopped(model, stop);
+    if let Some(halt) = state.halt() {
+        return ChatError::halted(model, halt);
     }
     if !state.is_connected() {
         return ChatError::Unreachable { model, why: sanitise(&error.to_string()) };
     }
     match error {
         ureq::Error::Protocol(_) | ureq::Error::LargeResponseHeader(..) | ureq::Error::Http(_) => {
-            ChatError::BadAnswer { model, why: "it is not HTTP/1.1".to_owned() }
+            ChatError::BadAnswer { model, why: "the server does not speak HTTP/1.1".to_owned() }
         }
         _ => ChatError::ConnectionLost { model },
     }
@@ -207,8 +341,8 @@ mod tests {
             false
         };
         let deadline = Instant::now() + Duration::from_secs(60);
-        let budget = CallBudget { deadline, cancelled: &ask };
-        let state = CallState::new(deadline);
+        let budget = CallBudget::new(deadline, &ask);
+        let state = CallState::new(deadline, None);
         let work = || thread::sleep(WAIT_SLICE * 4);
         watched(&budget, &state, work).unwrap();
         let panic = || watched(&budget, &state, || panic!("the work fails"));
@@ -217,7 +351,7 @@ mod tests {
         assert!(before > 1, "it did ask");
         thread::sleep(WAIT_SLICE * 4);
         assert_eq!(asked.load(Ordering::SeqCst), before);
-        assert!(state.stop().is_none());
+        assert!(state.halt().is_none());
     }
 
     #[test]

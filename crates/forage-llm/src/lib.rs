@@ -6,12 +6,13 @@
 //!
 //! - [`redact`](mod@redact): secrets out of text, line by line, counted.
 //! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
-//! - [`ChatModel`]: what every wire protocol offers; [`OpenAiChat`] is the first.
+//! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
+//! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
 //! - [`complete_first`]: the first model of a list that answers, with one retry each.
 //! - [`limits`]: every bound, with unit and reason.
 //!
-//! Each wire protocol is one file over the shared `http` module, which enforces deadline, cancellation and size
-//! limits and follows no redirect.
+//! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
+//! size limits and follows no redirect.
 
 mod chat;
 mod connect;
@@ -22,16 +23,24 @@ mod http;
 mod key;
 pub mod limits;
 mod message;
-mod openai_chat;
+mod reasoning;
+mod recording;
 pub mod redact;
 mod resolve;
+mod sse;
+mod wire;
 
-pub use chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Stop, Usage};
+pub use chat::{
+    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, Stop, ToolCall,
+    ToolDefinition, ToolResult, Usage,
+};
 pub use endpoint::{
-    Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, is_loopback_url,
+    Endpoint, EndpointError, EndpointSettings, ModelFacts, OutputLimitField, Price, Reasoning,
+    is_loopback_url,
 };
 pub use error::ChatError;
 pub use failover::{AllFailed, complete_first};
 pub use key::{ApiKey, KeyError};
-pub use openai_chat::OpenAiChat;
+pub use recording::{Exchange, ExchangeSink, Exchanges, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
+pub use wire::{ListedModel, Wire, WireClient};

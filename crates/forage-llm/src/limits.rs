@@ -11,6 +11,30 @@ pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 /// 1 MiB is broken or hostile.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
+/// Most bytes of a streamed answer that are read, envelopes included. A token of a few bytes comes in an event of
+/// about 300, so this is enough for an answer that reaches [`MAX_ANSWER_BYTES`] after much reasoning.
+pub const MAX_STREAM_BYTES: usize = 32 * 1024 * 1024;
+
+/// Largest event of a streamed answer, in bytes; its lines are bounded by it too. An event may hold a whole answer.
+pub const MAX_EVENT_BYTES: usize = MAX_ANSWER_BYTES;
+
+/// Most calls of tools, and most blocks of any other kind, in one answer. A model that follows its instructions makes
+/// some ten calls in a turn.
+pub const MAX_ANSWER_BLOCKS: usize = 512;
+
+/// Largest list of models that is read, in bytes per page. The longest known ones have a description and prices per
+/// model and come to some MB.
+pub const MAX_LISTING_BYTES: usize = 8 * 1024 * 1024;
+
+/// Models per page of a list, where it has pages: the most that the providers with pages allow.
+pub const LISTING_PAGE: usize = 1000;
+
+/// Most pages of a list that are read. Beyond it a server is broken or hostile.
+pub const MAX_LISTING_PAGES: usize = 10;
+
+/// Longest model id that is taken from a list, in characters. What is longer is no id.
+pub const MAX_MODEL_ID_CHARS: usize = 256;
+
 /// Largest error body that is read, in bytes. Only [`MAX_SERVER_MESSAGE_CHARS`] of it can be shown.
 pub const MAX_ERROR_BODY_BYTES: usize = 16 * 1024;
 

@@ -25,20 +25,23 @@ fn is_unfit(character: char) -> bool {
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The reason that a server gives in the body of an error, sanitised; withheld when it repeats the request or the
-/// key, as validation errors of some servers do.
-pub(crate) fn server_message(body: &[u8], request: &ChatRequest, key: Option<&ApiKey>) -> String {
-    let text = match serde_json::from_slice::<Value>(body) {
+/// The reason that a server gives in the body of an error, as it is.
+pub(crate) fn reason_of(body: &[u8]) -> String {
+    match serde_json::from_slice::<Value>(body) {
         Ok(value) => reason(&value).unwrap_or_default().to_owned(),
         Err(_) => String::from_utf8_lossy(body).into_owned(),
-    };
-    let line = sanitise(&text);
+    }
+}
+
+/// A server's reason made fit to be shown: sanitised, and withheld when it repeats the request or the key, as
+/// validation errors of some servers do.
+pub(crate) fn server_message(text: &str, request: Option<&ChatRequest>, key: Option<&ApiKey>) -> String {
+    let line = sanitise(text);
     if line.is_empty() {
         return "no reason given".to_owned();
     }
-    let quotes_request = [&request.system, &request.user]
-        .into_iter()
-        .any(|part| quotes(&line, part.as_str(), QUOTED_REQUEST_CHARS));
+    let mut texts = request.into_iter().flat_map(ChatRequest::texts);
+    let quotes_request = texts.any(|part| quotes(&line, part, QUOTED_REQUEST_CHARS));
     if quotes_request || key.is_some_and(|key| quotes(&line, key.expose(), QUOTED_KEY_CHARS)) {
         return "(reason withheld: it repeats the request or the key)".to_owned();
     }
@@ -47,6 +50,8 @@ pub(crate) fn server_message(body: &[u8], request: &ChatRequest, key: Option<&Ap
 
 /// The places where the servers of this protocol put their reason.
 fn reason(value: &Value) -> Option<&str> {
+    // Gemini puts the error of a stream into an array.
+    let value = if value.is_array() { &value[0] } else { value };
     let error = &value["error"];
     [&error["message"], error, &value["message"], &value["detail"]].into_iter().find_map(Value::as_str)
 }
@@ -72,8 +77,8 @@ mod tests {
     fn message(body: &str) -> String {
         let user = Redactor::off().redact("fn main() {\n    let answer = compute_the_answer();\n}");
         let system = Redacted::trusted("You are a strict filter of search results.");
-        let request = ChatRequest { system, user, max_output_tokens: 1 };
-        server_message(body.as_bytes(), &request, Some(&ApiKey::new("key-1234567890").unwrap()))
+        let request = ChatRequest::question(system, user, 1);
+        server_message(&reason_of(body.as_bytes()), Some(&request), Some(&ApiKey::new("key-1234567890").unwrap()))
     }
 
     #[test]
@@ -83,6 +88,7 @@ mod tests {
             r#"{"error":"no such model"}"#,
             r#"{"message":"no such model"}"#,
             r#"{"detail":"no such model"}"#,
+            r#"[{"error":{"message":"no such model"}}]"#,
             "no\r\nsuch\tmodel\u{1b}\u{202e}",
         ] {
             assert_eq!(message(body), "no such model", "{body}");

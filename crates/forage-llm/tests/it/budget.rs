@@ -46,7 +46,7 @@ fn a_hanging_server_is_left_at_the_deadline() {
 fn cancel_after(delay: Duration, url: &str, request: &ChatRequest) -> (ChatError, Duration) {
     let cancelled = AtomicBool::new(false);
     let check = || cancelled.load(Ordering::SeqCst);
-    let budget = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &check };
+    let budget = CallBudget::new(Instant::now() + Duration::from_secs(60), &check);
     thread::scope(|scope| {
         let canceller = scope.spawn(|| {
             thread::sleep(delay);
@@ -110,7 +110,7 @@ fn connecting_to_a_silent_host_can_be_cancelled() {
 fn a_call_that_is_over_before_it_begins_sends_nothing() {
     let peer = Peer::start([good("x"), good("x")]);
     let always = || true;
-    let cancelled = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &always };
+    let cancelled = CallBudget::new(Instant::now() + Duration::from_secs(60), &always);
     let error = model(&peer.url()).complete(&request("q"), &cancelled).unwrap_err();
     assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
     let error = model(&peer.url()).complete(&request("q"), &CallBudget::until(Instant::now())).unwrap_err();

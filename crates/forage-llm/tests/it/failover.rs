@@ -1,17 +1,33 @@
 //! Retries and the next model.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forage_llm::{AllFailed, CallBudget, ChatAnswer, ChatError, ChatModel, complete_first};
+use forage_llm::{
+    AllFailed, CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Wire, complete_first,
+};
 
 use crate::peer::{Peer, Reply, good, json};
-use crate::{ample, check_error, model, request};
+use crate::{ample, check_error, request, settings};
 
 fn first(peers: &[&Peer], budget: &CallBudget<'_>) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
-    let models: Vec<Box<dyn ChatModel>> =
-        peers.iter().map(|peer| Box::new(model(&peer.url())) as Box<dyn ChatModel>).collect();
+    let named: Vec<_> =
+        peers.iter().enumerate().map(|(index, peer)| (format!("acme-{}", index + 1), *peer)).collect();
+    first_of(&named, budget)
+}
+
+/// As [`first`], with the providers' names.
+fn first_of(
+    peers: &[(String, &Peer)],
+    budget: &CallBudget<'_>,
+) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+    let model = |(provider, peer): &(String, &Peer)| {
+        let settings = EndpointSettings { provider: provider.clone(), ..settings(&peer.url()) };
+        Wire::OpenAiChat.client(Endpoint::new(settings).unwrap())
+    };
+    let models: Vec<Arc<dyn ChatModel>> = peers.iter().map(model).collect();
     let outcome = complete_first(&models, &request("the question of this test"), budget);
     match &outcome {
         Ok((_, errors)) => errors.iter().for_each(check_error),
@@ -85,10 +101,29 @@ fn at_most_two_models_are_asked() {
     let peers = [Peer::start([status(401)]), Peer::start([status(401)]), Peer::start([good("three")])];
     let failed = first(&[&peers[0], &peers[1], &peers[2]], &ample()).unwrap_err();
     assert_eq!((failed.errors.len(), peers[2].requests().len()), (2, 0));
-    assert!(failed.to_string().contains("acme/small-1"), "{failed}");
+    assert!(failed.to_string().contains("acme-1/small-1"), "{failed}");
     assert!(!failed.is_cancelled());
     let none = first(&[], &ample()).unwrap_err();
     assert!(none.errors.is_empty() && none.to_string().contains("configure"), "{none}");
+}
+
+#[test]
+fn what_rules_out_a_provider_passes_over_its_models() {
+    let refused = [401, 403, 402].map(status);
+    let out_of_quota = json(429, "", r#"{"error":{"code":"insufficient_quota"}}"#);
+    for refusal in refused.into_iter().chain([out_of_quota]) {
+        let peers = [Peer::start([refusal]), Peer::start([good("two")]), Peer::start([good("three")])];
+        let named = ["acme", "acme", "acme-b"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
+        let (answer, errors) = first_of(&named, &ample()).unwrap();
+        assert_eq!((answer.text.as_str(), errors.len(), peers[1].requests().len()), ("three", 1, 0));
+        assert!(errors[0].rules_out_provider() && errors[0].rules_out_model(), "{errors:?}");
+    }
+    // A model that is gone says nothing about the others of its provider.
+    let peers = [Peer::start([status(404)]), Peer::start([good("two")])];
+    let named = ["acme", "acme"].map(str::to_owned).into_iter().zip(&peers).collect::<Vec<_>>();
+    let (answer, errors) = first_of(&named, &ample()).unwrap();
+    assert_eq!(answer.text, "two");
+    assert!(errors[0].rules_out_model() && !errors[0].rules_out_provider(), "{errors:?}");
 }
 
 #[test]
@@ -106,7 +141,7 @@ fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
     let two = Peer::start([good("two")]);
     let cancelled = AtomicBool::new(false);
     let check = || cancelled.load(Ordering::SeqCst);
-    let budget = CallBudget { deadline: Instant::now() + Duration::from_secs(60), cancelled: &check };
+    let budget = CallBudget::new(Instant::now() + Duration::from_secs(60), &check);
     let started = Instant::now();
     let failed = thread::scope(|scope| {
         scope.spawn(|| {

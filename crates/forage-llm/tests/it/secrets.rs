@@ -23,11 +23,7 @@ fn evidence() -> String {
 
 fn send(redactor: Redactor) -> String {
     let peer = Peer::start([good("x")]);
-    let request = ChatRequest {
-        system: Redacted::trusted("s"),
-        user: redactor.redact(&evidence()),
-        max_output_tokens: 9,
-    };
+    let request = ChatRequest::question(Redacted::trusted("s"), redactor.redact(&evidence()), 9);
     model(&peer.url()).complete(&request, &ample()).unwrap();
     peer.requests().concat()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use forage_llm::limits::MAX_ANSWER_BYTES;
 use forage_llm::{
-    ChatError, ChatModel, Endpoint, EndpointSettings, Finish, ModelFacts, OpenAiChat, OutputLimitField, Usage,
+    ChatError, ChatModel, Endpoint, EndpointSettings, Finish, ModelFacts, OutputLimitField, Usage, Wire,
 };
 use serde_json::{Value, json};
 
@@ -50,10 +50,13 @@ fn a_request_and_its_answer() {
 #[test]
 fn facts_change_the_request_and_without_a_key_no_header_is_sent() {
     let peer = Peer::start([good("x")]);
-    let facts =
-        ModelFacts { output_limit_field: OutputLimitField::MaxCompletionTokens, accepts_temperature: true };
+    let facts = ModelFacts {
+        output_limit_field: OutputLimitField::MaxCompletionTokens,
+        accepts_temperature: true,
+        ..ModelFacts::default()
+    };
     let settings = EndpointSettings { facts, ..EndpointSettings::new("acme", peer.url() + "/", "small-1") };
-    let model = OpenAiChat::new(Endpoint::new(settings).unwrap());
+    let model = Wire::OpenAiChat.client(Endpoint::new(settings).unwrap());
     assert_eq!(model.name(), "acme/small-1");
     model.complete(&request("q"), &ample()).unwrap();
     let body = sent_body(&peer);
@@ -110,7 +113,7 @@ fn an_answer_without_text_is_an_error() {
         (r#"{"content":""}"#, "stop", Finish::Complete),
         (r#"{"content":"<think>hm</think>"}"#, "stop", Finish::Complete),
         (r#"{"content":"<think>never ends"}"#, "length", Finish::Length),
-        (r#"{"refusal":"no"}"#, "content_filter", Finish::Other),
+        (r#"{"refusal":"no"}"#, "content_filter", Finish::Refused),
     ] {
         let body = format!(r#"{{"choices":[{{"message":{message},"finish_reason":"{finish}"}}]}}"#);
         let peer = Peer::start([reply(200, "", &body)]);
@@ -189,7 +192,11 @@ fn statuses_become_errors() {
         ),
         (500, "", ChatError::Server { model: name(), status: 500, retry_after: None }),
         (529, "", ChatError::Server { model: name(), status: 529, retry_after: None }),
-        (404, "", ChatError::BadRequest { model: name(), status: 404, message: "no such model".to_owned() }),
+        (
+            404,
+            "",
+            ChatError::ModelUnusable { model: name(), status: 404, message: "no such model".to_owned() },
+        ),
     ] {
         let peer = Peer::start([reply(status, headers, r#"{"error":{"message":"no such model"}}"#)]);
         assert_eq!(ask(&peer.url()).unwrap_err(), expected);

@@ -325,7 +325,7 @@ fn fill_by_model(
     let (request, redacted) = evidence::request(root, gathered, &outcome.response.query, &settings.redactor);
     let deadline = Instant::now() + settings.timeout;
     let cancelled = || context.stop.is_cancelled();
-    let budget = CallBudget { deadline, cancelled: &cancelled };
+    let budget = CallBudget::new(deadline, &cancelled);
     let mut failures: Vec<String> = Vec::new();
     let most = forage_llm::limits::MAX_MODELS_PER_CALL;
     let mut models = &settings.models[..settings.models.len().min(most)];

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use forage_tools::registry::find;
 use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
@@ -137,17 +137,11 @@ impl ChatModel for Recorder {
     }
 
     fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
-        let user = request.user.as_str();
+        let user = request.texts().nth(1).unwrap();
         *self.sent.lock().unwrap() += user;
         let files = user.lines().filter_map(|line| line.strip_prefix("FILE "));
-        Ok(ChatAnswer {
-            text: files.map(|path| format!("{path}: why\n")).collect(),
-            provider: "test".to_owned(),
-            model: "recorder".to_owned(),
-            usage: None,
-            finish: Finish::Complete,
-            elapsed: Duration::ZERO,
-        })
+        let text: String = files.map(|path| format!("{path}: why\n")).collect();
+        Ok(ChatAnswer::of_text("test", "recorder", text))
     }
 }
 

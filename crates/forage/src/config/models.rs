@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage_llm::{
-    ApiKey, ChatModel, Endpoint, EndpointSettings, ModelFacts, OpenAiChat, OutputLimitField, is_loopback_url,
+    ApiKey, ChatModel, Endpoint, EndpointSettings, ModelFacts, OutputLimitField, Wire, is_loopback_url,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,8 +52,9 @@ impl ModelSetting {
                 false => OutputLimitField::MaxTokens,
             },
             accepts_temperature: self.accepts_temperature,
+            ..ModelFacts::default()
         };
-        Ok(Some(Arc::new(OpenAiChat::new(Endpoint::new(settings)?))))
+        Ok(Some(Wire::OpenAiChat.client(Endpoint::new(settings)?)))
     }
 
     fn provider(&self) -> String {

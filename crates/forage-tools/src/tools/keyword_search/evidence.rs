@@ -36,7 +36,7 @@ pub(super) fn request(
     let user = redactor.redact(&text);
     let redacted = user.counts().total() + in_long_lines;
     let system = Redacted::trusted(SYSTEM_PROMPT);
-    (ChatRequest { system, user, max_output_tokens: limits::FILTER_ANSWER_TOKENS }, redacted)
+    (ChatRequest::question(system, user, limits::FILTER_ANSWER_TOKENS), redacted)
 }
 
 fn evidence_text(root: &Root, files: &[FileEvidence], redactor: &Redactor) -> (String, usize) {

@@ -1,0 +1,439 @@
+//! Exchanges with model servers, recorded and answered again without a network.
+//!
+//! This is a layer below the wire protocols: what is kept is the request's body and the response as it arrived, so that
+//! a replay goes through the same reading as the network does. `docs/recordings.md` describes the format, one JSON
+//! document per line. No header of a request is part of it, and a key that stands in a body is masked.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::error::ChatError;
+use crate::http::{Call, Pieces, Reply};
+use crate::key::ApiKey;
+
+/// The version of the format, in every line.
+const FORMAT: u64 = 1;
+
+/// Where answers come from.
+#[derive(Debug, Clone, Default)]
+pub enum Exchanges {
+    /// The network.
+    #[default]
+    Live,
+    /// The network; every exchange is handed to the sink as well.
+    Record(Arc<dyn ExchangeSink>),
+    /// A recording, and never the network.
+    Replay(Arc<Recordings>),
+}
+
+/// Takes exchanges as they are made, from any thread.
+pub trait ExchangeSink: fmt::Debug + Send + Sync {
+    /// Keeps the exchange, for which it has [`Exchange::to_line`].
+    ///
+    /// # Errors
+    /// Why it can't be kept. The call fails with it, because a recording with a hole would fail later and elsewhere.
+    fn take(&self, exchange: &Exchange) -> Result<(), String>;
+}
+
+/// A request and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exchange {
+    request: Asked,
+    status: u16,
+    retry_after: Option<Duration>,
+    body: Vec<u8>,
+    failure: Option<Failure>,
+}
+
+/// What an exchange is found by.
+#[derive(Debug, Clone, PartialEq)]
+struct Asked {
+    wire: String,
+    model: String,
+    path: String,
+    body: Value,
+}
+
+/// How a transfer ended that did not end well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    Unreachable,
+    ConnectionLost,
+    Deadline,
+    Stalled(Duration),
+    TooLarge,
+    NotHttp,
+}
+
+impl Exchange {
+    /// The exchange as it is to be kept; none for a call that the caller gave up. `streamed` is the body of an answer
+    /// that was passed on in pieces.
+    pub(crate) fn of(
+        call: &Call<'_>,
+        reply: &Reply,
+        streamed: Option<Vec<u8>>,
+        error: Option<&ChatError>,
+    ) -> Option<Self> {
+        let failure = match error {
+            Some(ChatError::Cancelled { .. }) => return None,
+            Some(ChatError::Unreachable { .. }) => Some(Failure::Unreachable),
+            Some(ChatError::ConnectionLost { .. }) => Some(Failure::ConnectionLost),
+            Some(ChatError::DeadlineExceeded { .. }) => Some(Failure::Deadline),
+            Some(ChatError::Stalled { idle, .. }) => Some(Failure::Stalled(*idle)),
+            Some(ChatError::AnswerTooLarge { .. }) => Some(Failure::TooLarge),
+            Some(ChatError::BadAnswer { .. }) if reply.status == 0 => Some(Failure::NotHttp),
+            // The reader of the stream found it, and will again.
+            _ => None,
+        };
+        let body = match streamed {
+            Some(body) if reply.is_success() => body,
+            _ => reply.body.clone(),
+        };
+        Some(Self {
+            request: Asked::of(call),
+            status: reply.status,
+            retry_after: reply.retry_after,
+            body: masked(body, call.key),
+            failure,
+        })
+    }
+
+    /// The exchange as one line of JSON, without the line end.
+    pub fn to_line(&self) -> String {
+        let Asked { wire, model, path, body } = &self.request;
+        let mut line = Map::new();
+        line.insert("format".to_owned(), json!(FORMAT));
+        line.insert("wire".to_owned(), json!(wire));
+        line.insert("model".to_owned(), json!(model));
+        line.insert("path".to_owned(), json!(path));
+        line.insert("request".to_owned(), body.clone());
+        line.insert("digest".to_owned(), json!(self.request.digest()));
+        line.insert("status".to_owned(), json!(self.status));
+        if let Some(pause) = self.retry_after {
+            line.insert("retry_after_ms".to_owned(), milliseconds(pause));
+        }
+        match std::str::from_utf8(&self.body) {
+            Ok(text) => line.insert("body".to_owned(), json!(text)),
+            Err(_) => line.insert("body_bytes".to_owned(), json!(self.body)),
+        };
+        if let Some(failure) = self.failure {
+            line.insert("failure".to_owned(), json!(failure.name()));
+            if let Failure::Stalled(idle) = failure {
+                line.insert("stalled_ms".to_owned(), milliseconds(idle));
+            }
+        }
+        Value::Object(line).to_string()
+    }
+
+    fn from_line(line: &str) -> Result<Self, &'static str> {
+        let line: Value = serde_json::from_str(line).map_err(|_| "it is not JSON")?;
+        if line["format"].as_u64() != Some(FORMAT) {
+            return Err("its `format` is not 1, which is the only one that this version knows");
+        }
+        let text = |name: &'static str, wrong| line[name].as_str().map(str::to_owned).ok_or(wrong);
+        let request = Asked {
+            wire: text("wire", "it has no `wire`")?,
+            model: text("model", "it has no `model`")?,
+            path: text("path", "it has no `path`")?,
+            body: line["request"].clone(),
+        };
+        let byte = |byte: &Value| byte.as_u64().and_then(|byte| u8::try_from(byte).ok());
+        let body = match (&line["body"], &line["body_bytes"]) {
+            (Value::String(text), _) => text.clone().into_bytes(),
+            (_, Value::Array(bytes)) => {
+                bytes.iter().map(byte).collect::<Option<_>>().ok_or("its `body_bytes` are no bytes")?
+            }
+            _ => return Err("it has neither `body` nor `body_bytes`"),
+        };
+        let status = line["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let pause = |name: &str| line[name].as_u64().map(Duration::from_millis);
+        let failure = match &line["failure"] {
+            Value::Null => None,
+            name => {
+                let idle = pause("stalled_ms").unwrap_or_default();
+                let named = |failure: &Failure| name.as_str() == Some(failure.name());
+                Some(Failure::all(idle).into_iter().find(named).ok_or("its `failure` is none that is known")?)
+            }
+        };
+        let status = status.ok_or("it has no `status`")?;
+        Ok(Self { request, status, retry_after: pause("retry_after_ms"), body, failure })
+    }
+}
+
+fn milliseconds(duration: Duration) -> Value {
+    json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+}
+
+impl Failure {
+    fn all(idle: Duration) -> [Self; 6] {
+        [
+            Self::Unreachable,
+            Self::ConnectionLost,
+            Self::Deadline,
+            Self::Stalled(idle),
+            Self::TooLarge,
+            Self::NotHttp,
+        ]
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::ConnectionLost => "connection_lost",
+            Self::Deadline => "deadline",
+            Self::Stalled(_) => "stalled",
+            Self::TooLarge => "too_large",
+            Self::NotHttp => "not_http",
+        }
+    }
+
+    fn error(self, call: &Call<'_>) -> ChatError {
+        let model = call.name.to_owned();
+        match self {
+            Self::Unreachable => ChatError::Unreachable { model, why: "so it was recorded".to_owned() },
+            Self::ConnectionLost => ChatError::ConnectionLost { model },
+            Self::Deadline => ChatError::DeadlineExceeded { model },
+            Self::Stalled(idle) => ChatError::Stalled { model, idle },
+            Self::TooLarge => call.too_large(),
+            Self::NotHttp => {
+                ChatError::BadAnswer { model, why: "the server does not speak HTTP/1.1".to_owned() }
+            }
+        }
+    }
+}
+
+impl Asked {
+    fn of(call: &Call<'_>) -> Self {
+        let body = call.body.map_or(Value::Null, |body| {
+            let Some(key) = call.key else { return body.clone() };
+            let text = body.to_string();
+            // A key is plain ASCII, but JSON may have escaped some of it; what it looks like then is masked as well.
+            let escaped = Value::String(key.expose().to_owned()).to_string();
+            let escaped = escaped.trim_matches('"');
+            match text.contains(escaped) {
+                true => serde_json::from_str(&text.replace(escaped, MASK)).unwrap_or(Value::Null),
+                false => body.clone(),
+            }
+        });
+        Self { wire: call.wire.to_owned(), model: call.model.to_owned(), path: call.path.to_owned(), body }
+    }
+
+    /// What is equal for equal requests, whatever the order of the fields of objects.
+    fn key(&self) -> String {
+        let Self { wire, model, path, body } = self;
+        let mut key = json!([wire, model, path]).to_string();
+        canonical(body, &mut key);
+        key
+    }
+
+    fn digest(&self) -> String {
+        format!("{:016x}", fnv1a(self.key().as_bytes()))
+    }
+}
+
+/// JSON with the fields of objects in the order of their names.
+fn canonical(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            for (index, (name, value)) in fields.into_iter().enumerate() {
+                text.push(if index == 0 { '{' } else { ',' });
+                text.push_str(&json!(name).to_string());
+                text.push(':');
+                canonical(value, text);
+            }
+            text.push('}');
+        }
+        Value::Array(values) => {
+            text.push('[');
+            for value in values {
+                canonical(value, text);
+                text.push(',');
+            }
+            text.push(']');
+        }
+        plain => text.push_str(&plain.to_string()),
+    }
+}
+
+/// FNV-1a with 64 bits: a name for a request in messages, nothing that safety rests on.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+const MASK: &str = "[key]";
+
+/// The body without the key, which some servers repeat when they refuse it.
+fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
+    let Some(key) = key.map(|key| key.expose().as_bytes()) else { return body };
+    let mut clean = Vec::with_capacity(body.len());
+    let mut rest = body.as_slice();
+    while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
+        clean.extend_from_slice(&rest[..at]);
+        clean.extend_from_slice(MASK.as_bytes());
+        rest = &rest[at + key.len()..];
+    }
+    clean.extend_from_slice(rest);
+    clean
+}
+
+/// A recording that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line} of the recording can't be used: {why}; record it again")]
+pub struct RecordingError {
+    /// The line, counted from 1.
+    pub line: usize,
+    why: &'static str,
+}
+
+/// Exchanges to answer from. The nth time that a request is made, it gets what came of it the nth time that it was
+/// recorded; the order of different requests does not matter.
+#[derive(Default)]
+pub struct Recordings {
+    exchanges: HashMap<String, Vec<Exchange>>,
+    used: Mutex<HashMap<String, usize>>,
+}
+
+impl fmt::Debug for Recordings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Recordings").field("exchanges", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Recordings {
+    /// Reads lines of [`Exchange::to_line`]; empty ones are passed over.
+    ///
+    /// # Errors
+    /// [`RecordingError`] for the first line that is no exchange.
+    pub fn from_lines(text: &str) -> Result<Self, RecordingError> {
+        let mut recordings = Self::default();
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let exchange =
+                Exchange::from_line(line).map_err(|why| RecordingError { line: index + 1, why })?;
+            recordings.exchanges.entry(exchange.request.key()).or_default().push(exchange);
+        }
+        Ok(recordings)
+    }
+
+    /// How many exchanges there are.
+    pub fn len(&self) -> usize {
+        self.exchanges.values().map(Vec::len).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.exchanges.is_empty()
+    }
+
+    /// What was recorded for the call.
+    pub(crate) fn answer(&self, call: &Call<'_>, pieces: Option<Pieces<'_>>) -> Result<Reply, ChatError> {
+        let exchange = self.next(call)?;
+        let mut reply =
+            Reply { status: exchange.status, retry_after: exchange.retry_after, body: Vec::new() };
+        let mut passed_on = false;
+        match pieces {
+            Some(pieces) if reply.is_success() => {
+                passed_on = pieces(&exchange.body)? == ControlFlow::Break(());
+            }
+            _ => reply.body.clone_from(&exchange.body),
+        }
+        match exchange.failure {
+            Some(failure) if !passed_on => Err(failure.error(call)),
+            _ => Ok(reply),
+        }
+    }
+
+    fn next(&self, call: &Call<'_>) -> Result<&Exchange, ChatError> {
+        let asked = Asked::of(call);
+        let key = asked.key();
+        let which = || format!("{} of {} {}", asked.digest(), call.wire, call.path);
+        let Some(exchanges) = self.exchanges.get(&key) else {
+            let why = format!(
+                "the request {} is not in the recording, which has {} exchanges; record it again",
+                which(),
+                self.len(),
+            );
+            return Err(call.cannot(why));
+        };
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = used.entry(key).or_default();
+        let exchange = exchanges.get(*count).ok_or_else(|| {
+            call.cannot(format!(
+                "the request {} was made more often than it is in the recording, which is {} times; record it again",
+                which(),
+                exchanges.len(),
+            ))
+        })?;
+        *count += 1;
+        Ok(exchange)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(body: Value) -> Exchange {
+        let request =
+            Asked { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
+        Exchange { request, status: 200, retry_after: None, body: b"{}".to_vec(), failure: None }
+    }
+
+    #[test]
+    fn a_line_gives_back_what_it_was_made_of() {
+        let plain = exchange(json!({"a": 1}));
+        let failures = Failure::all(Duration::from_millis(1500)).map(|failure| Exchange {
+            failure: Some(failure),
+            status: 0,
+            ..plain.clone()
+        });
+        let bytes = Exchange { body: b"caf\xe9\n".to_vec(), ..plain.clone() };
+        let pause = Exchange { retry_after: Some(Duration::from_millis(2500)), status: 429, ..plain.clone() };
+        for exchange in failures.into_iter().chain([plain, bytes, pause]) {
+            let line = exchange.to_line();
+            assert!(!line.contains('\n'));
+            assert_eq!(Exchange::from_line(&line), Ok(exchange), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_fields_does_not_matter_and_that_of_lists_does() {
+        let key = |body| exchange(body).request.key();
+        assert_eq!(key(json!({"a": 1, "b": {"c": [1, 2], "d": 3}})), key(json!({"b": {"d": 3, "c": [1, 2]}, "a": 1})));
+        assert_ne!(key(json!([1, 2])), key(json!([2, 1])));
+        assert_ne!(key(json!([1, [2]])), key(json!([[1], 2])));
+        assert_ne!(key(json!({"a": "b"})), key(json!({"a": ["b"]})));
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_named() {
+        let good = exchange(json!({})).to_line();
+        for (bad, why) in [
+            ("{".to_owned(), "not JSON"),
+            (good.replace("\"format\":1", "\"format\":2"), "format"),
+            (good.replace("\"body\"", "\"corpse\""), "body"),
+            (good.replace("\"status\":200", "\"status\":\"ok\""), "status"),
+            (good.replace("\"status\"", "\"failure\":\"sloth\",\"status\""), "failure"),
+        ] {
+            let error = Recordings::from_lines(&format!("{good}\n\n{bad}\n")).unwrap_err();
+            assert_eq!(error.line, 3, "{bad}");
+            assert!(error.to_string().contains(why), "{error}");
+        }
+        assert_eq!(Recordings::from_lines(&format!("{good}\r\n\n{good}")).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_repeated_key_is_masked() {
+        let key = ApiKey::new("abc-123").unwrap();
+        assert_eq!(masked(b"xabc-123abc-123y\xff".to_vec(), Some(&key)), b"x[key][key]y\xff");
+    }
+}

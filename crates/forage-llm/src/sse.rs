@@ -1,0 +1,156 @@
+//! Server-sent events out of bytes that arrive in any pieces.
+//!
+//! Lines end with `\n`, `\r\n` or `\r`; a comment keeps the connection alive and says nothing; what has no meaning here
+//! (`id`, `retry`, unknown fields) is skipped, as the standard wants. An event is handed on at the blank line after it.
+//! Unlike a browser, this reader offers what stands at the end without a blank line too: some servers leave it out, and
+//! whether the event is whole shows when it is read.
+
+use crate::limits::MAX_EVENT_BYTES;
+
+/// A reader of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct EventReader {
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    /// The last byte was `\r`, so that a `\n` next to it belongs to the same line end.
+    after_return: bool,
+    begun: bool,
+}
+
+/// A line, or the lines of an event, passed [`MAX_EVENT_BYTES`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+impl EventReader {
+    /// Reads on and appends the data of the events that became whole.
+    pub(crate) fn push(&mut self, bytes: &[u8], events: &mut Vec<Vec<u8>>) -> Result<(), TooLong> {
+        let mut rest = bytes;
+        while let Some(first) = rest.first() {
+            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+                rest = &rest[1..];
+                continue;
+            }
+            let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                return self.extend(rest);
+            };
+            self.extend(&rest[..end])?;
+            self.after_return = rest[end] == b'\r';
+            self.end_line(events)?;
+            rest = &rest[end + 1..];
+        }
+        Ok(())
+    }
+
+    /// The data of an event that the stream ended in, if there is any.
+    pub(crate) fn end(&mut self) -> Result<Option<Vec<u8>>, TooLong> {
+        let mut events = Vec::new();
+        self.end_line(&mut events)?;
+        self.end_event(&mut events);
+        Ok(events.pop())
+    }
+
+    fn extend(&mut self, bytes: &[u8]) -> Result<(), TooLong> {
+        if self.line.len() + bytes.len() > MAX_EVENT_BYTES {
+            return Err(TooLong);
+        }
+        self.line.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn end_line(&mut self, events: &mut Vec<Vec<u8>>) -> Result<(), TooLong> {
+        let line = std::mem::take(&mut self.line);
+        let mut line = line.as_slice();
+        if !std::mem::replace(&mut self.begun, true) {
+            line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.end_event(events);
+            return Ok(());
+        }
+        // The type of an event (`event:`) is not read: every protocol repeats it in the data.
+        let Some(value) = line.strip_prefix(b"data") else { return Ok(()) };
+        let value = match value {
+            [] => value,
+            [b':', value @ ..] => value.strip_prefix(b" ").unwrap_or(value),
+            _ => return Ok(()),
+        };
+        if self.data.len() + value.len() + 1 > MAX_EVENT_BYTES {
+            return Err(TooLong);
+        }
+        if std::mem::replace(&mut self.has_data, true) {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn end_event(&mut self, events: &mut Vec<Vec<u8>>) {
+        let data = std::mem::take(&mut self.data);
+        if std::mem::take(&mut self.has_data) && !data.is_empty() {
+            events.push(data);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(pieces: &[&[u8]]) -> Result<Vec<String>, TooLong> {
+        let (mut reader, mut events) = (EventReader::default(), Vec::new());
+        for piece in pieces {
+            reader.push(piece, &mut events)?;
+        }
+        events.extend(reader.end()?);
+        Ok(events.into_iter().map(|event| String::from_utf8(event).unwrap()).collect())
+    }
+
+    #[test]
+    fn the_forms_of_lines_and_fields() {
+        for text in ["data: a\n\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r"] {
+            assert_eq!(read(&[text.as_bytes()]).unwrap(), ["a", "b"], "{text:?}");
+        }
+        for (text, events) in [
+            ("\u{feff}data: a\n\n", &["a"][..]),
+            (": OPENROUTER PROCESSING\n\ndata: a\n\n", &["a"]),
+            ("event: x\nid: 1\nretry: 5\ndata: a\nnonsense\n\n", &["a"]),
+            ("data: a\ndata: b\n\n", &["a\nb"]),
+            ("data:a\n\ndata:  b\n\n", &["a", " b"]),
+            ("data\n\ndata:\n\ndatabase: x\n\n", &[]),
+            ("event: x\n\n\n\n", &[]),
+            ("data: a\n\ndata: without a blank line", &["a", "without a blank line"]),
+            ("data: a\n", &["a"]),
+            ("", &[]),
+        ] {
+            assert_eq!(read(&[text.as_bytes()]).unwrap(), events, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let filler = vec![b'x'; MAX_EVENT_BYTES / 2];
+        assert_eq!(read(&[&filler, &filler]).unwrap(), [""; 0], "a line at the limit");
+        assert_eq!(read(&[&filler, &filler, b"x"]), Err(TooLong));
+        let line = [b"data: ", filler.as_slice(), b"\n"].concat();
+        assert_eq!(read(&[&line]).unwrap().len(), 1);
+        assert_eq!(read(&[&line, &line]), Err(TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_do_not_matter(
+            text in "(data: ?[aä€😀]{0,3}|: ?c|event: e|\r|\n|\r\n){0,30}",
+            cuts in prop::collection::vec(0usize..200, 0..20),
+        ) {
+            let bytes = text.as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(bytes.len())).collect();
+            cuts.extend([0, bytes.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[bytes]));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What the wires share when they make an answer of what a server said.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{Said, Wire};
+use crate::chat::{ChatAnswer, Finish, ProviderState, ToolCall};
+use crate::endpoint::Endpoint;
+use crate::error::ChatError;
+use crate::reasoning::without_reasoning;
+
+/// The answer, or the error for one that says nothing.
+pub(super) fn build(
+    wire: Wire,
+    endpoint: &Endpoint,
+    said: Said,
+    elapsed: Duration,
+) -> Result<ChatAnswer, ChatError> {
+    let Said { text, calls, finish, usage, state } = said;
+    let name = endpoint.name();
+    let text = without_reasoning(&text);
+    if text.is_empty() && calls.is_empty() {
+        return Err(ChatError::EmptyAnswer { model: name, finish });
+    }
+    let finish = match finish {
+        // Some servers say of an answer with calls that it is complete.
+        Finish::Complete if !calls.is_empty() => Finish::ToolCalls,
+        finish => finish,
+    };
+    Ok(ChatAnswer {
+        text: text.to_owned(),
+        calls,
+        provider: endpoint.provider().to_owned(),
+        model: endpoint.model().to_owned(),
+        usage,
+        cost_usd: endpoint.facts().price.zip(usage).map(|(price, usage)| price.of(&usage)),
+        finish,
+        elapsed,
+        state: state.map(|value| ProviderState { wire: wire.name(), model: name, value }),
+    })
+}
+
+/// Gives every call an id of its own. Servers leave ids out or repeat them; the conversation needs unique ones.
+pub(super) fn unique_ids(calls: &mut [ToolCall]) {
+    let mut taken: HashSet<String> = calls.iter().map(|call| call.id.clone()).collect();
+    let mut seen = HashSet::new();
+    for (index, call) in calls.iter_mut().enumerate() {
+        if call.id.is_empty() || !seen.insert(call.id.clone()) {
+            let free = (index + 1..).map(|number| format!("call_{number}")).find(|id| !taken.contains(id));
+            call.id = free.unwrap_or_default();
+            taken.insert(call.id.clone());
+            seen.insert(call.id.clone());
+        }
+    }
+}
+
+/// The arguments of a call as the object that servers want back. What a model wrote that is none is wrapped, since a
+/// server would refuse the conversation.
+pub(super) fn arguments_object(arguments: &str) -> Value {
+    if arguments.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    match serde_json::from_str(arguments) {
+        Ok(value @ Value::Object(_)) => value,
+        _ => json!({"arguments": arguments}),
+    }
+}
+
+/// The arguments of a call as text: what a model wrote, or the object that a server has read already.
+pub(super) fn arguments_text(arguments: &Value) -> String {
+    match arguments {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        value => value.to_string(),
+    }
+}
+
+/// Appends a turn, to the one before it when that has the same role: some protocols demand that roles alternate.
+pub(super) fn push_turn(turns: &mut Vec<Value>, role: &str, field: &str, parts: Vec<Value>) {
+    if parts.is_empty() {
+        return;
+    }
+    match turns.last_mut() {
+        Some(last) if last["role"] == role => {
+            if let Some(before) = last[field].as_array_mut() {
+                before.extend(parts);
+            }
+        }
+        _ => turns.push(json!({"role": role, field: parts})),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_an_id_of_its_own() {
+        let ids = |ids: &[&str]| {
+            let call = |id: &&str| ToolCall { id: (*id).to_owned(), name: String::new(), arguments: String::new() };
+            let mut calls: Vec<ToolCall> = ids.iter().map(call).collect();
+            unique_ids(&mut calls);
+            calls.into_iter().map(|call| call.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(&["a", "b"]), ["a", "b"]);
+        assert_eq!(ids(&["", ""]), ["call_1", "call_2"]);
+        assert_eq!(ids(&["a", "a", "a"]), ["a", "call_2", "call_3"]);
+        assert_eq!(ids(&["call_2", "", "call_2"]), ["call_2", "call_3", "call_4"]);
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_wrapped() {
+        assert_eq!(arguments_object(""), json!({}));
+        assert_eq!(arguments_object(r#"{"a":1}"#), json!({"a": 1}));
+        assert_eq!(arguments_object(r#"{"a":"#), json!({"arguments": "{\"a\":"}));
+        assert_eq!(arguments_object("[1]"), json!({"arguments": "[1]"}));
+    }
+}

@@ -1,0 +1,141 @@
+//! A model behind any wire.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::status::{Refusal, status_of};
+use super::stream::{Ended, StreamReader};
+use super::{Fault, Wire, answer, base, headers};
+use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
+use crate::endpoint::Endpoint;
+use crate::error::ChatError;
+use crate::http::{Call, HttpClient, Reply};
+use crate::limits::{MAX_ANSWER_BYTES, MAX_STREAM_BYTES};
+use crate::recording::Exchanges;
+
+/// A model behind an endpoint. `Debug` does not show the key.
+#[derive(Debug)]
+pub struct WireClient {
+    wire: Wire,
+    endpoint: Endpoint,
+    http: HttpClient,
+}
+
+impl WireClient {
+    /// A client of the endpoint. Connects only when asked something.
+    pub fn new(wire: Wire, endpoint: Endpoint, exchanges: Exchanges) -> Self {
+        Self { wire, endpoint, http: HttpClient::new(exchanges) }
+    }
+
+    /// Makes the call and gives it to `send`.
+    fn call<T>(
+        &self,
+        request: &ChatRequest,
+        streamed: bool,
+        send: impl FnOnce(&Call<'_>) -> Result<T, ChatError>,
+    ) -> Result<T, ChatError> {
+        let protocol = self.wire.protocol();
+        let path = protocol.path(self.endpoint.model(), streamed);
+        send(&Call {
+            name: &self.endpoint.name(),
+            wire: self.wire.name(),
+            model: self.endpoint.model(),
+            key: self.endpoint.key(),
+            base_url: base(&self.endpoint, &path),
+            path: &path,
+            headers: headers(protocol, &self.endpoint)?,
+            body: Some(&protocol.body(&self.endpoint, request, streamed)),
+            limit: if streamed { MAX_STREAM_BYTES } else { MAX_ANSWER_BYTES },
+        })
+    }
+
+    fn check_status(&self, reply: &Reply, request: &ChatRequest) -> Result<(), ChatError> {
+        let Reply { status, retry_after, body } = reply;
+        let refusal = Refusal {
+            endpoint: &self.endpoint,
+            request: Some(request),
+            status: *status,
+            retry_after: *retry_after,
+            body,
+        };
+        refusal.error().map_or(Ok(()), Err)
+    }
+
+    fn answer(&self, document: Value, request: &ChatRequest, started: Instant) -> Result<ChatAnswer, ChatError> {
+        let said = self.wire.protocol().read(document).map_err(|fault| self.error(fault, request))?;
+        answer::build(self.wire, &self.endpoint, said, started.elapsed())
+    }
+
+    fn error(&self, fault: Fault, request: &ChatRequest) -> ChatError {
+        let model = self.endpoint.name();
+        let bad = |why: &str| ChatError::BadAnswer { model: model.clone(), why: why.to_owned() };
+        match fault {
+            Fault::Bad(why) => bad(why),
+            Fault::TooLarge(limit) => ChatError::AnswerTooLarge { model, limit },
+            Fault::Error(document) => {
+                let body = document.to_string();
+                let refusal = Refusal {
+                    endpoint: &self.endpoint,
+                    request: Some(request),
+                    status: status_of(&document),
+                    retry_after: None,
+                    body: body.as_bytes(),
+                };
+                refusal.error().unwrap_or_else(|| bad("it is an error of no known kind"))
+            }
+        }
+    }
+}
+
+impl ChatModel for WireClient {
+    fn name(&self) -> String {
+        self.endpoint.name()
+    }
+
+    fn provider(&self) -> String {
+        self.endpoint.provider().to_owned()
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        let started = Instant::now();
+        let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
+        self.check_status(&reply, request)?;
+        let document = serde_json::from_slice(&reply.body)
+            .map_err(|_| self.error(Fault::Bad("it is not JSON"), request))?;
+        self.answer(document, request, started)
+    }
+
+    fn stream(
+        &self,
+        request: &ChatRequest,
+        budget: &CallBudget<'_>,
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<ChatAnswer, ChatError> {
+        let started = Instant::now();
+        let mut reader = StreamReader::new(self.wire.protocol().events());
+        let mut take =
+            |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
+        let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
+        match sent {
+            Ok(reply) => self.check_status(&reply, request)?,
+            // All was said, and only the end of the transfer is missing.
+            Err(
+                ChatError::ConnectionLost { .. }
+                | ChatError::Stalled { .. }
+                | ChatError::DeadlineExceeded { .. },
+            ) if reader.is_whole() => {}
+            Err(error) => return Err(error),
+        }
+        let is_one_document = reader.is_one_document();
+        let document = match reader.end(on_text).map_err(|fault| self.error(fault, request))? {
+            Ended::Whole(document) => document,
+            Ended::Cut => return Err(ChatError::ConnectionLost { model: self.name() }),
+        };
+        let answer = self.answer(document, request, started)?;
+        if is_one_document && !answer.text.is_empty() {
+            on_text(&answer.text);
+        }
+        Ok(answer)
+    }
+}

@@ -1,0 +1,297 @@
+//! The wire protocol of Gemini's `generateContent`.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
+use super::listing::ListedModel;
+use super::{Events, Fault, Protocol, Said, Wire, percent_encoded};
+use crate::chat::{
+    AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
+};
+use crate::endpoint::{Endpoint, Reasoning};
+use crate::limits::{LISTING_PAGE, MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
+
+pub(super) struct Gemini;
+
+/// What stands before every id in a list, and may stand before one in a configuration.
+const ID_PREFIX: &str = "models/";
+
+/// The effort that stands for no reasoning at all, which is a budget of no tokens here.
+const NO_EFFORT: &str = "none";
+
+impl Protocol for Gemini {
+    fn path(&self, model: &str, streamed: bool) -> String {
+        let model = percent_encoded(model.strip_prefix(ID_PREFIX).unwrap_or(model));
+        match streamed {
+            true => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
+            false => format!("/v1beta/models/{model}:generateContent"),
+        }
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-goog-api-key", "")
+    }
+
+    fn body(&self, endpoint: &Endpoint, request: &ChatRequest, _: bool) -> Value {
+        let facts = endpoint.facts();
+        let mut config = json!({"maxOutputTokens": request.max_output_tokens});
+        if facts.accepts_temperature {
+            config["temperature"] = json!(0);
+        }
+        match facts.reasoning {
+            Reasoning::AsItIs => {}
+            Reasoning::Effort(NO_EFFORT) => config["thinkingConfig"] = json!({"thinkingBudget": 0}),
+            Reasoning::Effort(effort) => config["thinkingConfig"] = json!({"thinkingLevel": effort}),
+        }
+        // Models before Gemini 3 refuse a schema beside tools.
+        if let Some(AnswerSchema { schema, .. }) = &request.answer_schema
+            && facts.answer_schema
+            && request.tools.is_empty()
+        {
+            config["responseMimeType"] = json!("application/json");
+            config["responseJsonSchema"] = schema.clone();
+        }
+        let mut body = json!({"contents": contents(request, &endpoint.name()), "generationConfig": config});
+        if !request.system.as_str().is_empty() {
+            body["systemInstruction"] = json!({"parts": [{"text": request.system.as_str()}]});
+        }
+        if !request.tools.is_empty() {
+            let declarations: Vec<Value> = request.tools.iter().map(tool).collect();
+            body["tools"] = json!([{"functionDeclarations": declarations}]);
+        }
+        body
+    }
+
+    fn read(&self, answer: Value) -> Result<Said, Fault> {
+        let candidate = &answer["candidates"][0];
+        let blocked = answer["promptFeedback"]["blockReason"].is_string();
+        if !candidate.is_object() && !blocked {
+            return Err(match answer["error"].is_null() && answer[0]["error"].is_null() {
+                true => Fault::Bad("it has no `candidates`"),
+                false => Fault::Error(answer),
+            });
+        }
+        let mut parts = candidate["content"]["parts"].as_array().cloned().unwrap_or_default();
+        if parts.len() > MAX_ANSWER_BLOCKS {
+            return Err(Fault::Bad("it has too many parts"));
+        }
+        let text = parts.iter().filter(|part| part["thought"] != true);
+        let text = text.filter_map(|part| part["text"].as_str()).collect();
+        let calls = take_calls(&mut parts);
+        let finish = match candidate["finishReason"].as_str() {
+            _ if blocked => Finish::Refused,
+            Some("STOP") => Finish::Complete,
+            Some("MAX_TOKENS") => Finish::Length,
+            Some(
+                "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+                | "IMAGE_SAFETY",
+            ) => Finish::Refused,
+            _ => Finish::Other,
+        };
+        // Signatures have to come back with the very parts that they came with.
+        let is_signed = |part: &Value| part["thoughtSignature"].is_string();
+        let state = parts.iter().any(is_signed).then(|| Value::Array(parts));
+        Ok(Said { text, calls, finish, usage: usage(&answer["usageMetadata"]), state })
+    }
+
+    fn events(&self) -> Box<dyn Events> {
+        Box::<Responses>::default()
+    }
+
+    fn listing_path(&self, cursor: Option<&str>) -> String {
+        match cursor {
+            None => format!("/v1beta/models?pageSize={LISTING_PAGE}"),
+            Some(token) => {
+                format!("/v1beta/models?pageSize={LISTING_PAGE}&pageToken={}", percent_encoded(token))
+            }
+        }
+    }
+
+    fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)> {
+        let model = |model: &Value| {
+            let methods = model["supportedGenerationMethods"].as_array()?;
+            let id = model["name"].as_str()?;
+            methods
+                .iter()
+                .any(|method| method == "generateContent")
+                .then(|| ListedModel::new(id.strip_prefix(ID_PREFIX).unwrap_or(id), None))?
+        };
+        let models = page["models"].as_array()?.iter().filter_map(model).collect();
+        let next = page["nextPageToken"].as_str().filter(|token| !token.is_empty());
+        Some((models, next.map(str::to_owned)))
+    }
+}
+
+/// The calls among the parts. Ids are this crate's own where the server gave none.
+fn take_calls(parts: &mut [Value]) -> Vec<ToolCall> {
+    let is_call = |part: &&mut Value| part["functionCall"]["name"].is_string();
+    let mut calls: Vec<ToolCall> = parts
+        .iter_mut()
+        .filter(is_call)
+        .map(|part| {
+            let call = &part["functionCall"];
+            ToolCall {
+                id: call["id"].as_str().unwrap_or_default().to_owned(),
+                name: call["name"].as_str().unwrap_or_default().to_owned(),
+                arguments: arguments_text(&call["args"]),
+            }
+        })
+        .collect();
+    unique_ids(&mut calls);
+    for (part, call) in parts.iter_mut().filter(is_call).zip(&calls) {
+        // A part without an id goes back without one, as it came.
+        if part["functionCall"]["id"].as_str().is_some_and(|id| !id.is_empty()) {
+            part["functionCall"]["id"] = json!(call.id);
+        }
+    }
+    calls
+}
+
+/// The turns, alternating between user and model; all results of a turn are in one of them.
+fn contents(request: &ChatRequest, name: &str) -> Vec<Value> {
+    let mut contents = Vec::new();
+    // The ids that the server gave the calls of the last turn; it knows no others.
+    let mut ids: Vec<String> = Vec::new();
+    for message in &request.messages {
+        match message {
+            Message::User(text) => {
+                push_turn(&mut contents, "user", "parts", vec![json!({"text": text.as_str()})]);
+            }
+            Message::Model(turn) => {
+                let parts = turn_parts(turn, name);
+                let id = |part: &Value| part["functionCall"]["id"].as_str().map(str::to_owned);
+                ids = parts.iter().filter_map(id).collect();
+                push_turn(&mut contents, "model", "parts", parts);
+            }
+            Message::ToolResults(results) => {
+                let results = results.iter().map(|result| result_part(result, &ids));
+                push_turn(&mut contents, "user", "parts", results.collect());
+            }
+        }
+    }
+    contents
+}
+
+fn turn_parts(turn: &ModelTurn, name: &str) -> Vec<Value> {
+    if let Some(Value::Array(parts)) = turn.state(Wire::Gemini.name(), name) {
+        return parts.clone();
+    }
+    let call = |call: &ToolCall| {
+        json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}})
+    };
+    let text = Some(turn.text()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
+    text.into_iter().chain(turn.calls().iter().map(call)).collect()
+}
+
+/// Results without an id belong to the calls in their order.
+fn result_part(result: &ToolResult, ids: &[String]) -> Value {
+    let field = if result.is_error { "error" } else { "output" };
+    let mut response = json!({"name": result.name, "response": {field: result.text.as_str()}});
+    if ids.contains(&result.call_id) {
+        response["id"] = json!(result.call_id);
+    }
+    json!({"functionResponse": response})
+}
+
+fn tool(tool: &ToolDefinition) -> Value {
+    // `parameters` takes only a subset of JSON Schema.
+    json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters})
+}
+
+/// The token counts. Reasoning is counted beside the answer, cached tokens within those of the prompt.
+fn usage(usage: &Value) -> Option<Usage> {
+    let count = |name: &str| usage[name].as_u64();
+    let (input, output) = (count("promptTokenCount"), count("candidatesTokenCount"));
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    let beside = |tokens: Option<u64>, name: &str| tokens.unwrap_or(0).saturating_add(count(name).unwrap_or(0));
+    Some(Usage {
+        input_tokens: beside(input, "toolUsePromptTokenCount"),
+        cached_input_tokens: count("cachedContentTokenCount").unwrap_or(0),
+        output_tokens: beside(output, "thoughtsTokenCount"),
+    })
+}
+
+/// An answer in responses, each with some more parts.
+#[derive(Default)]
+struct Responses {
+    parts: Vec<Value>,
+    finish_reason: Value,
+    feedback: Value,
+    usage: Map<String, Value>,
+    bytes: usize,
+}
+
+impl Responses {
+    fn take_part(&mut self, part: &mut Value, text: &mut String) -> Result<(), Fault> {
+        self.bytes += part.to_string().len();
+        if self.bytes > MAX_ANSWER_BYTES {
+            return Err(Fault::TooLarge(MAX_ANSWER_BYTES));
+        }
+        if part["thought"] != true {
+            text.push_str(part["text"].as_str().unwrap_or_default());
+        }
+        // Plain text goes on; anything else, and what is signed, stays a part of its own.
+        let is_plain = |part: &Value| {
+            part["text"].is_string() && part["thoughtSignature"].is_null() && part["functionCall"].is_null()
+        };
+        if let Some(last) = self.parts.last_mut()
+            && is_plain(last)
+            && is_plain(part)
+            && last["thought"] == part["thought"]
+            && let (Value::String(before), Some(more)) = (&mut last["text"], part["text"].as_str())
+        {
+            before.push_str(more);
+            return Ok(());
+        }
+        if self.parts.len() == MAX_ANSWER_BLOCKS {
+            return Err(Fault::Bad("it has too many parts"));
+        }
+        self.parts.push(part.take());
+        Ok(())
+    }
+}
+
+impl Events for Responses {
+    fn take(&mut self, mut event: Value, text: &mut String) -> Result<(), Fault> {
+        if !event["error"].is_null() || !event[0]["error"].is_null() {
+            return Err(Fault::Error(event));
+        }
+        if let Some(counts) = event["usageMetadata"].as_object() {
+            let counts = counts.iter().filter(|(_, count)| count.is_number());
+            self.usage.extend(counts.map(|(name, count)| (name.clone(), count.clone())));
+        }
+        if event["promptFeedback"]["blockReason"].is_string() {
+            self.feedback = event["promptFeedback"].take();
+        }
+        let Some(candidate) = event["candidates"].get_mut(0) else { return Ok(()) };
+        if candidate["finishReason"].is_string() {
+            self.finish_reason = candidate["finishReason"].take();
+        }
+        let parts = candidate.get_mut("content").and_then(|content| content.get_mut("parts"));
+        for part in parts.and_then(Value::as_array_mut).into_iter().flatten() {
+            if part.is_object() {
+                self.take_part(part, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finish_reason.is_string() || self.feedback.is_object()
+    }
+
+    fn is_over(&self) -> bool {
+        // Nothing marks the end but the end; token counts may follow the reason.
+        false
+    }
+
+    fn whole(self: Box<Self>) -> Value {
+        json!({
+            "candidates": [{"content": {"role": "model", "parts": self.parts}, "finishReason": self.finish_reason}],
+            "promptFeedback": self.feedback,
+            "usageMetadata": self.usage,
+        })
+    }
+}

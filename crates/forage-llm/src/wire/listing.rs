@@ -1,0 +1,136 @@
+//! The models that a provider lists.
+
+use serde_json::Value;
+
+use super::status::Refusal;
+use super::{Wire, base, headers};
+use crate::chat::CallBudget;
+use crate::endpoint::Endpoint;
+use crate::error::ChatError;
+use crate::http::{Call, HttpClient};
+use crate::limits::{MAX_LISTING_BYTES, MAX_LISTING_PAGES, MAX_MODEL_ID_CHARS};
+use crate::recording::Exchanges;
+
+/// A model as its provider lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedModel {
+    /// The id to ask for. It comes from the server, but has no control character and at most
+    /// [`MAX_MODEL_ID_CHARS`].
+    pub id: String,
+    /// When it came to be, in seconds since 1970 (UTC), where the provider says so.
+    pub created: Option<i64>,
+}
+
+impl ListedModel {
+    /// `None` for an id that can't be asked for.
+    pub(super) fn new(id: &str, created: Option<i64>) -> Option<Self> {
+        let is_fit = !id.trim().is_empty()
+            && id.chars().count() <= MAX_MODEL_ID_CHARS
+            && !id.chars().any(char::is_control);
+        is_fit.then(|| Self { id: id.to_owned(), created })
+    }
+}
+
+pub(super) fn list(
+    wire: Wire,
+    endpoint: &Endpoint,
+    exchanges: &Exchanges,
+    budget: &CallBudget<'_>,
+) -> Result<Vec<ListedModel>, ChatError> {
+    let protocol = wire.protocol();
+    let http = HttpClient::new(exchanges.clone());
+    let name = endpoint.name();
+    let bad = |why: &str| ChatError::BadAnswer { model: name.clone(), why: why.to_owned() };
+    let mut models = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..MAX_LISTING_PAGES {
+        let path = protocol.listing_path(cursor.as_deref());
+        let call = Call {
+            name: &name,
+            wire: wire.name(),
+            model: "",
+            key: endpoint.key(),
+            base_url: base(endpoint, &path),
+            path: &path,
+            headers: headers(protocol, endpoint)?,
+            body: None,
+            limit: MAX_LISTING_BYTES,
+        };
+        let reply = http.send(&call, budget, None)?;
+        let refusal = Refusal {
+            endpoint,
+            request: None,
+            status: reply.status,
+            retry_after: reply.retry_after,
+            body: &reply.body,
+        };
+        if let Some(error) = refusal.error() {
+            return Err(error);
+        }
+        let page: Value = serde_json::from_slice(&reply.body).map_err(|_| bad("it is not JSON"))?;
+        let (listed, next) = protocol.read_listing(&page).ok_or_else(|| bad("it is no list of models"))?;
+        models.extend(listed);
+        if next.is_none() {
+            return Ok(models);
+        }
+        cursor = next;
+    }
+    Err(bad("its list of models has no end"))
+}
+
+/// A time in seconds since 1970; some servers write 0 for unknown, some milliseconds.
+pub(super) fn unix_seconds(created: i64) -> Option<i64> {
+    const YEAR_5138: i64 = 100_000_000_000;
+    match created {
+        ..=0 => None,
+        YEAR_5138.. => Some(created / 1000),
+        _ => Some(created),
+    }
+}
+
+/// A time as `2026-10-19T07:00:00Z` in seconds since 1970. Fractions and offsets are left out: they do not change which
+/// model is newer.
+pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let in_range = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second);
+    // Days since the first of March of the year 0, so that a leap day is the last day of its year.
+    let years = if month > 2 { year } else { year - 1 };
+    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    const DAYS_TO_1970: i64 = 719_468;
+    in_range.then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second).filter(|at| *at > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(rfc3339_seconds("1970-01-02T00:00:00Z"), Some(86_400));
+        assert_eq!(rfc3339_seconds("2000-02-29T12:34:56Z"), Some(951_827_696));
+        assert_eq!(rfc3339_seconds("2025-10-15T00:00:00.123Z"), Some(1_760_486_400));
+        assert_eq!(rfc3339_seconds("2100-03-01T00:00:00Z"), Some(4_107_542_400));
+        // What Anthropic sends for a model whose date it does not know.
+        assert_eq!(rfc3339_seconds("1970-01-01T00:00:00Z"), None);
+        for odd in ["", "soon", "2025-13-01T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"] {
+            assert_eq!(rfc3339_seconds(odd), None, "{odd}");
+        }
+        assert_eq!(unix_seconds(1_760_486_400_000), Some(1_760_486_400));
+        assert_eq!((unix_seconds(0), unix_seconds(5)), (None, Some(5)));
+    }
+
+    #[test]
+    fn an_id_that_is_none_is_left_out() {
+        assert!(ListedModel::new("a/b:c", None).is_some());
+        for odd in ["", " ", "a\nb", &"x".repeat(300)] {
+            assert!(ListedModel::new(odd, None).is_none(), "{odd}");
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! The wire protocol of OpenAI chat completions, which most hosted and all common local servers speak.
+
+use serde_json::{Map, Value, json};
+
+use super::answer::{arguments_object, arguments_text, unique_ids};
+use super::listing::{ListedModel, unix_seconds};
+use super::{Events, Fault, Protocol, Said, Wire};
+use crate::chat::{AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
+use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
+use crate::limits::{MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
+
+pub(super) struct OpenAiChat;
+
+/// Fields of a message that hold reasoning, and that servers which send them want back with the calls that came of it:
+/// DeepSeek and others the first, OpenRouter the second.
+const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning_details"];
+
+/// Where Gemini's front for this protocol keeps the signature of a call.
+const CALL_EXTRA: &str = "extra_content";
+
+impl Protocol for OpenAiChat {
+    fn path(&self, _: &str, _: bool) -> String {
+        "/chat/completions".to_owned()
+    }
+
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value {
+        let facts = endpoint.facts();
+        let limit = match facts.output_limit_field {
+            OutputLimitField::MaxTokens => "max_tokens",
+            OutputLimitField::MaxCompletionTokens => "max_completion_tokens",
+        };
+        let mut body = json!({
+            "model": endpoint.model(),
+            "messages": messages(request, &endpoint.name()),
+            limit: request.max_output_tokens,
+            "stream": streamed,
+        });
+        if streamed {
+            body["stream_options"] = json!({"include_usage": true});
+        }
+        if facts.accepts_temperature {
+            body["temperature"] = json!(0);
+        }
+        if let Reasoning::Effort(effort) = facts.reasoning {
+            body["reasoning_effort"] = json!(effort);
+        }
+        if !request.tools.is_empty() {
+            body["tools"] = request.tools.iter().map(tool).collect();
+        }
+        if let Some(AnswerSchema { name, schema }) = &request.answer_schema
+            && facts.answer_schema
+        {
+            body["response_format"] = json!({
+                "type": "json_schema",
+                "json_schema": {"name": name, "strict": true, "schema": schema},
+            });
+        }
+        body
+    }
+
+    fn read(&self, answer: Value) -> Result<Said, Fault> {
+        let choice = &answer["choices"][0];
+        if !choice.is_object() {
+            return Err(match answer["error"].is_null() && answer[0]["error"].is_null() {
+                true => Fault::Bad("it has no `choices`"),
+                false => Fault::Error(answer),
+            });
+        }
+        let message = &choice["message"];
+        let text = content_text(&message["content"]);
+        let finish = match choice["finish_reason"].as_str() {
+            _ if text.is_empty() && message["refusal"].is_string() => Finish::Refused,
+            Some("stop") => Finish::Complete,
+            Some("length" | "max_tokens") => Finish::Length,
+            Some("tool_calls" | "function_call") => Finish::ToolCalls,
+            Some("content_filter") => Finish::Refused,
+            _ => Finish::Other,
+        };
+        let calls = calls(&message["tool_calls"])?;
+        let state = state(message, &calls);
+        Ok(Said { text, calls, finish, usage: usage(&answer["usage"]), state })
+    }
+
+    fn events(&self) -> Box<dyn Events> {
+        Box::<Chunks>::default()
+    }
+
+    fn listing_path(&self, _: Option<&str>) -> String {
+        "/models".to_owned()
+    }
+
+    fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)> {
+        // One server leaves the envelope out.
+        let data = page["data"].as_array().or(page.as_array())?;
+        let model = |model: &Value| {
+            ListedModel::new(model["id"].as_str()?, model["created"].as_i64().and_then(unix_seconds))
+        };
+        Some((data.iter().filter_map(model).collect(), None))
+    }
+}
+
+fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
+    let mut messages = vec![json!({"role": "system", "content": request.system.as_str()})];
+    for message in &request.messages {
+        match message {
+            Message::User(text) => messages.push(json!({"role": "user", "content": text.as_str()})),
+            Message::Model(turn) => messages.push(model_message(turn, name)),
+            Message::ToolResults(results) => messages.extend(results.iter().map(|result| {
+                json!({"role": "tool", "tool_call_id": result.call_id, "content": result.text.as_str()})
+            })),
+        }
+    }
+    messages
+}
+
+fn model_message(turn: &ModelTurn, name: &str) -> Value {
+    let mut message = json!({"role": "assistant", "content": turn.text()});
+    if turn.calls().is_empty() {
+        return message;
+    }
+    let state = turn.state(Wire::OpenAiChat.name(), name);
+    if let Some(state) = state {
+        for field in REASONING_FIELDS.into_iter().filter(|field| !state[field].is_null()) {
+            message[field] = state[field].clone();
+        }
+    }
+    let call = |(index, call): (usize, &ToolCall)| {
+        // Servers that fill a template with the arguments read them, and fail on what is no JSON.
+        let arguments = match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
+            Ok(_) => call.arguments.clone(),
+            Err(_) => arguments_object(&call.arguments).to_string(),
+        };
+        let mut written = json!({
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": arguments},
+        });
+        if let Some(extra) = state.map(|state| &state[CALL_EXTRA][index]).filter(|extra| !extra.is_null()) {
+            written[CALL_EXTRA] = extra.clone();
+        }
+        written
+    };
+    message["tool_calls"] = turn.calls().iter().enumerate().map(call).collect();
+    message
+}
+
+fn tool(tool: &ToolDefinition) -> Value {
+    json!({
+        "type": "function",
+        "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+    })
+}
+
+/// What the server wants back beside text and calls.
+fn state(message: &Value, calls: &[ToolCall]) -> Option<Value> {
+    if calls.is_empty() {
+        return None;
+    }
+    let mut state = Map::new();
+    for field in REASONING_FIELDS.into_iter().filter(|field| !message[field].is_null()) {
+        state.insert(field.to_owned(), message[field].clone());
+    }
+    let extras: Vec<Value> =
+        named_calls(&message["tool_calls"]).map(|(call, _)| call[CALL_EXTRA].clone()).collect();
+    if extras.iter().any(|extra| !extra.is_null()) {
+        state.insert(CALL_EXTRA.to_owned(), Value::Array(extras));
+    }
+    (!state.is_empty()).then_some(Value::Object(state))
+}
+
+fn named_calls(calls: &Value) -> impl Iterator<Item = (&Value, &str)> {
+    let calls = calls.as_array().into_iter().flatten();
+    calls.filter_map(|call| Some((call, call["function"]["name"].as_str()?)))
+}
+
+fn calls(calls: &Value) -> Result<Vec<ToolCall>, Fault> {
+    if calls.as_array().is_some_and(|calls| calls.len() > MAX_ANSWER_BLOCKS) {
+        return Err(Fault::Bad("it has too many calls"));
+    }
+    let call = |(call, name): (&Value, &str)| ToolCall {
+        id: call["id"].as_str().unwrap_or_default().to_owned(),
+        name: name.to_owned(),
+        arguments: arguments_text(&call["function"]["arguments"]),
+    };
+    let mut calls: Vec<ToolCall> = named_calls(calls).map(call).collect();
+    unique_ids(&mut calls);
+    Ok(calls)
+}
+
+/// The text of `content`: a string, or an array whose text parts are joined; parts of reasoning have no `text`
+/// or a `type` that says so.
+fn content_text(content: &Value) -> String {
+    let part = |part: &Value| match part["type"].as_str() {
+        None | Some("text" | "output_text") => part["text"].as_str().or(part.as_str()).map(str::to_owned),
+        Some(_) => None,
+    };
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().filter_map(part).collect(),
+        _ => String::new(),
+    }
+}
+
+/// The token counts; `None` when the provider sent none, or an empty object.
+fn usage(usage: &Value) -> Option<Usage> {
+    let input = usage["prompt_tokens"].as_u64();
+    let output = usage["completion_tokens"].as_u64();
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    Some(Usage {
+        input_tokens: input.unwrap_or(0),
+        cached_input_tokens: usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0),
+        output_tokens: output.unwrap_or(0),
+    })
+}
+
+/// An answer in chunks.
+#[derive(Default)]
+struct Chunks {
+    content: String,
+    reasoning: String,
+    reasoning_details: Vec<Value>,
+    refusal: Option<String>,
+    calls: Vec<PartialCall>,
+    finish: Option<Value>,
+    usage: Value,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct PartialCall {
+    index: Option<u64>,
+    id: String,
+    name: Option<String>,
+    arguments: String,
+    extra: Value,
+}
+
+impl Chunks {
+    /// Accounts for what is kept.
+    fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.bytes += bytes;
+        if self.bytes > MAX_ANSWER_BYTES {
+            return Err(Fault::TooLarge(MAX_ANSWER_BYTES));
+        }
+        Ok(())
+    }
+
+    fn take_call(&mut self, delta: &Value) -> Result<(), Fault> {
+        let index = delta["index"].as_u64();
+        let id = delta["id"].as_str().unwrap_or_default();
+        let name = delta["function"]["name"].as_str().filter(|name| !name.is_empty());
+        // The index only tells calls apart; nothing is ever sized by it. Some servers leave it out, or give every
+        // call the same one, so an id or a name of its own begins a call as well.
+        let fits = |call: &PartialCall| {
+            let same_id = id.is_empty() || call.id.is_empty() || call.id == id;
+            match (index, call.index) {
+                (Some(index), Some(other)) => index == other && same_id,
+                _ if !id.is_empty() => call.id == id,
+                _ => true,
+            }
+        };
+        let begins = index.is_none() && id.is_empty() && name.is_some();
+        let at = if begins { None } else { self.calls.iter().rposition(fits) };
+        let at = match at {
+            Some(at) => at,
+            None if self.calls.len() == MAX_ANSWER_BLOCKS => return Err(Fault::Bad("it has too many calls")),
+            None => {
+                self.calls.push(PartialCall { index, ..PartialCall::default() });
+                self.calls.len() - 1
+            }
+        };
+        let arguments = match &delta["function"]["arguments"] {
+            // What begins with `null` goes on with text.
+            Value::Null => String::new(),
+            value => arguments_text(value),
+        };
+        let extra = &delta[CALL_EXTRA];
+        self.keep(id.len() + name.map_or(0, str::len) + arguments.len() + size(extra))?;
+        let call = &mut self.calls[at];
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
+        }
+        if call.name.is_none() {
+            call.name = name.map(str::to_owned);
+        }
+        if !extra.is_null() {
+            call.extra = extra.clone();
+        }
+        call.arguments.push_str(&arguments);
+        Ok(())
+    }
+}
+
+fn size(value: &Value) -> usize {
+    if value.is_null() { 0 } else { value.to_string().len() }
+}
+
+impl Events for Chunks {
+    fn take(&mut self, event: Value, text: &mut String) -> Result<(), Fault> {
+        if !event["error"].is_null() {
+            return Err(Fault::Error(event));
+        }
+        if event["usage"].as_object().is_some_and(|usage| !usage.is_empty()) {
+            self.usage = event["usage"].clone();
+        }
+        let mut choices = event["choices"].as_array().into_iter().flatten();
+        let Some(choice) = choices.find(|choice| choice["index"].as_u64().unwrap_or(0) == 0) else {
+            return Ok(());
+        };
+        let delta = &choice["delta"];
+        let piece = content_text(&delta["content"]);
+        self.keep(piece.len())?;
+        self.content.push_str(&piece);
+        text.push_str(&piece);
+        if let Some(reasoning) = delta["reasoning_content"].as_str() {
+            self.keep(reasoning.len())?;
+            self.reasoning.push_str(reasoning);
+        }
+        if let Some(details) = delta["reasoning_details"].as_array() {
+            self.keep(size(&delta["reasoning_details"]))?;
+            join_details(&mut self.reasoning_details, details)?;
+        }
+        if let Some(refusal) = delta["refusal"].as_str() {
+            self.keep(refusal.len())?;
+            self.refusal.get_or_insert_default().push_str(refusal);
+        }
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.take_call(call)?;
+        }
+        if choice["finish_reason"].is_string() {
+            self.finish = Some(choice["finish_reason"].clone());
+        }
+        Ok(())
+    }
+
+    fn is_whole(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn is_over(&self) -> bool {
+        // Token counts come after the reason; `[DONE]` ends the stream.
+        false
+    }
+
+    fn whole(self: Box<Self>) -> Value {
+        let mut message = json!({"role": "assistant", "content": self.content});
+        if !self.reasoning.is_empty() {
+            message["reasoning_content"] = Value::String(self.reasoning);
+        }
+        if !self.reasoning_details.is_empty() {
+            message["reasoning_details"] = Value::Array(self.reasoning_details);
+        }
+        if let Some(refusal) = self.refusal {
+            message["refusal"] = Value::String(refusal);
+        }
+        let call = |call: PartialCall| {
+            let mut written =
+                json!({"id": call.id, "function": {"name": call.name, "arguments": call.arguments}});
+            if !call.extra.is_null() {
+                written[CALL_EXTRA] = call.extra;
+            }
+            written
+        };
+        if !self.calls.is_empty() {
+            message["tool_calls"] = self.calls.into_iter().map(call).collect();
+        }
+        json!({"choices": [{"message": message, "finish_reason": self.finish}], "usage": self.usage})
+    }
+}
+
+/// Appends pieces of OpenRouter's reasoning: those with the index and type of the one before go on with its text, and
+/// the rest of their fields, such as a signature that comes last, is taken over.
+fn join_details(details: &mut Vec<Value>, pieces: &[Value]) -> Result<(), Fault> {
+    for piece in pieces {
+        let goes_on = |last: &Value| {
+            piece["index"].is_number() && last["index"] == piece["index"] && last["type"] == piece["type"]
+        };
+        if !details.last().is_some_and(goes_on) {
+            if details.len() == MAX_ANSWER_BLOCKS {
+                return Err(Fault::Bad("it has too many pieces of reasoning"));
+            }
+            details.push(piece.clone());
+            continue;
+        }
+        let last = details.last_mut().and_then(Value::as_object_mut);
+        let (Some(last), Some(fields)) = (last, piece.as_object()) else { continue };
+        for (name, value) in fields {
+            match (last.get_mut(name), value) {
+                (Some(Value::String(before)), Value::String(more))
+                    if matches!(name.as_str(), "text" | "summary" | "data") =>
+                {
+                    before.push_str(more);
+                }
+                (_, Value::Null) => {}
+                _ => {
+                    last.insert(name.clone(), value.clone());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_is_text_or_parts() {
+        assert_eq!(content_text(&json!("a")), "a");
+        assert_eq!(content_text(&json!(null)), "");
+        assert_eq!(content_text(&json!(["a", {"text": "b"}, {"type": "text", "text": "c"}])), "abc");
+        assert_eq!(
+            content_text(&json!([{"type": "thinking", "text": "x"}, {"type": "text", "text": "c"}])),
+            "c"
+        );
+        assert_eq!(content_text(&json!({"odd": 1})), "");
+    }
+
+    #[test]
+    fn usage_survives_what_servers_send() {
+        assert_eq!(usage(&json!(null)), None);
+        assert_eq!(usage(&json!({})), None);
+        assert_eq!(usage(&json!({"prompt_tokens": "many"})), None);
+        let whole = json!({"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}});
+        assert_eq!(usage(&whole), Some(Usage { input_tokens: 9, cached_input_tokens: 4, output_tokens: 2 }));
+        assert_eq!(usage(&json!({"completion_tokens": 2})).map(|usage| usage.output_tokens), Some(2));
+    }
+
+    fn streamed(deltas: &[Value]) -> Vec<ToolCall> {
+        let mut chunks = Chunks::default();
+        for delta in deltas {
+            let event = json!({"choices": [{"delta": {"tool_calls": [delta]}}]});
+            chunks.take(event, &mut String::new()).unwrap();
+        }
+        calls(&Box::new(chunks).whole()["choices"][0]["message"]["tool_calls"]).unwrap()
+    }
+
+    #[test]
+    fn calls_are_put_together_however_servers_number_them() {
+        let part = |index: Value, id: &str, name: Value, arguments: &str| {
+            let mut part = json!({"function": {"name": name, "arguments": arguments}});
+            if !index.is_null() {
+                part["index"] = index;
+            }
+            if !id.is_empty() {
+                part["id"] = json!(id);
+            }
+            part
+        };
+        let none = Value::Null;
+        let huge = json!(u64::MAX);
+        let cases = [
+            // As OpenAI does it.
+            vec![
+                part(json!(0), "a", json!("f"), ""),
+                part(json!(0), "", none.clone(), "{\"x\":"),
+                part(json!(1), "b", json!("g"), "{"),
+                part(json!(0), "", none.clone(), "1}"),
+                part(json!(1), "", none.clone(), "}"),
+            ],
+            // An index that would take all memory if anything were sized by it.
+            vec![
+                part(huge.clone(), "a", json!("f"), "{\"x\":"),
+                part(huge, "", none.clone(), "1}"),
+                part(json!(4_294_967_295_u64), "b", json!("g"), "{}"),
+            ],
+            // No index.
+            vec![
+                part(none.clone(), "a", json!("f"), "{\"x\":"),
+                part(none.clone(), "", none.clone(), "1}"),
+                part(none.clone(), "b", json!("g"), "{}"),
+            ],
+            // The same index for all, and the id repeated.
+            vec![
+                part(json!(0), "a", json!("f"), "{\"x\":"),
+                part(json!(0), "a", json!("f"), "1}"),
+                part(json!(0), "b", json!("g"), "{}"),
+            ],
+        ];
+        for deltas in &cases {
+            let calls = streamed(deltas);
+            let read: Vec<_> = calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments)).collect();
+            assert_eq!(read, [("a", "f", "{\"x\":1}"), ("b", "g", "{}")], "{deltas:?}");
+        }
+        // Neither index nor id.
+        let calls = streamed(&[part(none.clone(), "", json!("f"), "{}"), part(none, "", json!("f"), "{}")]);
+        assert_eq!(calls.len(), 2);
+    }
+
+    #[test]
+    fn the_number_of_calls_is_bounded() {
+        let mut chunks = Chunks::default();
+        let event = |index: usize| json!({"choices": [{"delta": {"tool_calls": [{"index": index}]}}]});
+        for index in 0..MAX_ANSWER_BLOCKS {
+            chunks.take(event(index), &mut String::new()).unwrap();
+        }
+        assert!(chunks.take(event(MAX_ANSWER_BLOCKS), &mut String::new()).is_err());
+    }
+
+    #[test]
+    fn reasoning_details_are_joined() {
+        let mut details = Vec::new();
+        let text = |text: &str| json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null});
+        let signed = json!({"type": "reasoning.text", "index": 0, "signature": "s"});
+        for piece in [text("a"), text("b"), signed, json!({"type": "reasoning.encrypted", "data": "x"})] {
+            join_details(&mut details, &[piece]).unwrap();
+        }
+        assert_eq!(
+            details,
+            [
+                json!({"type": "reasoning.text", "index": 0, "text": "ab", "signature": "s"}),
+                json!({"type": "reasoning.encrypted", "data": "x"}),
+            ]
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Reads a response in events, whatever the pieces that it comes in.
+
+use std::ops::ControlFlow;
+
+use serde_json::Value;
+
+use super::{Events, Fault};
+use crate::limits::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
+use crate::reasoning::SpokenText;
+use crate::sse::EventReader;
+
+/// The event that ends an OpenAI stream, and the only one that is no JSON.
+const DONE: &[u8] = b"[DONE]";
+
+pub(super) struct StreamReader {
+    form: Form,
+    lines: EventReader,
+    events: Box<dyn Events>,
+    spoken: SpokenText,
+    is_done: bool,
+    has_events: bool,
+}
+
+/// What the server sends. It shows in the first byte: no line of an event begins like JSON.
+enum Form {
+    Unknown,
+    Events,
+    /// The whole answer, because the server does not stream, or an error.
+    Whole(Vec<u8>),
+}
+
+/// What became of a stream that has ended.
+pub(super) enum Ended {
+    /// The answer, as it would have come whole.
+    Whole(Value),
+    /// It ended before the model had said why it stopped, so that part of it may be missing.
+    Cut,
+}
+
+impl StreamReader {
+    pub(super) fn new(events: Box<dyn Events>) -> Self {
+        Self {
+            form: Form::Unknown,
+            lines: EventReader::default(),
+            events,
+            spoken: SpokenText::default(),
+            is_done: false,
+            has_events: false,
+        }
+    }
+
+    /// Takes a piece, hands the answer's text in it on and says whether more is wanted.
+    pub(super) fn push(
+        &mut self,
+        piece: &[u8],
+        on_text: &mut dyn FnMut(&str),
+    ) -> Result<ControlFlow<()>, Fault> {
+        if let Form::Unknown = self.form {
+            match piece.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                None => {}
+                Some(b'{' | b'[') => self.form = Form::Whole(Vec::new()),
+                Some(_) => self.form = Form::Events,
+            }
+        }
+        if let Form::Whole(body) = &mut self.form {
+            if body.len() + piece.len() > MAX_ANSWER_BYTES {
+                return Err(Fault::TooLarge(MAX_ANSWER_BYTES));
+            }
+            body.extend_from_slice(piece);
+            return Ok(ControlFlow::Continue(()));
+        }
+        let mut events = Vec::new();
+        // Events before one that is too long are of use: they may hold the server's error.
+        let read = self.lines.push(piece, &mut events);
+        for event in events {
+            self.take(&event, on_text)?;
+            if self.is_over() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        read.map_err(|_| Fault::TooLarge(MAX_EVENT_BYTES))?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn take(&mut self, event: &[u8], on_text: &mut dyn FnMut(&str)) -> Result<(), Fault> {
+        if event == DONE {
+            self.is_done = true;
+            return Ok(());
+        }
+        let event = serde_json::from_slice(event).map_err(|_| Fault::Bad("an event of it is not JSON"))?;
+        self.has_events = true;
+        let mut text = String::new();
+        self.events.take(event, &mut text)?;
+        pass_on(&self.spoken.push(&text), on_text);
+        Ok(())
+    }
+
+    /// Whether nothing more is needed, also when the connection breaks now.
+    pub(super) fn is_whole(&self) -> bool {
+        self.events.is_whole()
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_done || self.events.is_over()
+    }
+
+    /// What there is when nothing more comes.
+    pub(super) fn end(mut self, on_text: &mut dyn FnMut(&str)) -> Result<Ended, Fault> {
+        if let Form::Whole(body) = &self.form {
+            let whole = serde_json::from_slice(body).map_err(|_| Fault::Bad("it is not JSON"))?;
+            return Ok(Ended::Whole(whole));
+        }
+        if !self.is_over() {
+            // Half an event is the sign of a cut, not of a server that writes no JSON.
+            let last = self.lines.end().map_err(|_| Fault::TooLarge(MAX_EVENT_BYTES))?;
+            match last {
+                Some(event) if event == DONE || serde_json::from_slice::<Value>(&event).is_ok() => {
+                    self.take(&event, on_text)?;
+                }
+                Some(_) if !self.is_whole() => return Ok(Ended::Cut),
+                _ => {}
+            }
+        }
+        if !self.has_events && !self.is_done {
+            return match self.form {
+                Form::Unknown => Ok(Ended::Cut),
+                _ => Err(Fault::Bad("it has no events")),
+            };
+        }
+        if !self.is_whole() {
+            return Ok(Ended::Cut);
+        }
+        pass_on(&self.spoken.end(), on_text);
+        Ok(Ended::Whole(self.events.whole()))
+    }
+
+    /// Whether the answer came whole, so that its text was not passed on yet.
+    pub(super) fn is_one_document(&self) -> bool {
+        matches!(self.form, Form::Whole(_))
+    }
+}
+
+fn pass_on(text: &str, on_text: &mut dyn FnMut(&str)) {
+    if !text.is_empty() {
+        on_text(text);
+    }
+}
