@@ -1,12 +1,13 @@
 //! The places that an answer cites, and whether they are there.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 
-use forage_fs::{Contents, Decoded, OpenError, count_lines, decode};
+use forage_fs::{Contents, Decoded, OpenError, Stop, count_lines, decode};
 use forage_tools::Context;
 use serde::Serialize;
 
-use super::limits::{CITATIONS, CITED_FILE_BYTES};
+use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES};
 
 /// A place that an answer cites.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -28,13 +29,24 @@ pub(super) struct Checked {
     /// The text with a mark behind each citation that is wrong.
     pub(super) text: String,
     pub(super) citations: Vec<Citation>,
-    /// Citations that were not checked, because there are too many.
+    /// Citations that were not checked, because there are too many or no time is left.
     pub(super) unchecked: usize,
+}
+
+/// What is known of a cited file.
+enum Lines {
+    /// It has so many lines.
+    Count(u64),
+    /// It can't be cited.
+    Wrong(&'static str),
+    /// There was no time to count them.
+    Unknown,
 }
 
 /// Checks the citations of a text against the disk, each file within the roots and by the rules of every read.
 pub(super) fn check(text: &str, context: &Context) -> Checked {
-    let mut lines = HashMap::new();
+    let stop = context.stop.within(CITATION_TIME);
+    let mut files = HashMap::new();
     let mut checked = Checked { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
     let mut copied = 0;
     for found in find(text) {
@@ -42,16 +54,18 @@ pub(super) fn check(text: &str, context: &Context) -> Checked {
             checked.unchecked += 1;
             continue;
         }
-        let count = lines.entry(found.path).or_insert_with(|| line_count(found.path, context));
-        // A name with a number behind it, such as `localhost:8080`, is a citation only if there is such a file.
-        if count.is_err() && !looks_like_path(found.path) {
-            continue;
-        }
-        let wrong = match count {
-            Err(problem) => Some(problem.clone()),
-            Ok(_) if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
-            Ok(count) if found.end > *count => Some(format!("the file has {count} lines")),
-            Ok(_) => None,
+        let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
+        let wrong = match lines {
+            // A name with a number behind it, such as `localhost:8080`, is a citation only if there is such a file.
+            Lines::Wrong(_) if !looks_like_path(found.path) => continue,
+            Lines::Wrong(problem) => Some((*problem).to_owned()),
+            _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
+            Lines::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
+            Lines::Count(_) => None,
+            Lines::Unknown => {
+                checked.unchecked += 1;
+                continue;
+            }
         };
         if let Some(problem) = &wrong {
             checked.text.push_str(&text[copied..found.at]);
@@ -69,31 +83,56 @@ pub(super) fn check(text: &str, context: &Context) -> Checked {
     checked
 }
 
-/// The lines of a file, or why it can't be cited.
-fn line_count(path: &str, context: &Context) -> Result<u64, String> {
+fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
     let open = || {
         let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path))?;
         root.open_file(&path)
     };
-    let mut file = open().map_err(|error| {
-        match error {
-            OpenError::NotFound { .. } | OpenError::NotDirectory { .. } => "no such file",
-            OpenError::OutsideRoot { .. } => "outside of the root",
-            OpenError::Secret { .. } => "a secrets file, which is never read",
-            OpenError::IsDirectory { .. } => "a directory",
-            OpenError::NotRegular { .. } => "not a regular file",
-            OpenError::Io { .. } => "it can't be opened",
+    if stop.check().is_some() {
+        return Lines::Unknown;
+    }
+    let mut file = match open() {
+        Ok(file) => file,
+        Err(error) => {
+            return Lines::Wrong(match error {
+                OpenError::NotFound { .. } | OpenError::NotDirectory { .. } => "no such file",
+                OpenError::OutsideRoot { .. } => "outside of the root",
+                OpenError::Secret { .. } => "a secrets file, which is never read",
+                OpenError::IsDirectory { .. } => "a directory",
+                OpenError::NotRegular { .. } => "not a regular file",
+                OpenError::Io { .. } => "it can't be opened",
+            });
         }
-        .to_owned()
-    })?;
+    };
+    let unreadable = Lines::Wrong("it can't be read");
     let mut bytes = Vec::new();
     match file.read_into(&mut bytes, CITED_FILE_BYTES) {
-        Err(_) => Err("it can't be read".to_owned()),
-        Ok(Contents::TooLarge) => Ok(u64::MAX),
-        Ok(Contents::Whole) => match decode(&bytes) {
-            Decoded::Binary => Err("a binary file".to_owned()),
-            Decoded::Text { bytes, .. } => Ok(count_lines(&bytes)),
-        },
+        Err(_) => return unreadable,
+        Ok(Contents::Whole) => {
+            return match decode(&bytes) {
+                Decoded::Binary => Lines::Wrong("a binary file"),
+                Decoded::Text { bytes, .. } => Lines::Count(count_lines(&bytes)),
+            };
+        }
+        Ok(Contents::TooLarge) => {}
+    }
+    // Only line feeds count from here on; a piece may end within a line, and the last line may have none.
+    let feeds = |piece: &[u8]| piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let mut count = feeds(&bytes);
+    let mut ended = bytes.last() == Some(&b'\n');
+    bytes.resize(1 << 20, 0);
+    loop {
+        if stop.check().is_some() {
+            return Lines::Unknown;
+        }
+        match file.reader().read(&mut bytes) {
+            Err(_) => return unreadable,
+            Ok(0) => return Lines::Count(count + u64::from(!ended)),
+            Ok(read) => {
+                count += feeds(&bytes[..read]);
+                ended = bytes[read - 1] == b'\n';
+            }
+        }
     }
 }
 
@@ -111,7 +150,7 @@ struct Found<'t> {
 fn find(text: &str) -> Vec<Found<'_>> {
     let mut found: Vec<Found<'_>> = Vec::new();
     for (at, mark) in text.char_indices().filter(|(_, c)| matches!(c, ':' | '#')) {
-        if found.last().is_some_and(|last| last.at > at) {
+        if found.last().is_some_and(|last| last.at >= at) {
             continue;
         }
         let Some((start, end, length)) = range(&text[at + 1..], mark) else { continue };

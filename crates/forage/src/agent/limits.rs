@@ -59,8 +59,11 @@ pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 /// Citations of an answer that are checked.
 pub const CITATIONS: usize = 200;
 
-/// Bytes of a cited file that are read to count its lines.
-pub const CITED_FILE_BYTES: usize = 64 << 20;
+/// Time for checking them. Files come from the page cache; only many large ones take longer.
+pub const CITATION_TIME: Duration = Duration::from_secs(5);
+
+/// Bytes of a cited file that are decoded at once; the line feeds of a larger one are counted piece by piece.
+pub const CITED_FILE_BYTES: usize = 16 << 20;
 
 /// Bytes of arguments, and of the first line of a result, that a transcript in text shows.
 pub const SHOWN_BYTES: usize = 160;

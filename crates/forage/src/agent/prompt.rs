@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use forage_fs::Root;
 use forage_llm::Redacted;
-use forage_tools::Context;
 use forage_tools::registry::AnyTool;
+use forage_tools::{Context, sanitize_line};
 use serde_json::json;
 
 use super::border::Border;
@@ -31,16 +32,16 @@ pub(super) fn opening(
     list: Option<&dyn AnyTool>,
     border: &mut Border,
 ) -> Redacted {
+    let path = |root: &Root| sanitize_line(&root.path().display().to_string()).into_owned();
     let mut head = format!("The fence of this conversation is {}.\n", border.fence());
-    let root = context.roots.main();
-    let _ = writeln!(head, "Root, which relative paths are below: {}", root.path().display());
+    let _ = writeln!(head, "Root, which relative paths are below: {}", path(context.roots.main()));
     for other in context.roots.all().iter().skip(1) {
-        let _ = writeln!(head, "Another root, reached by absolute paths: {}", other.path().display());
+        let _ = writeln!(head, "Another root, reached by absolute paths: {}", path(other));
     }
     if !context.roots.base().is_root() {
         let _ = writeln!(head, "The question is asked in: {}", context.roots.base().display());
     }
-    let mut opening = border.plain(&forage_tools::sanitize(&head));
+    let mut opening = border.plain(&head);
     if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
         opening.push(&border.data("The two upper levels of the root:", &listing));
     }

@@ -293,10 +293,10 @@ fn results_over_the_byte_budget_make_room() {
     let read = |name: &str| call(&[("read_file", format!("{{\"path\": \"{name}.txt\"}}").as_str())]);
     let model = Scripted::new("one", [read("a"), read("b"), read("c"), say("done")]);
     let mut agent = bench.agent(&[&model]);
-    agent.limits.bytes = 10_000;
+    agent.limits.bytes = 5_000;
     let transcript = ask(&agent);
     let results: usize = model.last_texts()[1..].iter().map(String::len).sum();
-    assert!(transcript.results_taken_out >= 1 && results < 10_500, "{results}");
+    assert!(transcript.results_taken_out >= 1 && results < 5_500, "{results}");
     assert!(model.last_texts()[3].contains("line 10 of"), "the newest stays");
     // A full turn never pushes itself out.
     let all = [("read_file", r#"{"path": "a.txt"}"#), ("read_file", r#"{"path": "b.txt"}"#), ("read_file", r#"{"path": "c.txt"}"#)];
@@ -322,6 +322,16 @@ fn citations_are_checked_against_the_disk() {
          src/client.rs:2-1 [wrong: no such range of lines]; not at localhost:8080 or 10:30."
     );
     assert!(transcript.text().contains("[warning: 7 of 9 citations are wrong and marked as such]"));
+}
+
+#[test]
+fn the_lines_of_a_file_are_counted_however_large_it_is() {
+    let bench = Bench::new(&[("big.txt", &"x\n".repeat(9_000_000)), ("odd.txt", &"y\n\ny".repeat(6_000_000))]);
+    let model = Scripted::new("one", [say("big.txt:9000000 big.txt:9000001 odd.txt:12000001 odd.txt:12000002")]);
+    let transcript = bench.ask(&model);
+    let wrong: Vec<Option<&str>> = transcript.citations.iter().map(|citation| citation.wrong.as_deref()).collect();
+    let (nine, twelve) = ("the file has 9000000 lines", "the file has 12000001 lines");
+    assert_eq!(wrong, [None, Some(nine), None, Some(twelve)]);
 }
 
 #[test]

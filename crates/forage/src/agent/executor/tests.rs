@@ -108,7 +108,9 @@ fn results_are_in_call_order_whatever_ends_first() {
                 after.recv().unwrap();
             }
             order.lock().unwrap().push(index);
-            drop(before.lock().unwrap().take().map(|before| before.send(())));
+            if let Some(before) = before.lock().unwrap().take() {
+                before.send(()).unwrap();
+            }
             Ok(format!("result {index}"))
         }
     });
