@@ -185,6 +185,11 @@ impl Roots {
         &self.roots[0]
     }
 
+    /// All roots, the main one first.
+    pub fn all(&self) -> &[Arc<Root>] {
+        &self.roots
+    }
+
     /// The working directory below the first root.
     pub fn base(&self) -> &RelPath {
         &self.base

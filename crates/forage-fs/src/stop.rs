@@ -31,6 +31,11 @@ impl Stop {
         Self { deadline: Instant::now().checked_add(budget), cancelled: Arc::default() }
     }
 
+    /// Ends when somebody sets the flag, such as the handler of a signal.
+    pub fn when(flag: Arc<AtomicBool>) -> Self {
+        Self { deadline: None, cancelled: flag }
+    }
+
     /// The same cancellation with a deadline `budget` from now, unless the present one is earlier.
     pub fn within(&self, budget: Duration) -> Self {
         let other = Instant::now().checked_add(budget);

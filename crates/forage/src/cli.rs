@@ -1,5 +1,6 @@
 //! The command line: one subcommand per tool, and a few that explain the rest.
 
+mod ask;
 mod call;
 mod grep;
 mod keyword;
@@ -10,6 +11,7 @@ mod read;
 mod search;
 mod session;
 mod settings;
+mod signals;
 mod tools;
 
 use std::path::PathBuf;
@@ -24,6 +26,10 @@ use output::Output;
 pub(crate) enum Status {
     Found,
     NothingFound,
+    /// An error that the command has told already.
+    Failed,
+    /// Ended by a signal, with what was known.
+    Interrupted,
 }
 
 #[derive(Debug, Parser)]
@@ -32,7 +38,7 @@ pub(crate) enum Status {
     version,
     about = "Code search for LLM agents: find the right files by concept, by pattern, by name or by structure",
     after_help = "Exit status: 0 something was found, 1 nothing was found, 2 an error (or an answer cut short before \
-                  anything was found).\nConfiguration: `forage config` shows what is in effect and where it comes from.",
+                  anything was found), 130 interrupted.\nConfiguration: `forage config` shows what is in effect and where it comes from.",
     disable_help_subcommand = true
 )]
 struct Cli {
@@ -87,6 +93,8 @@ enum Command {
     /// Print a file, or a range of its lines, with line numbers
     #[command(visible_aliases = ["read_file", "cat"])]
     Read(read::Arguments),
+    /// Ask a question: a model answers it with the tools, and cites the places
+    Ask(ask::Arguments),
     /// Call a tool exactly as an agent does: its name and its arguments as JSON
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
@@ -113,6 +121,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Search(arguments) => search::run(arguments, &cli.global, &mut output),
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
+        Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
         Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
         Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
@@ -120,6 +129,8 @@ pub(crate) fn run() -> ExitCode {
     match result {
         Ok(Status::Found) => ExitCode::SUCCESS,
         Ok(Status::NothingFound) => ExitCode::from(1),
+        Ok(Status::Failed) => ExitCode::from(2),
+        Ok(Status::Interrupted) => ExitCode::from(130),
         Err(error) => {
             output.error(&error);
             ExitCode::from(2)

@@ -1,6 +1,7 @@
 //! Configuration: the user's file, over it the environment, over that the command line. A repository's own
 //! `.forage.toml` may only narrow.
 
+mod ask;
 mod environment;
 mod file;
 mod models;
@@ -16,6 +17,7 @@ use forage_llm::Redactor;
 use forage_tools::{FilterMode, FilterSettings, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
+pub(crate) use ask::AskOverrides;
 pub(crate) use environment::working_directory;
 pub(crate) use models::ModelSetting;
 pub(crate) use repository::narrow;
@@ -65,6 +67,7 @@ pub(crate) struct Overrides {
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
+    pub(crate) ask: AskOverrides,
 }
 
 /// The configuration in effect.
@@ -86,6 +89,7 @@ pub(crate) struct Config {
     model_timeout_ms: Setting<u64>,
     models: Setting<Vec<ModelSetting>>,
     search: SearchTool,
+    ask: ask::Ask,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
 }
@@ -113,6 +117,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         model_timeout_ms: Setting::default(milliseconds(limits::MODEL_TIMEOUT)),
         models: Setting::default(Vec::new()),
         search: SearchTool::default(),
+        ask: ask::Ask::default(),
         notices: Vec::new(),
         file: path.clone(),
     };
@@ -128,6 +133,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
 impl Config {
     fn apply(&mut self, overrides: Overrides, source: &str) {
         self.search.apply(&overrides, source);
+        self.ask.apply(&overrides.ask, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
         self.text_bytes.set(overrides.text_bytes, source);
@@ -188,6 +194,7 @@ impl Config {
         }
         self.mode()?;
         self.on_failure()?;
+        self.ask.check()?;
         self.search.check()
     }
 
@@ -275,6 +282,7 @@ impl Config {
             row("models", Value::Array(models), &self.models.source),
         ];
         rows.extend(self.search.describe());
+        rows.extend(self.ask.describe());
         rows
     }
 }

@@ -42,6 +42,13 @@ impl RedactionCounts {
         self.0.values().sum()
     }
 
+    /// Adds the counts of another text.
+    pub fn add_all(&mut self, other: &Self) {
+        for (rule, count) in &other.0 {
+            self.add(rule, *count);
+        }
+    }
+
     fn add(&mut self, rule: &'static str, count: usize) {
         if count > 0 {
             *self.0.entry(rule).or_default() += count;
@@ -76,9 +83,7 @@ impl Redacted {
     /// Appends another text and adds its counts.
     pub fn push(&mut self, part: &Self) {
         self.text.push_str(&part.text);
-        for (rule, count) in &part.counts.0 {
-            self.counts.add(rule, *count);
-        }
+        self.counts.add_all(&part.counts);
     }
 
     /// The text.
@@ -118,6 +123,11 @@ impl Redactor {
     /// what it prevents.
     pub fn off() -> Self {
         Self { active: false }
+    }
+
+    /// Whether there are rules.
+    pub fn is_active(&self) -> bool {
+        self.active
     }
 
     /// Replaces every secret that a rule finds. The result has as many lines as the text, and redacting it again

@@ -323,7 +323,9 @@ fn fill_by_model(
 ) -> Result<(), ToolError> {
     let settings = &context.filter;
     let (request, redacted) = evidence::request(root, gathered, &outcome.response.query, &settings.redactor);
-    let deadline = Instant::now() + settings.timeout;
+    // The call's own deadline, where it has one, holds for the model too.
+    let within = context.stop.within(settings.timeout).deadline();
+    let deadline = within.unwrap_or_else(|| Instant::now() + settings.timeout);
     let cancelled = || context.stop.is_cancelled();
     let budget = CallBudget::new(deadline, &cancelled);
     let mut failures: Vec<String> = Vec::new();

@@ -54,8 +54,13 @@ impl Output {
             // One line, behind records as lines too.
             let _ = self.text(&format!("{}\n", json!({ "error": text })));
         }
+        self.failure(&text);
+    }
+
+    /// An error on stderr alone, where stdout has told it in its own way.
+    pub(crate) fn failure(&mut self, text: &str) {
         let _ = self.stdout.flush();
-        let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(&text));
+        let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(text));
     }
 
     /// A reader that went away (`forage … | head`) is no error.

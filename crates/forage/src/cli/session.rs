@@ -20,6 +20,16 @@ pub(crate) fn open(
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<Context> {
+    open_with_config(global, overrides, path, output).map(|(context, _)| context)
+}
+
+/// As [`open`], with the configuration for whoever needs more of it.
+pub(crate) fn open_with_config(
+    global: &Global,
+    overrides: Overrides,
+    path: Option<&str>,
+    output: &mut Output,
+) -> anyhow::Result<(Context, Config)> {
     let mut config = load(global, overrides)?;
     let working = config::working_directory()?;
     let directories = match config.roots.value.is_empty() {
@@ -42,7 +52,7 @@ pub(crate) fn open(
     let search = config.search_settings(&paths);
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
-    Ok(context)
+    Ok((context, config))
 }
 
 /// Reads the configuration with what the command line says.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
-use super::{ModelSetting, Overrides};
+use super::{AskOverrides, ModelSetting, Overrides};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,6 +25,8 @@ struct File {
     models: Option<Vec<ModelSetting>>,
     #[serde(default)]
     tools: Tools,
+    #[serde(default)]
+    ask: AskOverrides,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -98,6 +100,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_fallback_binary: file.tools.search.fallback_binary,
         search_timeout_ms: file.tools.search.default_timeout_ms,
         search_max_results: file.tools.search.default_max_results,
+        ask: file.ask,
         ..Overrides::default()
     }))
 }

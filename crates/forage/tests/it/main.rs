@@ -2,14 +2,18 @@
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees and run the binary")]
 #![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a failed unwrap is a failed test")]
 
+mod agent;
+mod ask;
 mod command_line;
 mod configuration;
 mod definitions;
 mod documentation;
+mod interrupt;
 mod model;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
+mod scripted;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

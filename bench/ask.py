@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Parallel against sequential calls of one turn of `forage ask`: tools that wait, and tools that compute.
+
+A model of our own, on the loopback, asks for the calls of one turn and then answers. What is compared is the wall time
+that `forage ask --json` gives for the tools of that turn, with `--parallel N` and with `--parallel 1`.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def calls_of(turn):
+    """Four calls: of equal waiting cost, of equal computing cost, of very different computing cost."""
+    grep = lambda pattern: ("grep_search", {"pattern": pattern, "max_results": 5})
+    heavy = [r"\w+_\w+\([a-z]+, \w+->\w+\)zz", r"[A-Z]{3}_\w+ +\w+;zz", r"(\w+) \w+ \w+ = NULL;zz", r"\d+\.\d+\.\d+ \w+zz"]
+    return {
+        "waiting": [("keyword_search", {"query": f"question {i}", "search_terms": [f"Copyright.*{i}$", "return"][:1]})
+                    for i in range(4)],
+        "computing": [grep(pattern) for pattern in heavy],
+        "one long, three short": [grep(heavy[0])] + [("list_directory", {"path": p}) for p in (".", "./", "././")],
+    }[turn]
+
+
+class Model(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    turn, wait, waits = "waiting", 1.0, 0
+    lock = threading.Lock()
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        message = {"role": "assistant", "content": "done"}
+        if "tools" not in request:
+            # The filter of keyword_search: this is what waits.
+            with self.lock:
+                type(self).waits += 1
+            time.sleep(self.wait)
+            message["content"] = "No relevant files found"
+        elif not any(m["role"] == "tool" for m in request["messages"]):
+            message["content"] = None
+            message["tool_calls"] = [
+                {"id": f"c{i}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+                for i, (name, arguments) in enumerate(calls_of(self.turn))
+            ]
+        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--forage", required=True)
+    parser.add_argument("--tree", required=True)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--parallel", type=int, default=4)
+    parser.add_argument("--wait", type=float, default=1.0, help="seconds that each waiting call waits")
+    parser.add_argument("--turns", nargs="*", default=["waiting", "computing", "one long, three short"])
+    options = parser.parse_args()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Model.wait = options.wait
+    home = tempfile.mkdtemp()
+    environment = {"HOME": home, "PATH": os.environ["PATH"]}
+
+    def tools_ms(parallel):
+        command = [options.forage, "ask", "q", "--json", "--quiet", "--root", options.tree, "--model", "m", "--base-url",
+                   f"http://127.0.0.1:{server.server_port}/v1", "--parallel", str(parallel), "--total-ms", "600000",
+                   "--timeout-ms", "120000"]
+        # Its own files in the tree's project are not what is measured.
+        done = subprocess.run(command, capture_output=True, env=environment, cwd=options.tree, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            sys.exit(f"forage ask failed ({done.returncode}): {done.stderr.decode()} {done.stdout.decode()[:2000]}")
+        turn = json.loads(done.stdout)["turns"][0]
+        errors = [call["error"] for call in turn["calls"] if call["error"]]
+        if errors or len(turn["calls"]) != 4:
+            sys.exit(f"a call failed: {errors}")
+        return turn["tools_ms"]
+
+    print(f"| turn | sequential, median ms | parallel {options.parallel}, median ms | median ratio | range |")
+    print("| --- | --- | --- | --- | --- |")
+    for turn in options.turns:
+        Model.turn, Model.waits = turn, 0
+        tools_ms(options.parallel)  # fills the page cache
+        if turn == "waiting" and Model.waits != 4:
+            sys.exit(f"{Model.waits} calls waited, not 4: choose a tree in which every query finds something")
+        rounds = []
+        for index in range(options.runs):
+            # In turns, so that a change in the machine's speed hits both.
+            order = [1, options.parallel] if index % 2 == 0 else [options.parallel, 1]
+            rounds.append({parallel: tools_ms(parallel) for parallel in order})
+        ratios = [times[options.parallel] / times[1] for times in rounds]
+        one, many = (statistics.median(times[n] for times in rounds) for n in (1, options.parallel))
+        print(f"| {turn} | {one:.0f} | {many:.0f} | {statistics.median(ratios):.2f} | "
+              f"{min(ratios):.2f}–{max(ratios):.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+//! What is left of turns, calls and time.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::limits::{ANSWER_SHARE, Limits, TURN_SHARE};
+
+/// Why a turn is the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LastTurn {
+    /// No more turns.
+    Turns,
+    /// No more calls.
+    Calls,
+    /// The rest of the time is needed for the answer.
+    Time,
+    /// The same call was asked for again and again.
+    Repetition,
+}
+
+impl LastTurn {
+    /// For the model and for people.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Turns => "no turns are left",
+            Self::Calls => "no calls are left",
+            Self::Time => "the time is nearly up",
+            Self::Repetition => "the same call was made again and again",
+        }
+    }
+}
+
+/// The budget of one conversation.
+#[derive(Debug)]
+pub(super) struct Budget {
+    pub(super) limits: Limits,
+    pub(super) deadline: Instant,
+    /// The turn that is under way, counted from 1.
+    pub(super) turn: usize,
+    /// Calls that were run.
+    pub(super) calls: usize,
+}
+
+impl Budget {
+    pub(super) fn new(limits: Limits, started: Instant) -> Self {
+        Self { limits, deadline: started + limits.total, turn: 1, calls: 0 }
+    }
+
+    /// Time left.
+    pub(super) fn time(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// The part of the time that tools may not use.
+    fn reserve(&self) -> Duration {
+        self.limits.total / ANSWER_SHARE
+    }
+
+    /// Time left for tools.
+    pub(super) fn time_for_tools(&self) -> Duration {
+        self.time().saturating_sub(self.reserve())
+    }
+
+    /// Calls left.
+    pub(super) fn calls_left(&self) -> usize {
+        self.limits.calls.saturating_sub(self.calls)
+    }
+
+    /// Bytes that the result of each of so many calls of one turn may have.
+    pub(super) fn bytes_per_call(&self, calls: usize, least: usize, most: usize) -> usize {
+        (self.limits.bytes / TURN_SHARE / calls.max(1)).clamp(least, most.max(least))
+    }
+
+    /// Why the turn that is about to begin is the last one, if it is.
+    pub(super) fn last_turn(&self, is_circling: bool) -> Option<LastTurn> {
+        [
+            (self.turn >= self.limits.turns, LastTurn::Turns),
+            (self.calls_left() == 0, LastTurn::Calls),
+            (self.time_for_tools().is_zero(), LastTurn::Time),
+            (is_circling, LastTurn::Repetition),
+        ]
+        .into_iter()
+        .find_map(|(is_last, why)| is_last.then_some(why))
+    }
+
+    /// What is left, for the model, at the beginning of a turn; `bytes` are those that results take at present.
+    pub(super) fn describe(&self, bytes: usize) -> String {
+        let Limits { turns, calls, bytes: all, .. } = self.limits;
+        format!(
+            "left: {} of {turns} turns, this one and the answer included; {} of {calls} calls; {} of {all} bytes of \
+             results; {} seconds",
+            (turns + 1).saturating_sub(self.turn).max(1),
+            self.calls_left(),
+            all.saturating_sub(bytes),
+            self.time().as_secs(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget() -> Budget {
+        Budget::new(Limits { total: Duration::from_secs(1_000), ..Limits::default() }, Instant::now())
+    }
+
+    #[test]
+    fn each_limit_makes_a_turn_the_last() {
+        assert_eq!(budget().last_turn(false), None);
+        assert_eq!(budget().last_turn(true), Some(LastTurn::Repetition));
+        assert_eq!(Budget { turn: 7, ..budget() }.last_turn(false), None);
+        assert_eq!(Budget { turn: 8, ..budget() }.last_turn(false), Some(LastTurn::Turns));
+        assert_eq!(Budget { calls: 39, ..budget() }.last_turn(false), None);
+        assert_eq!(Budget { calls: 40, ..budget() }.last_turn(false), Some(LastTurn::Calls));
+        let late = Budget { deadline: Instant::now() + Duration::from_secs(249), ..budget() };
+        assert_eq!(late.last_turn(false), Some(LastTurn::Time), "a quarter is the answer's");
+    }
+
+    #[test]
+    fn a_full_turn_takes_a_quarter_of_the_bytes_at_most() {
+        let budget = budget();
+        assert_eq!(budget.bytes_per_call(1, 2_000, 40_000), 40_000);
+        assert_eq!(budget.bytes_per_call(8, 2_000, 40_000), 10_000);
+        assert_eq!(budget.bytes_per_call(1_000, 2_000, 40_000), 2_000);
+        assert_eq!(budget.bytes_per_call(1, 2_000, 1_000), 2_000);
+    }
+
+    #[test]
+    fn the_model_reads_what_is_left() {
+        let text = Budget { turn: 3, calls: 9, ..budget() }.describe(20_000);
+        assert!(
+            text.starts_with(
+                "left: 6 of 8 turns, this one and the answer included; 31 of 40 calls; 300000 of 320000 bytes of results; 999 "
+            ),
+            "{text}"
+        );
+    }
+}

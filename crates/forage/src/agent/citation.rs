@@ -1,0 +1,258 @@
+//! The places that an answer cites, and whether they are there.
+
+use std::collections::HashMap;
+use std::io::Read as _;
+
+use forage_fs::{Contents, Decoded, OpenError, Stop, count_lines, decode};
+use forage_tools::Context;
+use serde::Serialize;
+
+use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES};
+
+/// A place that an answer cites.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Citation {
+    /// The path as the answer has it.
+    pub path: String,
+    /// First line, counted from 1.
+    pub start: u64,
+    /// Last line, inclusive.
+    pub end: u64,
+    /// What is wrong with it; `None` for a place that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<String>,
+}
+
+/// An answer whose citations were checked.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// The text with a mark behind each citation that is wrong.
+    pub(super) text: String,
+    pub(super) citations: Vec<Citation>,
+    /// Citations that were not checked, because there are too many or no time is left.
+    pub(super) unchecked: usize,
+}
+
+/// What is known of a cited file.
+enum Lines {
+    /// It has so many lines.
+    Count(u64),
+    /// It can't be cited.
+    Wrong(&'static str),
+    /// There was no time to count them.
+    Unknown,
+}
+
+/// Checks the citations of a text against the disk, each file within the roots and by the rules of every read.
+pub(super) fn check(text: &str, context: &Context) -> Checked {
+    let stop = context.stop.within(CITATION_TIME);
+    let mut files = HashMap::new();
+    let mut checked = Checked { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
+    let mut copied = 0;
+    for found in find(text) {
+        if checked.citations.len() >= CITATIONS {
+            checked.unchecked += 1;
+            continue;
+        }
+        let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
+        let wrong = match lines {
+            // A name with a number behind it, such as `localhost:8080`, is a citation only if there is such a file.
+            Lines::Wrong(_) if !looks_like_path(found.path) => continue,
+            Lines::Wrong(problem) => Some((*problem).to_owned()),
+            _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
+            Lines::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
+            Lines::Count(_) => None,
+            Lines::Unknown => {
+                checked.unchecked += 1;
+                continue;
+            }
+        };
+        if let Some(problem) = &wrong {
+            checked.text.push_str(&text[copied..found.at]);
+            checked.text.push_str(&format!(" [wrong: {problem}]"));
+            copied = found.at;
+        }
+        checked.citations.push(Citation {
+            path: found.path.to_owned(),
+            start: found.start,
+            end: found.end,
+            wrong,
+        });
+    }
+    checked.text.push_str(&text[copied..]);
+    checked
+}
+
+fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
+    let open = || {
+        let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path))?;
+        root.open_file(&path)
+    };
+    if stop.check().is_some() {
+        return Lines::Unknown;
+    }
+    let mut file = match open() {
+        Ok(file) => file,
+        Err(error) => {
+            return Lines::Wrong(match error {
+                OpenError::NotFound { .. } | OpenError::NotDirectory { .. } => "no such file",
+                OpenError::OutsideRoot { .. } => "outside of the root",
+                OpenError::Secret { .. } => "a secrets file, which is never read",
+                OpenError::IsDirectory { .. } => "a directory",
+                OpenError::NotRegular { .. } => "not a regular file",
+                OpenError::Io { .. } => "it can't be opened",
+            });
+        }
+    };
+    let unreadable = Lines::Wrong("it can't be read");
+    let mut bytes = Vec::new();
+    match file.read_into(&mut bytes, CITED_FILE_BYTES) {
+        Err(_) => return unreadable,
+        Ok(Contents::Whole) => {
+            return match decode(&bytes) {
+                Decoded::Binary => Lines::Wrong("a binary file"),
+                Decoded::Text { bytes, .. } => Lines::Count(count_lines(&bytes)),
+            };
+        }
+        Ok(Contents::TooLarge) => {}
+    }
+    // Only line feeds count from here on; a piece may end within a line, and the last line may have none.
+    let feeds = |piece: &[u8]| piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let mut count = feeds(&bytes);
+    let mut ended = bytes.last() == Some(&b'\n');
+    bytes.resize(1 << 20, 0);
+    loop {
+        if stop.check().is_some() {
+            return Lines::Unknown;
+        }
+        match file.reader().read(&mut bytes) {
+            Err(_) => return unreadable,
+            Ok(0) => return Lines::Count(count + u64::from(!ended)),
+            Ok(read) => {
+                count += feeds(&bytes[..read]);
+                ended = bytes[read - 1] == b'\n';
+            }
+        }
+    }
+}
+
+/// What stands in a text like a citation.
+#[derive(Debug, PartialEq, Eq)]
+struct Found<'t> {
+    path: &'t str,
+    start: u64,
+    end: u64,
+    /// Where it ends in the text, a code mark behind it included.
+    at: usize,
+}
+
+/// `path:12`, `path:12-40`, and the forms `path#L12-L40` and `path:L12` of web pages.
+fn find(text: &str) -> Vec<Found<'_>> {
+    let mut found: Vec<Found<'_>> = Vec::new();
+    for (at, mark) in text.char_indices().filter(|(_, c)| matches!(c, ':' | '#')) {
+        if found.last().is_some_and(|last| last.at >= at) {
+            continue;
+        }
+        let Some((start, end, length)) = range(&text[at + 1..], mark) else { continue };
+        let path = path_before(&text[..at]);
+        // An address is no path, and neither is a time of day.
+        if path.is_empty() || path.contains("://") || !path.contains(|c: char| c.is_alphabetic()) {
+            continue;
+        }
+        let behind = at + 1 + length;
+        let behind = behind + usize::from(text[behind..].starts_with('`'));
+        found.push(Found { path, start, end, at: behind });
+    }
+    found
+}
+
+/// Line numbers at the beginning of a text, and their bytes.
+fn range(text: &str, mark: char) -> Option<(u64, u64, usize)> {
+    let number = |text: &str, needs_l: bool| {
+        let digits = match text.strip_prefix('L') {
+            Some(rest) => rest,
+            None if needs_l => return None,
+            None => text,
+        };
+        let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+        let number: u64 = digits[..length].parse().ok()?;
+        Some((number, text.len() - digits.len() + length))
+    };
+    let (start, mut length) = number(text, mark == '#')?;
+    let mut end = start;
+    for dash in ["-", "–"] {
+        if let Some((last, bytes)) = text[length..].strip_prefix(dash).and_then(|rest| number(rest, false)) {
+            (end, length) = (last, length + dash.len() + bytes);
+            break;
+        }
+    }
+    // `10:30am` and `v1:2x` are something else.
+    let next = text[length..].chars().next();
+    (!next.is_some_and(|c| c.is_alphanumeric() || c == '_')).then_some((start, end, length))
+}
+
+/// The path at the end of a text: between code marks it may hold anything, otherwise it is one word.
+fn path_before(text: &str) -> &str {
+    let line = &text[text.rfind('\n').map_or(0, |feed| feed + 1)..];
+    if let Some(open) = line.rfind('`')
+        && line.matches('`').count() % 2 == 1
+    {
+        // The last word of what stands there, if that alone is a citation, is found by the caller's check of names.
+        let inner = line[open + 1..].trim_start();
+        return inner.rsplit(", ").next().unwrap_or(inner);
+    }
+    let is_border = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;|*".contains(c);
+    &line[line.rfind(is_border).map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8))..]
+}
+
+/// Whether a name looks like a file's: it has a directory, or an ending.
+fn looks_like_path(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    name.contains('/')
+        || ending.is_some_and(|ending| {
+            ending.starts_with(|c: char| c.is_ascii_alphabetic())
+                && ending.len() <= 12
+                && ending.chars().all(char::is_alphanumeric)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(text: &str) -> Vec<(&str, u64, u64)> {
+        find(text).into_iter().map(|found| (found.path, found.start, found.end)).collect()
+    }
+
+    #[test]
+    fn citations_are_found_in_every_form() {
+        for (text, path, start, end) in [
+            ("see src/a.rs:12.", "src/a.rs", 12, 12),
+            ("see `src/a.rs:12-40`, and", "src/a.rs", 12, 40),
+            ("(src/a.rs:12–40)", "src/a.rs", 12, 40),
+            ("**src/a.rs:7**", "src/a.rs", 7, 7),
+            ("[src/a.rs:7](x)", "src/a.rs", 7, 7),
+            ("src/a.rs#L3-L9", "src/a.rs", 3, 9),
+            ("src/a.rs:L3", "src/a.rs", 3, 3),
+            ("at `my file.rs:5`", "my file.rs", 5, 5),
+            ("at `app/[id].tsx:5`", "app/[id].tsx", 5, 5),
+            ("Makefile:3", "Makefile", 3, 3),
+            ("/abs/x.py:1: it", "/abs/x.py", 1, 1),
+            ("x.py:12:5", "x.py", 12, 12),
+        ] {
+            assert_eq!(places(text), [(path, start, end)], "{text}");
+        }
+        assert_eq!(places("`a.rs:1` and `b.rs:2`"), [("a.rs", 1, 1), ("b.rs", 2, 2)]);
+        assert_eq!(places("`a.rs:1, b.rs:2`"), [("a.rs", 1, 1), ("b.rs", 2, 2)]);
+    }
+
+    #[test]
+    fn what_only_looks_like_one_is_left_alone() {
+        for text in
+            ["at 10:30 it", "http://127.0.0.1:8080/x", "std::io", "a: 5", "note:", "x.rs:12th", "C#5", ":12", "127.0.0.1:80"]
+        {
+            assert_eq!(places(text), [], "{text}");
+        }
+        assert!(!looks_like_path("localhost") && looks_like_path("a.rs") && looks_like_path("src/x"));
+    }
+}

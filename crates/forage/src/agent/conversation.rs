@@ -1,0 +1,150 @@
+//! The messages of a conversation, and how old results make room for new ones.
+//!
+//! Messages alternate on every wire (user, model, results, model, …), so a remark of the program is never a message of
+//! its own: it ends the one before it. History only grows at its end, which is what providers cache by; only when room
+//! is needed, the oldest results are replaced by a mark.
+
+use forage_llm::{ChatRequest, Message, ModelTurn, Redacted, ToolDefinition, ToolResult};
+
+use super::limits::ANSWER_TOKENS;
+
+/// A result in the place of one that was taken out.
+const TAKEN_OUT: &str = "[this result was taken out to make room; make the call again if it is still needed]\n";
+
+/// The conversation of one question.
+pub(super) struct Conversation {
+    system: Redacted,
+    messages: Vec<Message>,
+    /// Results that are whole, oldest first.
+    results: Vec<Place>,
+}
+
+/// Where the result of a call is.
+struct Place {
+    message: usize,
+    slot: usize,
+    call: usize,
+}
+
+impl Conversation {
+    pub(super) fn new(system: &'static str, opening: Redacted) -> Self {
+        Self { system: Redacted::trusted(system), messages: vec![Message::User(opening)], results: Vec::new() }
+    }
+
+    /// The request for the next turn. The tools stay declared in the last turn, too: Anthropic's protocol refuses
+    /// results of tools that are not, and all providers cache by what stands before the messages.
+    pub(super) fn request(&self, tools: &[ToolDefinition]) -> ChatRequest {
+        ChatRequest {
+            system: self.system.clone(),
+            messages: self.messages.clone(),
+            tools: tools.to_vec(),
+            answer_schema: None,
+            max_output_tokens: ANSWER_TOKENS,
+        }
+    }
+
+    /// Adds a turn of the model and the results of its calls, each with the number of its call.
+    pub(super) fn add(&mut self, turn: ModelTurn, results: Vec<(usize, ToolResult)>) {
+        self.messages.push(Message::Model(turn));
+        let message = self.messages.len();
+        let place = |(slot, (call, _)): (usize, &(usize, ToolResult))| Place { message, slot, call: *call };
+        self.results.extend(results.iter().enumerate().map(place));
+        self.messages.push(Message::ToolResults(results.into_iter().map(|(_, result)| result).collect()));
+    }
+
+    /// Ends what the model reads next with a remark.
+    pub(super) fn remark(&mut self, remark: &Redacted) {
+        match self.messages.last_mut() {
+            Some(Message::User(text)) => text.push(remark),
+            Some(Message::ToolResults(results)) => {
+                if let Some(last) = results.last_mut() {
+                    last.text.push(remark);
+                }
+            }
+            Some(Message::Model(_)) | None => {}
+        }
+    }
+
+    /// Bytes of the results.
+    pub(super) fn bytes(&self) -> usize {
+        let results = self.messages.iter().filter_map(|message| match message {
+            Message::ToolResults(results) => Some(results),
+            _ => None,
+        });
+        results.flatten().map(|result| result.text.as_str().len()).sum()
+    }
+
+    /// Takes out the oldest results until all together have at most so many bytes; those of the newest turn stay, for
+    /// the model has not seen them. Gives the numbers of their calls.
+    pub(super) fn make_room(&mut self, most: usize) -> Vec<usize> {
+        let newest = self.messages.len() - 1;
+        let mut bytes = self.bytes();
+        let mut taken = Vec::new();
+        let messages = &mut self.messages;
+        self.results.retain(|place| {
+            if bytes <= most || place.message == newest {
+                return true;
+            }
+            let Some(Message::ToolResults(results)) = messages.get_mut(place.message) else { return false };
+            let Some(result) = results.get_mut(place.slot) else { return false };
+            if result.text.as_str().len() <= TAKEN_OUT.len() {
+                return true;
+            }
+            bytes -= result.text.as_str().len() - TAKEN_OUT.len();
+            result.text = Redacted::trusted(TAKEN_OUT);
+            taken.push(place.call);
+            false
+        });
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forage_llm::{ChatAnswer, Redactor};
+
+    fn result(call: usize, text: &str) -> (usize, ToolResult) {
+        let text = Redactor::off().redact(text);
+        (call, ToolResult { call_id: call.to_string(), name: "t".to_owned(), text, is_error: false })
+    }
+
+    fn conversation(turns: &[&[&str]]) -> Conversation {
+        let mut conversation = Conversation::new("system", Redacted::trusted("the question"));
+        let mut call = 0;
+        for turn in turns {
+            let results = turn.iter().map(|text| {
+                call += 1;
+                result(call, text)
+            });
+            conversation.add(ChatAnswer::of_text("p", "m", "x").into_turn(), results.collect());
+        }
+        conversation
+    }
+
+    fn texts(conversation: &Conversation) -> Vec<String> {
+        conversation.request(&[]).texts().skip(1).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_oldest_results_make_room_and_never_the_question_nor_the_newest_turn() {
+        let long = "r".repeat(1_000);
+        let mut conversation = conversation(&[&[&long, "short"], &[&long], &[&long, &long]]);
+        assert_eq!(conversation.make_room(5_000), [0; 0]);
+        assert_eq!(conversation.bytes(), 4_005);
+        assert_eq!(conversation.make_room(4_000), [1]);
+        assert_eq!(conversation.make_room(10), [3], "only what helps, and nothing of the newest turn");
+        assert_eq!(texts(&conversation), ["the question", TAKEN_OUT, "short", TAKEN_OUT, &long, &long]);
+        assert_eq!(conversation.make_room(10), [0; 0]);
+    }
+
+    #[test]
+    fn a_remark_ends_what_is_read_next() {
+        let mut conversation = conversation(&[]);
+        conversation.remark(&Redacted::trusted(" [1]"));
+        conversation
+            .add(ChatAnswer::of_text("p", "m", "x").into_turn(), vec![result(1, "one"), result(2, "two")]);
+        conversation.remark(&Redacted::trusted(" [2]"));
+        assert_eq!(texts(&conversation), ["the question [1]", "one", "two [2]"]);
+    }
+}

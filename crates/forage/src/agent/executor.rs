@@ -1,0 +1,92 @@
+//! Runs the calls of one turn, several at a time.
+//!
+//! All tools only read, so calls can't disturb each other. Each keeps the threads that it would have alone: what makes
+//! them take turns is the system's scheduler, which leaves no processor idle while any call has work. Giving each a
+//! share of the threads would make one long call among short ones slower than it is alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use forage_tools::registry::AnyTool;
+use forage_tools::{Answer, Context, ToolError};
+use serde_json::Value;
+
+/// A call to be made.
+pub(super) struct Job {
+    pub(super) tool: &'static dyn AnyTool,
+    pub(super) arguments: Value,
+}
+
+/// What became of it.
+pub(super) struct Ran {
+    pub(super) result: Result<Answer, ToolError>,
+    pub(super) elapsed: Duration,
+}
+
+/// Runs the jobs, at most `width` at a time, and gives what became of each in the order of the jobs. `started` and
+/// `ended` are told the index of a job from the thread that runs it.
+///
+/// A job that has not begun when `context.stop` says so is not run. One that fails or panics harms no other. The call
+/// returns when all have: tools keep to their stop by themselves.
+pub(super) fn run(
+    jobs: &[Job],
+    width: usize,
+    context: &Context,
+    started: &(dyn Fn(usize) + Sync),
+    ended: &(dyn Fn(usize, &Ran) + Sync),
+) -> Vec<Ran> {
+    let next = AtomicUsize::new(0);
+    let slots: Vec<Mutex<Option<Ran>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((job, slot)) = jobs.get(index).zip(slots.get(index)) else { return };
+            started(index);
+            let ran = run_one(job, context);
+            ended(index, &ran);
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(ran);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..width.min(jobs.len()) {
+            // Without a thread more, those that there are do the work; this one is always there.
+            let _ = thread::Builder::new().name("forage-call".to_owned()).spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let taken = |slot: Mutex<Option<Ran>>| slot.into_inner().ok().flatten().unwrap_or_else(lost);
+    slots.into_iter().map(taken).collect()
+}
+
+fn run_one(job: &Job, context: &Context) -> Ran {
+    let started = Instant::now();
+    let result = match context.stop.check() {
+        Some(_) => Err(ToolError::Cancelled),
+        // The registry catches panics of its tools; a tool from elsewhere may not.
+        None => {
+            catch_unwind(AssertUnwindSafe(|| job.tool.call(context, job.arguments.clone()))).unwrap_or_else(
+                |_| {
+                    Err(ToolError::Internal {
+                        tool: job.tool.name(),
+                        message: "the call panicked".to_owned(),
+                    })
+                },
+            )
+        }
+    };
+    Ran { result, elapsed: started.elapsed() }
+}
+
+/// Stands for a result that was lost: a bug here, and still no reason to leave a call unanswered.
+fn lost() -> Ran {
+    let error = ToolError::Internal { tool: "ask", message: "the result of the call was lost".to_owned() };
+    Ran { result: Err(error), elapsed: Duration::ZERO }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! The calls that were made, so that none is made twice.
+
+use std::collections::HashMap;
+
+use super::limits::SAME_CALL_TURNS;
+
+/// What is known of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recall {
+    /// It has to be made.
+    New,
+    /// The call with this number was the same, and the conversation holds its result.
+    Shown(usize),
+}
+
+/// One conversation's calls by what they ask for.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    calls: HashMap<String, Seen>,
+    circling: bool,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// The call whose result the conversation holds, or will at the end of this turn.
+    shown_by: Option<usize>,
+    last_turn: usize,
+    turns: usize,
+}
+
+impl Memory {
+    /// Looks a call up that is asked for in this turn, under this number.
+    pub(super) fn recall(&mut self, key: &str, turn: usize, number: usize) -> Recall {
+        let seen = self.calls.entry(key.to_owned()).or_default();
+        if seen.last_turn != turn {
+            (seen.last_turn, seen.turns) = (turn, seen.turns + 1);
+            self.circling |= seen.turns >= SAME_CALL_TURNS;
+        }
+        match seen.shown_by {
+            Some(shown) => Recall::Shown(shown),
+            None => {
+                seen.shown_by = Some(number);
+                Recall::New
+            }
+        }
+    }
+
+    /// The result of this call is not in the conversation (any more), or may be another one next time.
+    pub(super) fn forget(&mut self, number: usize) {
+        for seen in self.calls.values_mut().filter(|seen| seen.shown_by == Some(number)) {
+            seen.shown_by = None;
+        }
+    }
+
+    /// Whether a call was asked for in so many turns that nothing new will come of it.
+    pub(super) fn is_circling(&self) -> bool {
+        self.circling
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_made_once_until_its_result_is_gone() {
+        let mut memory = Memory::default();
+        assert_eq!(memory.recall("a", 1, 1), Recall::New);
+        assert_eq!(memory.recall("b", 1, 2), Recall::New);
+        assert_eq!(memory.recall("a", 1, 3), Recall::Shown(1), "in the same turn, too");
+        assert_eq!(memory.recall("a", 2, 4), Recall::Shown(1));
+        memory.forget(1);
+        assert_eq!(memory.recall("a", 2, 5), Recall::New);
+        assert_eq!(memory.recall("b", 2, 6), Recall::Shown(2));
+    }
+
+    #[test]
+    fn the_third_turn_with_the_same_call_is_a_circle() {
+        let mut memory = Memory::default();
+        for number in 1..=5 {
+            memory.recall("a", 1, number);
+        }
+        assert!(!memory.is_circling(), "however often in one turn");
+        memory.recall("a", 2, 6);
+        memory.recall("b", 2, 7);
+        assert!(!memory.is_circling());
+        memory.recall("a", 5, 8);
+        assert!(memory.is_circling());
+    }
+}

@@ -1,0 +1,59 @@
+//! What a conversation begins with.
+
+use std::fmt::Write as _;
+
+use forage_fs::Root;
+use forage_llm::Redacted;
+use forage_tools::registry::AnyTool;
+use forage_tools::{Context, sanitize_line};
+use serde_json::json;
+
+use super::border::Border;
+use super::limits::{LISTING_BYTES, LISTING_TIME};
+
+/// The system prompt.
+pub(super) const SYSTEM: &str = include_str!("prompt.md");
+
+/// What the model is told when its turn is the last.
+pub(super) fn last_turn(reason: &str) -> String {
+    format!("this is the last turn, because {reason}: answer the question now, in text; calls are not run any more")
+}
+
+/// What a model is told that said nothing.
+pub(super) const NUDGE: &str = "the last answer held neither text nor a call; answer the question in text, or call a tool";
+
+/// What a model is told that called tools in the last turn instead of answering.
+pub(super) const NUDGE_TO_ANSWER: &str = "no call is run any more; answer the question now, in text, with what is known";
+
+/// The first message: the fence, the root, what is in it, and the question last, where models read it best.
+pub(super) fn opening(
+    question: &str,
+    context: &Context,
+    list: Option<&dyn AnyTool>,
+    border: &mut Border,
+) -> Redacted {
+    let path = |root: &Root| sanitize_line(&root.path().display().to_string()).into_owned();
+    let mut head = format!("The fence of this conversation is {}.\n", border.fence());
+    let _ = writeln!(head, "Root, which relative paths are below: {}", path(context.roots.main()));
+    for other in context.roots.all().iter().skip(1) {
+        let _ = writeln!(head, "Another root, reached by absolute paths: {}", path(other));
+    }
+    if !context.roots.base().is_root() {
+        let _ = writeln!(head, "The question is asked in: {}", context.roots.base().display());
+    }
+    let mut opening = border.plain(&head);
+    if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
+        opening.push(&border.data("The two upper levels of the root:", &listing));
+    }
+    opening.push(&border.plain(&format!("\nQuestion: {question}\n\n")));
+    opening
+}
+
+fn listing(tool: &dyn AnyTool, context: &Context) -> Option<String> {
+    let context = Context {
+        text_bytes: context.text_bytes.min(LISTING_BYTES),
+        timeout: context.timeout.min(LISTING_TIME),
+        ..context.clone()
+    };
+    tool.call(&context, json!({ "path": ".", "max_depth": 2 })).ok().map(|answer| answer.text)
+}

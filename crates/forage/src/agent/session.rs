@@ -1,0 +1,245 @@
+//! The loop: the model speaks, its calls are made, until it answers or has to.
+
+use std::time::Instant;
+
+use forage_fs::Stop;
+use forage_llm::{ChatAnswer, Finish, ToolDefinition, Usage};
+use forage_tools::sanitize;
+
+use super::Agent;
+use super::border::Border;
+use super::budget::{Budget, LastTurn};
+use super::citation;
+use super::conversation::Conversation;
+use super::event::{Event, Watch};
+use super::limits::SHRINKS;
+use super::memory::Memory;
+use super::prompt;
+use super::speaker::{Silence, Speaker};
+use super::transcript::{Ended, Transcript, Turn};
+
+/// Everything that one question needs.
+pub(super) struct Session<'a> {
+    pub(super) agent: &'a Agent,
+    pub(super) watch: Watch<'a>,
+    pub(super) stop: &'a Stop,
+    pub(super) budget: Budget,
+    pub(super) border: Border,
+    pub(super) conversation: Conversation,
+    pub(super) memory: Memory,
+    /// Number of the call that was answered last.
+    pub(super) calls: usize,
+    pub(super) transcript: Transcript,
+    speaker: Speaker<'a>,
+    definitions: Vec<ToolDefinition>,
+}
+
+/// Asks a question and gives what came of it.
+pub(super) fn run(agent: &Agent, question: &str, watch: Watch<'_>) -> Transcript {
+    let started = Instant::now();
+    let stop = agent.context.stop.within(agent.limits.total);
+    let mut session = Session::open(agent, question, watch, &stop, started);
+    let ended = session.converse();
+    session.close(ended, started)
+}
+
+impl<'a> Session<'a> {
+    fn open(
+        agent: &'a Agent,
+        question: &str,
+        watch: Watch<'a>,
+        stop: &'a Stop,
+        started: Instant,
+    ) -> Self {
+        let mut context = agent.context.clone();
+        context.stop = stop.clone();
+        let mut border = Border::new(*context.filter.redactor, question);
+        let list = agent.tools.iter().copied().find(|tool| tool.name() == "list_directory");
+        let opening = prompt::opening(question, &context, list, &mut border);
+        let definition = |tool: &&'static dyn forage_tools::registry::AnyTool| ToolDefinition {
+            name: tool.name(),
+            description: tool.description(),
+            parameters: tool.input_schema(),
+        };
+        Self {
+            agent,
+            watch,
+            stop,
+            budget: Budget::new(agent.limits, started),
+            border,
+            conversation: Conversation::new(prompt::SYSTEM, opening),
+            memory: Memory::default(),
+            calls: 0,
+            transcript: Transcript::new(question, &context),
+            speaker: Speaker::new(&agent.models, stop, watch, agent.streams),
+            definitions: agent.tools.iter().map(definition).collect(),
+        }
+    }
+
+    fn converse(&mut self) -> Ended {
+        let mut nudged = false;
+        loop {
+            let last = self.budget.last_turn(self.memory.is_circling());
+            self.say_what_is_left(last);
+            let answer = match self.listen(last.is_some()) {
+                Ok(answer) => answer,
+                Err(Silence::Empty) if !nudged => {
+                    nudged = true;
+                    self.remark(prompt::NUDGE);
+                    self.budget.turn += 1;
+                    continue;
+                }
+                Err(silence) => return silence.into(),
+            };
+            if answer.calls.is_empty() || (last.is_some() && nudged) {
+                return self.take_answer(answer);
+            }
+            self.make_calls(answer, last.is_some());
+            if self.stop.is_cancelled() {
+                return Ended::Interrupted;
+            }
+            if last.is_some() {
+                nudged = true;
+                self.remark(prompt::NUDGE_TO_ANSWER);
+            }
+            self.budget.turn += 1;
+        }
+    }
+
+    /// Ends what the model reads next with its budget, and with the order to answer when this turn is the last.
+    fn say_what_is_left(&mut self, last: Option<LastTurn>) {
+        self.make_room(self.agent.limits.bytes);
+        let mut text = self.budget.describe(self.conversation.bytes());
+        if let Some(why) = last {
+            self.transcript.last_turn.get_or_insert(why);
+            text.push_str("; ");
+            text.push_str(&prompt::last_turn(why.reason()));
+        }
+        self.remark(&text);
+    }
+
+    fn remark(&mut self, text: &str) {
+        let remark = self.border.remark(text);
+        self.conversation.remark(&remark);
+    }
+
+    /// Takes old results out until all have so many bytes at most. Whether any was.
+    fn make_room(&mut self, bytes: usize) -> bool {
+        let taken = self.conversation.make_room(bytes);
+        taken.iter().for_each(|call| self.memory.forget(*call));
+        self.transcript.results_taken_out += taken.len();
+        if !taken.is_empty() {
+            (self.watch)(&Event::MadeRoom { results: taken.len() });
+        }
+        !taken.is_empty()
+    }
+
+    /// What the model says next. A conversation that is too long for it is made shorter first; then another model may
+    /// be able to read it.
+    fn listen(&mut self, last: bool) -> Result<ChatAnswer, Silence> {
+        let mut shrinks = 0;
+        loop {
+            let model = self.speaker.name();
+            let turn = self.budget.turn;
+            (self.watch)(&Event::Asking { turn, turns: self.agent.limits.turns, model: &model, last });
+            let request = self.conversation.request(&self.definitions);
+            match self.speaker.ask(&request, self.agent.limits.model_call, self.budget.deadline) {
+                Ok(answer) => {
+                    self.heard(&answer);
+                    return Ok(answer);
+                }
+                Err(Silence::TooLong) => {
+                    shrinks += 1;
+                    let shorter = shrinks <= SHRINKS && self.make_room(self.conversation.bytes() / 2);
+                    if !shorter && !self.speaker.change_from_too_long() {
+                        return Err(Silence::Failed);
+                    }
+                }
+                Err(silence) => return Err(silence),
+            }
+        }
+    }
+
+    fn heard(&mut self, answer: &ChatAnswer) {
+        let name = format!("{}/{}", answer.provider, answer.model);
+        if self.transcript.models.last() != Some(&name) {
+            self.transcript.models.push(name.clone());
+        }
+        (self.watch)(&Event::Said {
+            calls: answer.calls.len(),
+            usage: answer.usage,
+            cost_usd: answer.cost_usd,
+            elapsed: answer.elapsed,
+        });
+        self.transcript.turns.push(Turn {
+            model: name,
+            text: sanitize(&answer.text),
+            calls: Vec::new(),
+            usage: answer.usage,
+            cost_usd: answer.cost_usd,
+            model_ms: u64::try_from(answer.elapsed.as_millis()).unwrap_or(u64::MAX),
+            tools_ms: 0,
+        });
+    }
+
+    /// The text of the last turn as the answer. Calls that stand beside it are not made.
+    fn take_answer(&mut self, answer: ChatAnswer) -> Ended {
+        let (finish, text) = (answer.finish, sanitize(answer.text.trim()));
+        if !answer.calls.is_empty() {
+            self.make_calls(answer, true);
+        }
+        if finish == Finish::Refused {
+            return Ended::Refused;
+        }
+        if text.is_empty() {
+            return Ended::NoAnswer;
+        }
+        if finish == Finish::Length {
+            let cut = "the answer was cut at the model's limit on its length";
+            self.transcript.warnings.push(cut.to_owned());
+        }
+        let checked = citation::check(&text, &self.agent.context);
+        let wrong = checked.citations.iter().filter(|citation| citation.wrong.is_some()).count();
+        self.transcript.answer = Some(checked.text);
+        self.transcript.citations = checked.citations;
+        self.transcript.wrong_citations = wrong;
+        self.transcript.unchecked_citations = checked.unchecked;
+        Ended::Answered
+    }
+
+    fn close(mut self, ended: Ended, started: Instant) -> Transcript {
+        let transcript = &mut self.transcript;
+        transcript.stop_reason = ended;
+        let failures = std::mem::take(&mut self.speaker.failures);
+        transcript.warnings.splice(0..0, failures);
+        if ended != Ended::Answered {
+            let unfinished = sanitize(self.speaker.unfinished.trim());
+            transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
+        }
+        transcript.redacted = self.border.redacted().by_rule().clone();
+        let mut usage = Usage::default();
+        for turn in transcript.turns.iter().filter_map(|turn| turn.usage) {
+            usage.input_tokens += turn.input_tokens;
+            usage.cached_input_tokens += turn.cached_input_tokens;
+            usage.output_tokens += turn.output_tokens;
+        }
+        transcript.usage = usage;
+        // A sum that leaves a turn out would be a price that is too low.
+        transcript.cost_usd = transcript.turns.iter().map(|turn| turn.cost_usd).sum();
+        transcript.cost_usd = transcript.cost_usd.filter(|_| !transcript.turns.is_empty());
+        transcript.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.transcript
+    }
+}
+
+impl From<Silence> for Ended {
+    fn from(silence: Silence) -> Self {
+        match silence {
+            Silence::Interrupted => Self::Interrupted,
+            Silence::Time => Self::Time,
+            Silence::Empty => Self::NoAnswer,
+            Silence::Refused => Self::Refused,
+            Silence::TooLong | Silence::Failed => Self::ModelsFailed,
+        }
+    }
+}

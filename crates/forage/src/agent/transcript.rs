@@ -1,0 +1,288 @@
+//! What happened, for programs and for people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use forage_llm::Usage;
+use forage_tools::{Context, sanitize, sanitize_line};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+
+use super::budget::LastTurn;
+use super::citation::Citation;
+use super::limits::SHOWN_BYTES;
+
+/// How a conversation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// With an answer.
+    Answered,
+    /// The model said nothing, twice.
+    NoAnswer,
+    /// The model refused to answer.
+    Refused,
+    /// The models failed.
+    ModelsFailed,
+    /// The time for everything was up.
+    Time,
+    /// The caller gave up.
+    Interrupted,
+}
+
+/// One question and what came of it. Texts of models and files in it have passed [`forage_tools::sanitize`], but for
+/// the arguments of calls, which are as the model wrote them.
+#[derive(Debug, Serialize)]
+pub struct Transcript {
+    /// The question.
+    pub question: String,
+    /// The directory that relative paths are below.
+    pub root: String,
+    /// Names of the models that answered, `provider/model`, in the order in which they did.
+    pub models: Vec<String>,
+    /// The turns of the model.
+    pub turns: Vec<Turn>,
+    /// The answer with a mark behind each citation that is wrong.
+    pub answer: Option<String>,
+    /// What a model had written of an answer when its call was ended; only where answers are streamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<String>,
+    /// The places that the answer cites.
+    pub citations: Vec<Citation>,
+    /// How many of them are wrong.
+    pub wrong_citations: usize,
+    /// Citations that were not checked, because there are too many.
+    pub unchecked_citations: usize,
+    /// How it ended.
+    pub stop_reason: Ended,
+    /// Why the model was told to answer when it was.
+    pub last_turn: Option<LastTurn>,
+    /// What went wrong without ending the conversation, or what ended it.
+    pub warnings: Vec<String>,
+    /// Secrets taken out of what was sent, by rule.
+    pub redacted: BTreeMap<&'static str, usize>,
+    /// Results that were taken out of the conversation to make room.
+    pub results_taken_out: usize,
+    /// Tokens of all turns whose numbers are known.
+    #[serde(serialize_with = "usage")]
+    pub usage: Usage,
+    /// US dollars of all turns; `None` when the price of one is not known.
+    pub cost_usd: Option<f64>,
+    /// Wall time.
+    pub elapsed_ms: u64,
+}
+
+/// One turn of the model.
+#[derive(Debug, Serialize)]
+pub struct Turn {
+    /// Who answered.
+    pub model: String,
+    /// What it said; in the last turn the answer, as the model wrote it.
+    pub text: String,
+    /// The calls that it wanted made.
+    pub calls: Vec<Call>,
+    /// Tokens, where they are known.
+    #[serde(serialize_with = "some_usage")]
+    pub usage: Option<Usage>,
+    /// US dollars, where they are known.
+    pub cost_usd: Option<f64>,
+    /// Wall time of the model.
+    pub model_ms: u64,
+    /// Wall time of the tools together.
+    pub tools_ms: u64,
+}
+
+/// One call.
+#[derive(Debug, Serialize)]
+pub struct Call {
+    /// Number in the conversation, counted from 1.
+    pub number: usize,
+    /// The tool, as the model named it.
+    pub tool: String,
+    /// The arguments: JSON where they are, otherwise the text that the model wrote.
+    pub arguments: Value,
+    /// Whether a tool was run.
+    pub run: bool,
+    /// The call that was the same and whose result was there already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<usize>,
+    /// Bytes of the result in the conversation.
+    pub bytes: usize,
+    /// Wall time.
+    pub elapsed_ms: u64,
+    /// Why there is no result.
+    pub error: Option<String>,
+    /// The first line of the result.
+    #[serde(skip)]
+    pub head: String,
+}
+
+fn usage<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
+    let fields = [
+        ("input_tokens", usage.input_tokens),
+        ("cached_input_tokens", usage.cached_input_tokens),
+        ("output_tokens", usage.output_tokens),
+    ];
+    serializer.collect_map(fields)
+}
+
+fn some_usage<S: Serializer>(of: &Option<Usage>, serializer: S) -> Result<S::Ok, S::Error> {
+    match of {
+        Some(of) => usage(of, serializer),
+        None => serializer.serialize_none(),
+    }
+}
+
+impl Transcript {
+    pub(super) fn new(question: &str, context: &Context) -> Self {
+        Self {
+            question: question.to_owned(),
+            root: context.roots.main().path().display().to_string(),
+            models: Vec::new(),
+            turns: Vec::new(),
+            answer: None,
+            unfinished: None,
+            citations: Vec::new(),
+            wrong_citations: 0,
+            unchecked_citations: 0,
+            stop_reason: Ended::NoAnswer,
+            last_turn: None,
+            warnings: Vec::new(),
+            redacted: BTreeMap::new(),
+            results_taken_out: 0,
+            usage: Usage::default(),
+            cost_usd: None,
+            elapsed_ms: 0,
+        }
+    }
+
+    /// The transcript as JSON.
+    ///
+    /// # Errors
+    /// Never: there is nothing in it that JSON can't hold.
+    pub fn records(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self)
+    }
+
+    /// Calls that were run.
+    pub fn calls_run(&self) -> usize {
+        self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).count()
+    }
+
+    /// The answer, or what is known without one, for people; notes come last and only we write them.
+    pub fn text(&self) -> String {
+        let mut text = match &self.answer {
+            Some(answer) => answer.trim_end().to_owned(),
+            None => self.without_answer(),
+        };
+        text.push_str("\n\n");
+        for note in self.notes() {
+            let _ = writeln!(text, "[{}]", sanitize_line(&note));
+        }
+        text
+    }
+
+    /// Why there is no answer, in a sentence; `None` when there is one.
+    pub fn why_no_answer(&self) -> Option<String> {
+        let why = match self.stop_reason {
+            Ended::Answered => return None,
+            Ended::NoAnswer => "the model gave no answer",
+            Ended::Refused => "the model refused to answer",
+            Ended::ModelsFailed => "no model could go on",
+            Ended::Time => "the time was up; give it more with --total-ms",
+            Ended::Interrupted => "it was interrupted",
+        };
+        let last = match self.stop_reason {
+            Ended::ModelsFailed => self.warnings.last().map(|last| format!(": {last}")).unwrap_or_default(),
+            _ => String::new(),
+        };
+        Some(format!("{why}{last}"))
+    }
+
+    fn without_answer(&self) -> String {
+        let mut text = format!("No answer: {}.\n", self.why_no_answer().unwrap_or_default());
+        let said = self.turns.iter().rev().map(|turn| turn.text.as_str()).find(|said| !said.is_empty());
+        for (title, said) in
+            [("What the model had written", self.unfinished.as_deref()), ("What the model said last", said)]
+        {
+            if let Some(said) = said {
+                let _ = write!(text, "\n{title}:\n\n{}\n", indented(said.trim_end()));
+            }
+        }
+        let calls: Vec<&Call> =
+            self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).collect();
+        if !calls.is_empty() {
+            text.push_str("\nWhat was looked at:\n\n");
+        }
+        for call in calls {
+            let result = call.error.as_deref().unwrap_or(&call.head);
+            let _ = writeln!(
+                text,
+                "  {}. {} {}: {}",
+                call.number,
+                sanitize_line(&call.tool),
+                shown(&call.arguments.to_string()),
+                shown(result)
+            );
+        }
+        text.trim_end().to_owned()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.wrong_citations > 0 {
+            let (wrong, all) = (self.wrong_citations, self.citations.len());
+            notes.push(format!(
+                "warning: {wrong} of {all} citations {} wrong and marked as such",
+                if wrong == 1 { "is" } else { "are" }
+            ));
+        }
+        if self.unchecked_citations > 0 {
+            notes.push(format!("{} more citations were not checked", self.unchecked_citations));
+        }
+        notes.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
+        if let Some(why) = self.last_turn {
+            notes.push(format!("the model was told to answer, because {}", why.reason()));
+        }
+        let redacted: usize = self.redacted.values().sum();
+        if redacted > 0 {
+            let secrets = if redacted == 1 { "secret" } else { "secrets" };
+            notes.push(format!("{redacted} {secrets} redacted in what was sent to the model"));
+        }
+        if self.results_taken_out > 0 {
+            notes.push(format!("old results taken out of the conversation: {}", self.results_taken_out));
+        }
+        notes.push(self.summary());
+        notes
+    }
+
+    fn summary(&self) -> String {
+        let mut text = match self.models.is_empty() {
+            true => "no model answered".to_owned(),
+            false => self.models.join(", then "),
+        };
+        let _ = write!(text, ": turns {}, calls {}", self.turns.len(), self.calls_run());
+        if self.usage != Usage::default() {
+            let Usage { input_tokens, cached_input_tokens, output_tokens } = self.usage;
+            let _ = write!(text, ", {input_tokens} tokens in ({cached_input_tokens} cached), {output_tokens} out");
+        }
+        if let Some(cost) = self.cost_usd {
+            let _ = write!(text, ", ${cost:.4}");
+        }
+        let _ = write!(text, ", {:.1} s", self.elapsed_ms as f64 / 1_000.0);
+        text
+    }
+}
+
+/// One line of bounded length, fit for a terminal.
+pub(super) fn shown(text: &str) -> String {
+    let line = sanitize_line(text.lines().next().unwrap_or_default().trim()).into_owned();
+    match line.char_indices().nth(SHOWN_BYTES) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn indented(text: &str) -> String {
+    sanitize(text).lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}

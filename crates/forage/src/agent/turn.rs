@@ -1,0 +1,207 @@
+//! The calls of one turn: which are made, what the others are told, and the results in the order of the calls.
+
+use std::time::Instant;
+
+use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
+use forage_tools::registry::AnyTool;
+use forage_tools::{Answer, Context, limits};
+use serde_json::Value;
+
+use super::arguments;
+use super::event::Event;
+use super::executor::{self, Job, Ran};
+use super::memory::Recall;
+use super::session::Session;
+use super::transcript::{Call, shown};
+
+/// What is done with a call.
+enum Plan {
+    /// The job with this index answers it.
+    Run(usize),
+    /// It is answered with a remark.
+    Remark { text: String, is_error: bool, same_as: Option<usize> },
+}
+
+impl Plan {
+    fn refuse(text: impl Into<String>) -> Self {
+        Self::Remark { text: text.into(), is_error: true, same_as: None }
+    }
+}
+
+impl Session<'_> {
+    /// Makes the calls of a turn, as far as they are new and within the limits, and adds the turn with one result per
+    /// call to the conversation. In the last turn none is made.
+    pub(super) fn make_calls(&mut self, answer: ChatAnswer, last: bool) {
+        let started = Instant::now();
+        let calls = answer.calls.clone();
+        let first = self.calls + 1;
+        self.calls += calls.len();
+        let mut jobs = Vec::new();
+        let mut numbers = Vec::new();
+        let mut plans = Vec::new();
+        for (index, call) in calls.iter().enumerate() {
+            let plan = match last {
+                true => Plan::refuse("not run: no call is run in the last turn"),
+                false => self.plan(call, index, first + index, &mut jobs),
+            };
+            if let Plan::Run(_) = plan {
+                numbers.push(first + index);
+            }
+            plans.push(plan);
+        }
+        self.budget.calls += jobs.len();
+        let mut ran: Vec<Option<Ran>> = self.run(&jobs, &numbers).into_iter().map(Some).collect();
+        let mut results = Vec::with_capacity(calls.len());
+        let mut records = Vec::with_capacity(calls.len());
+        for (index, (call, plan)) in calls.iter().zip(plans).enumerate() {
+            let number = first + index;
+            let (text, record) = match plan {
+                Plan::Run(job) => self.result(call, number, ran.get_mut(job).and_then(Option::take)),
+                Plan::Remark { text, is_error, same_as } => self.remark_for(call, number, text, is_error, same_as),
+            };
+            let is_error = record.error.is_some();
+            results.push((
+                number,
+                ToolResult { call_id: call.id.clone(), name: call.name.clone(), text, is_error },
+            ));
+            records.push(record);
+        }
+        if let Some(turn) = self.transcript.turns.last_mut() {
+            turn.calls = records;
+            turn.tools_ms = milliseconds(started.elapsed());
+        }
+        self.conversation.add(answer.into_turn(), results);
+    }
+
+    fn plan(&mut self, call: &ToolCall, index: usize, number: usize, jobs: &mut Vec<Job>) -> Plan {
+        let most = self.agent.limits.calls_per_turn;
+        if index >= most {
+            return Plan::refuse(format!(
+                "not run: only the first {most} calls of a turn are run; ask again if it is still needed"
+            ));
+        }
+        let Some(tool) = self.tool(&call.name) else {
+            let names: Vec<&str> = self.agent.tools.iter().map(|tool| tool.name()).collect();
+            return Plan::refuse(format!("not run: there is no tool of this name; the tools are {}", names.join(", ")));
+        };
+        let arguments = match arguments::parse(&call.arguments) {
+            Ok(arguments) => arguments,
+            Err(problem) => return Plan::refuse(format!("not run: {problem}")),
+        };
+        let key = arguments::canonical(tool.name(), &arguments);
+        if let Recall::Shown(other) = self.memory.recall(&key, self.budget.turn, number) {
+            return Plan::Remark {
+                text: format!("same as call {other}, already shown; use that result, or ask for something else"),
+                is_error: false,
+                same_as: Some(other),
+            };
+        }
+        if jobs.len() >= self.budget.calls_left() {
+            self.memory.forget(number);
+            return Plan::refuse("not run: no calls are left");
+        }
+        jobs.push(Job { tool, arguments });
+        Plan::Run(jobs.len() - 1)
+    }
+
+    /// One of the agent's own tools. What it was not given it can't call, whatever the registry holds.
+    fn tool(&self, name: &str) -> Option<&'static dyn AnyTool> {
+        let tools = self.agent.tools.iter().copied();
+        tools.into_iter().find(|tool| tool.name() == name || tool.aliases().contains(&name))
+    }
+
+    fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<Ran> {
+        let context = self.context_of_calls(jobs.len());
+        let number = |index: usize| numbers.get(index).copied().unwrap_or_default();
+        let tool = |index: usize| jobs.get(index).map(|job| job.tool.name()).unwrap_or_default();
+        let started = |index: usize| {
+            let arguments = jobs.get(index).map(|job| job.arguments.to_string()).unwrap_or_default();
+            (self.watch)(&Event::CallStarted {
+                number: number(index),
+                tool: tool(index),
+                arguments: &arguments,
+            });
+        };
+        let ended = |index: usize, ran: &Ran| {
+            let error = ran.result.as_ref().err().map(ToString::to_string);
+            (self.watch)(&Event::CallEnded {
+                number: number(index),
+                tool: tool(index),
+                bytes: ran.result.as_ref().map_or(0, |answer| answer.text.len()),
+                elapsed: ran.elapsed,
+                error: error.as_deref(),
+            });
+        };
+        executor::run(jobs, self.agent.limits.parallel, &context, &started, &ended)
+    }
+
+    /// The context of the calls of a turn: they end before the time that is the answer's, and share the turn's bytes.
+    fn context_of_calls(&self, calls: usize) -> Context {
+        let mut context = self.agent.context.clone();
+        let time = self.budget.time_for_tools();
+        context.stop = self.stop.within(time);
+        context.filter.timeout = context.filter.timeout.min(time);
+        context.text_bytes =
+            self.budget.bytes_per_call(calls, limits::TEXT_BYTES_MIN, self.agent.context.text_bytes);
+        context
+    }
+
+    /// The result of a call that was made.
+    fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, Call) {
+        let (result, elapsed) = match ran {
+            Some(ran) => (ran.result.map_err(|error| error.to_string()), ran.elapsed),
+            None => (Err("the result was lost".to_owned()), Default::default()),
+        };
+        let whole = matches!(&result, Ok(Answer { partial: false, .. }));
+        if !whole {
+            // It may go better next time.
+            self.memory.forget(number);
+        }
+        let (text, error) = match result {
+            Ok(answer) => (answer.text, None),
+            Err(error) => (format!("error: {error}"), Some(error)),
+        };
+        let data = self.border.data(&format!("call {number}, {}:", forage_tools::sanitize_line(&call.name)), &text);
+        let mut record = record(call, number);
+        record.run = true;
+        record.bytes = data.as_str().len();
+        record.elapsed_ms = milliseconds(elapsed);
+        record.error = error.map(|error| forage_tools::sanitize(&error));
+        record.head = shown(&text);
+        (data, record)
+    }
+
+    fn remark_for(
+        &mut self,
+        call: &ToolCall,
+        number: usize,
+        text: String,
+        is_error: bool,
+        same_as: Option<usize>,
+    ) -> (Redacted, Call) {
+        let remark = self.border.remark(&format!("call {number}: {text}"));
+        let mut record = record(call, number);
+        record.bytes = remark.as_str().len();
+        record.same_as = same_as;
+        record.error = is_error.then_some(text);
+        (remark, record)
+    }
+}
+
+fn record(call: &ToolCall, number: usize) -> Call {
+    Call {
+        number,
+        tool: forage_tools::sanitize_line(&call.name).into_owned(),
+        arguments: arguments::parse(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
+        run: false,
+        same_as: None,
+        bytes: 0,
+        elapsed_ms: 0,
+        error: None,
+        head: String::new(),
+    }
+}
+
+fn milliseconds(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,107 @@
+//! `forage ask`: the agent.
+
+mod view;
+
+use forage::agent::{Agent, AskError, Ended, usable_tools};
+
+use super::output::Output;
+use super::{Global, Status, session, signals};
+use crate::config::{AskOverrides, Overrides};
+use view::View;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Example:\n  forage ask 'where are failed requests retried, and how long does it wait?'\n\nExit status: 0 \
+                  an answer, 1 the model had none, 2 an error or no time left, 130 interrupted (what is known is \
+                  printed)."
+)]
+pub(crate) struct Arguments {
+    /// What you want to know about the repository
+    question: String,
+    /// Calls of a turn that run at the same time; 1 runs them one after the other [default: as many as the turn has,
+    /// up to 8]
+    #[arg(long, value_name = "N")]
+    parallel: Option<u64>,
+    /// Turns of the model, the answer included [default: 8]
+    #[arg(long, value_name = "N")]
+    turns: Option<u64>,
+    /// Calls that are run in all [default: 40]
+    #[arg(long, value_name = "N")]
+    calls: Option<u64>,
+    /// Calls that are run in one turn [default: 8]
+    #[arg(long, value_name = "N")]
+    calls_per_turn: Option<u64>,
+    /// Bytes of results that the conversation holds; older ones make room [default: 320000]
+    #[arg(long, value_name = "BYTES")]
+    bytes: Option<u64>,
+    /// Time for everything in milliseconds [default: 120000]
+    #[arg(long, value_name = "MS")]
+    total_ms: Option<u64>,
+    /// Time for one call to a model in milliseconds [default: 60000]
+    #[arg(long, value_name = "MS")]
+    model_timeout_ms: Option<u64>,
+    /// Show nothing but the answer
+    #[arg(short, long)]
+    quiet: bool,
+    /// Model to ask, over the OpenAI chat protocol
+    #[arg(long, value_name = "ID")]
+    model: Option<String>,
+    /// Address of the model's API, such as http://127.0.0.1:11434/v1
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// Environment variable that holds the API key
+    #[arg(long, value_name = "NAME")]
+    key_env: Option<String>,
+}
+
+impl Arguments {
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            model: self.model.clone(),
+            base_url: self.base_url.clone(),
+            key_env: self.key_env.clone(),
+            ask: AskOverrides {
+                turns: self.turns,
+                calls_per_turn: self.calls_per_turn,
+                calls: self.calls,
+                bytes: self.bytes,
+                total_ms: self.total_ms,
+                model_timeout_ms: self.model_timeout_ms,
+                parallel: self.parallel,
+            },
+            ..Overrides::default()
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let (mut context, config) = session::open_with_config(global, arguments.overrides(), None, output)?;
+    context.stop = signals::stop()?;
+    let tools = usable_tools(&context, config.enabled_tools());
+    let mut agent = Agent::new(config.ask_models()?, tools, context);
+    agent.limits = config.ask_limits();
+    let transcript = {
+        let view = View::start(arguments.quiet);
+        agent.streams = view.shows_text();
+        agent.ask(&arguments.question, &|event| view.show(event)).map_err(|error| match error {
+            AskError::NoModel => anyhow::anyhow!("{error}. {}", config.no_models()),
+            error => error.into(),
+        })?
+    };
+    match output.wants_json() {
+        true => output.value(&transcript.records()?)?,
+        false => {
+            output.text(&transcript.text())?;
+            output.flush()?;
+        }
+    }
+    if let Some(why) = transcript.why_no_answer() {
+        output.failure(&format!("no answer: {why}"));
+    }
+    Ok(match transcript.stop_reason {
+        Ended::Answered => Status::Found,
+        Ended::NoAnswer | Ended::Refused => Status::NothingFound,
+        Ended::ModelsFailed | Ended::Time => Status::Failed,
+        Ended::Interrupted => Status::Interrupted,
+    })
+}

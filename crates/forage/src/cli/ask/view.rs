@@ -1,0 +1,241 @@
+//! What a person sees while the agent works: one line that is redrawn on a terminal, a line per step elsewhere.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use forage::agent::Event;
+use forage_tools::{sanitize, sanitize_line};
+
+const BETWEEN: Duration = Duration::from_millis(200);
+
+/// Characters of the line on a terminal: one that wraps can't be redrawn.
+const WIDTH: usize = 79;
+
+/// Characters of arguments in a line of the log.
+const ARGUMENTS: usize = 160;
+
+/// Shows what happens until it is dropped, on stderr.
+pub(super) struct View {
+    mode: Mode,
+    state: Arc<Mutex<State>>,
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Quiet,
+    Log,
+    Terminal,
+}
+
+impl View {
+    pub(super) fn start(quiet: bool) -> Self {
+        let mode = match (quiet, io::stderr().is_terminal()) {
+            (true, _) => Mode::Quiet,
+            (false, true) => Mode::Terminal,
+            (false, false) => Mode::Log,
+        };
+        let state = Arc::new(Mutex::new(State::default()));
+        let thread = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
+        Self { mode, state, thread }
+    }
+
+    /// Whether text is of use before it is complete.
+    pub(super) fn shows_text(&self) -> bool {
+        self.mode == Mode::Terminal
+    }
+
+    pub(super) fn show(&self, event: &Event<'_>) {
+        match self.mode {
+            Mode::Quiet => {}
+            Mode::Log => {
+                if let Some(line) = log_line(event) {
+                    let _ = writeln!(io::stderr(), "forage: {}", sanitize_line(&line));
+                }
+            }
+            Mode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
+        }
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if let Some((end, thread)) = self.thread.take() {
+            drop(end);
+            let _ = thread.join();
+        }
+    }
+}
+
+fn redraw(state: Arc<Mutex<State>>) -> (Sender<()>, JoinHandle<()>) {
+    let (end, ended) = channel();
+    let show = move || {
+        let started = Instant::now();
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BETWEEN) {
+            let line = state.lock().unwrap_or_else(PoisonError::into_inner).line(started.elapsed());
+            let _ = write!(io::stderr(), "\r\x1b[K{line}");
+        }
+        let _ = write!(io::stderr(), "\r\x1b[K");
+    };
+    (end, std::thread::spawn(show))
+}
+
+/// What the line on a terminal says.
+#[derive(Debug, Default)]
+struct State {
+    turn: usize,
+    turns: usize,
+    running: BTreeMap<usize, String>,
+    bytes: usize,
+    tokens_in: u64,
+    tokens_out: u64,
+    cost_usd: Option<f64>,
+    /// What the model is writing.
+    text: String,
+    trouble: String,
+}
+
+impl State {
+    fn update(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Asking { turn, turns, .. } => {
+                (self.turn, self.turns) = (*turn, *turns);
+                self.text.clear();
+            }
+            Event::Text(piece) => self.text.push_str(piece),
+            Event::Said { usage, cost_usd, .. } => {
+                self.trouble.clear();
+                if let Some(usage) = usage {
+                    self.tokens_in += usage.input_tokens;
+                    self.tokens_out += usage.output_tokens;
+                }
+                self.cost_usd = cost_usd.map(|cost| self.cost_usd.unwrap_or_default() + cost).or(self.cost_usd);
+            }
+            Event::Failed { error, then } => self.trouble = format!("{error} ({then})"),
+            Event::CallStarted { number, tool, .. } => {
+                self.running.insert(*number, (*tool).to_owned());
+            }
+            Event::CallEnded { number, bytes, .. } => {
+                self.running.remove(number);
+                self.bytes += bytes;
+            }
+            Event::MadeRoom { .. } => {}
+        }
+    }
+
+    fn line(&self, elapsed: Duration) -> String {
+        let mut line = format!("{:.0} s  turn {}/{}", elapsed.as_secs_f64(), self.turn, self.turns);
+        if self.bytes > 0 {
+            let _ = write!(line, "  {} KB", self.bytes.div_ceil(1_000));
+        }
+        if self.tokens_in > 0 {
+            let _ = write!(line, "  {}+{} tokens", self.tokens_in, self.tokens_out);
+        }
+        if let Some(cost) = self.cost_usd {
+            let _ = write!(line, "  ${cost:.4}");
+        }
+        line.push_str("  ");
+        let room = WIDTH.saturating_sub(line.chars().count());
+        let rest = match (self.running.is_empty(), self.trouble.is_empty(), self.text.trim()) {
+            (false, ..) => self.running.values().map(String::as_str).collect::<Vec<_>>().join(", "),
+            (_, false, _) => self.trouble.clone(),
+            (_, _, "") => "thinking …".to_owned(),
+            // Its end: the beginning has been there before.
+            (_, _, text) => {
+                let last = text.lines().last().unwrap_or_default();
+                let skipped = last.chars().count().saturating_sub(room);
+                last.chars().skip(skipped).collect()
+            }
+        };
+        // A tab moves further than one character.
+        let rest = sanitize_line(&rest).replace('\t', " ");
+        line.extend(rest.chars().take(room));
+        line
+    }
+}
+
+/// A line of the log; `None` for what happens too often.
+fn log_line(event: &Event<'_>) -> Option<String> {
+    Some(match event {
+        Event::Asking { turn, turns, model, last } => {
+            let last = if *last { ", told to answer now" } else { "" };
+            format!("turn {turn} of {turns}: {model}{last}")
+        }
+        Event::Text(_) => return None,
+        Event::Said { calls, usage, cost_usd, elapsed } => {
+            let mut line = match calls {
+                0 => "an answer".to_owned(),
+                calls => format!("{calls} calls"),
+            };
+            if let Some(usage) = usage {
+                let _ = write!(line, ", {} tokens in, {} out", usage.input_tokens, usage.output_tokens);
+            }
+            if let Some(cost) = cost_usd {
+                let _ = write!(line, ", ${cost:.4}");
+            }
+            let _ = write!(line, ", {:.1} s", elapsed.as_secs_f64());
+            line
+        }
+        Event::Failed { error, then } => format!("{}: {then}", sanitize(error).replace('\n', " ")),
+        Event::CallStarted { number, tool, arguments } => {
+            let shown: String = arguments.chars().take(ARGUMENTS).collect();
+            let more = if shown.len() < arguments.len() { "…" } else { "" };
+            format!("call {number}: {tool} {shown}{more}")
+        }
+        Event::CallEnded { number, bytes, elapsed, error, .. } => match error {
+            Some(error) => format!("call {number} failed: {}", sanitize(error).replace('\n', " ")),
+            None => format!("call {number}: {bytes} bytes in {:.2} s", elapsed.as_secs_f64()),
+        },
+        Event::MadeRoom { results } => format!("old results taken out of the conversation: {results}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forage_llm::Usage;
+
+    fn after(events: &[Event<'_>]) -> String {
+        let mut state = State::default();
+        events.iter().for_each(|event| state.update(event));
+        state.line(Duration::from_secs(7))
+    }
+
+    const ASKING: Event<'_> = Event::Asking { turn: 2, turns: 8, model: "p/m", last: false };
+
+    #[test]
+    fn the_line_says_what_is_going_on() {
+        let usage = Some(Usage { input_tokens: 900, cached_input_tokens: 0, output_tokens: 30 });
+        let said = || Event::Said { calls: 2, usage, cost_usd: Some(0.0012), elapsed: Duration::ZERO };
+        let started = |number, tool| Event::CallStarted { number, tool, arguments: "{}" };
+        let ended = |number, bytes| Event::CallEnded {
+            number,
+            tool: "read_file",
+            bytes,
+            elapsed: Duration::ZERO,
+            error: None,
+        };
+        assert_eq!(after(&[ASKING]), "7 s  turn 2/8  thinking …");
+        assert_eq!(
+            after(&[ASKING, said(), started(1, "grep_search"), started(2, "read_file"), ended(2, 1_500)]),
+            "7 s  turn 2/8  2 KB  900+30 tokens  $0.0012  grep_search"
+        );
+        assert_eq!(after(&[ASKING, Event::Text("One.\nTwo"), Event::Text(" more")]), "7 s  turn 2/8  Two more");
+    }
+
+    #[test]
+    fn no_text_of_a_model_steers_the_terminal_or_wraps_the_line() {
+        let line = after(&[ASKING, Event::Text("\u{1b}[2Jx\r\u{202e}y\tz")]);
+        assert_eq!(line, "7 s  turn 2/8  \\x1B[2Jx\\x0D\\u{202E}y z");
+        let long = after(&[ASKING, Event::Text(&"wörter ".repeat(100)), Event::Text("end")]);
+        assert!(long.ends_with(" end") && long.chars().count() == WIDTH, "{long}");
+        let trouble = "x".repeat(500);
+        let line = after(&[ASKING, Event::Failed { error: &trouble, then: "p/n goes on" }]);
+        assert_eq!(line.chars().count(), WIDTH);
+    }
+}

@@ -1,0 +1,421 @@
+//! The agent as a library: what it makes of everything that a model can say, and how it ends.
+
+use std::time::{Duration, Instant};
+
+use forage::agent::{Ended, LastTurn, Transcript};
+use forage_llm::{ChatError, Finish};
+use forage_tools::{FilterMode, registry};
+
+use crate::scripted::{Bench, Reply, Scripted, ask, call, fail, hang, say, says};
+
+fn bench() -> Bench {
+    Bench::new(&[
+        ("src/retry.rs", "//! Retries.\nfn retry_with_backoff() {}\n"),
+        ("src/client.rs", "fn send() { retry_with_backoff() }\n"),
+        (".env", "KEY=canary-in-dotenv\n"),
+    ])
+}
+
+const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry_with_backoff"}"#);
+const READ: (&str, &str) = ("read_file", r#"{"path": "src/retry.rs"}"#);
+
+/// Number, whether it was run, error of each call.
+fn calls(transcript: &Transcript) -> Vec<(usize, bool, Option<String>)> {
+    let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
+    calls.map(|call| (call.number, call.run, call.error.clone())).collect()
+}
+
+#[test]
+fn finds_reads_and_answers() {
+    let model = Scripted::new("one", [
+        says("Let me look.", &[GREP, ("list_directory", "{}")]),
+        call(&[READ]),
+        say("It retries with backoff (`src/retry.rs:2`)."),
+    ]);
+    let transcript = bench().ask(&model);
+    assert_eq!(transcript.stop_reason, Ended::Answered);
+    assert_eq!(transcript.answer.as_deref(), Some("It retries with backoff (`src/retry.rs:2`)."));
+    assert_eq!(calls(&transcript), [(1, true, None), (2, true, None), (3, true, None)]);
+    assert_eq!((transcript.usage.input_tokens, transcript.cost_usd), (300, Some(0.75)));
+    assert_eq!((transcript.citations.len(), transcript.wrong_citations), (1, 0));
+    let texts = model.last_texts();
+    assert!(texts[0].contains("Question: what is this?") && texts[0].contains("retry.rs (2 lines)"), "{}", texts[0]);
+    assert!(texts[1].starts_with("call 1, grep_search:\n===== BEGIN "), "{}", texts[1]);
+    assert!(texts[1].contains("Found 2 matches in 2 files"), "{}", texts[1]);
+    assert!(texts[3].contains("     2\tfn retry_with_backoff() {}"), "{}", texts[3]);
+}
+
+#[test]
+fn every_request_says_what_is_left() {
+    let model = Scripted::new("one", [call(&[GREP, READ]), call(&[("list_directory", "{}")]), say("done")]);
+    bench().ask(&model);
+    let remark = |index: usize| {
+        let request = &model.seen()[index];
+        request.texts().last().unwrap().lines().last().unwrap().to_owned()
+    };
+    assert!(remark(0).contains("left: 8 of 8 turns") && remark(0).contains("40 of 40 calls"), "{}", remark(0));
+    assert!(remark(0).contains("320000 of 320000 bytes of results; 1"), "{}", remark(0));
+    assert!(remark(1).contains("left: 7 of 8 turns") && remark(1).contains("38 of 40 calls"), "{}", remark(1));
+    assert!(remark(2).contains("37 of 40 calls") && !remark(2).contains("320000 of"), "{}", remark(2));
+}
+
+#[test]
+fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
+    let model = Scripted::new("one", [
+        call(&[
+            ("no_such_tool", "{}"),
+            ("grep_search", "{\"pattern\": "),
+            ("grep_search", "[1]"),
+            ("grep_search", ""),
+            ("grep_search", r#""{\"pattern\": \"retry_with\"}""#),
+            ("grep_search", r#"{"pattern": "("}"#),
+            ("list_directory", "null"),
+            ("Search", r#"{"pattern": "retry"}"#),
+        ]),
+        say("done"),
+    ]);
+    let transcript = bench().ask(&model);
+    let expected = [
+        (1, false, "there is no tool of this name; the tools are grep_search, list_directory, read_file"),
+        (2, false, "not JSON"),
+        (3, false, "not a JSON object"),
+        (4, true, "needs the argument `pattern`"),
+        (5, true, ""),
+        (6, true, "`pattern`"),
+        (7, true, ""),
+        (8, false, "there is no tool of this name"),
+    ];
+    let calls = calls(&transcript);
+    assert_eq!(calls.len(), expected.len());
+    for ((number, run, error), (expected_number, expected_run, part)) in calls.iter().zip(expected) {
+        assert_eq!((number, run), (&expected_number, &expected_run));
+        let error = error.as_deref().unwrap_or_default();
+        assert!(error.contains(part) && error.is_empty() == part.is_empty(), "{number}: {error}");
+    }
+    assert!(model.last_texts()[5].contains("Found 2 matches"), "{}", model.last_texts()[5]);
+}
+
+#[test]
+fn more_calls_than_a_turn_may_have_are_answered_without_being_run() {
+    let patterns: Vec<String> = (0..11).map(|index| format!("{{\"pattern\": \"x{index}\"}}")).collect();
+    let many: Vec<(&str, &str)> = patterns.iter().map(|text| ("grep_search", text.as_str())).collect();
+    let model = Scripted::new("one", [call(&many), say("done")]);
+    let transcript = bench().ask(&model);
+    let calls = calls(&transcript);
+    assert_eq!(calls.iter().map(|(_, run, _)| *run).collect::<Vec<_>>(), [vec![true; 8], vec![false; 3]].concat());
+    assert!(calls[8].2.as_ref().unwrap().starts_with("not run: only the first 8 calls"), "{calls:?}");
+}
+
+#[test]
+fn the_same_call_is_answered_from_memory_and_the_third_turn_with_it_is_the_last() {
+    let model = Scripted::new("one", [
+        call(&[GREP, ("grep_search", r#"{"path": null, "pattern": "retry_with_backoff"}"#)]),
+        call(&[("list_directory", "{}"), GREP]),
+        call(&[GREP]),
+        say("done"),
+    ]);
+    let transcript = bench().ask(&model);
+    let same: Vec<Option<usize>> =
+        transcript.turns.iter().flat_map(|turn| &turn.calls).map(|call| call.same_as).collect();
+    assert_eq!(same, [None, Some(1), None, Some(1), Some(1)]);
+    let texts = model.last_texts();
+    assert_eq!(texts.iter().filter(|text| text.contains("Found 2 matches")).count(), 1, "shown once");
+    assert!(texts[2].contains("call 2: same as call 1, already shown"), "{}", texts[2]);
+    assert!(texts[5].contains("this is the last turn, because the same call was made again"), "{}", texts[5]);
+    assert_eq!((transcript.last_turn, transcript.stop_reason), (Some(LastTurn::Repetition), Ended::Answered));
+}
+
+#[test]
+fn a_call_that_failed_is_made_again() {
+    let missing = ("read_file", r#"{"path": "no/such/file"}"#);
+    let model = Scripted::new("one", [call(&[missing]), call(&[missing]), say("done")]);
+    let transcript = bench().ask(&model);
+    assert!(calls(&transcript).iter().all(|(_, run, error)| *run && error.is_some()), "{transcript:?}");
+}
+
+#[test]
+fn each_limit_makes_the_model_answer() {
+    let list = |path: &'static str| call(&[("grep_search", path)]);
+    let turns: Vec<Reply> = vec![list(r#"{"pattern": "a"}"#), list(r#"{"pattern": "b"}"#), say("answer")];
+    let model = Scripted::new("one", turns);
+    let bench = bench();
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.turns = 3;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.last_turn, transcript.answer.as_deref()), (Some(LastTurn::Turns), Some("answer")));
+    assert!(!model.seen()[2].tools.is_empty(), "results of tools need their declarations");
+
+    let model = Scripted::new("one", [
+        call(&[("grep_search", r#"{"pattern": "a"}"#), ("grep_search", r#"{"pattern": "b"}"#), READ]),
+        say("answer"),
+    ]);
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.calls = 2;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.last_turn, transcript.calls_run()), (Some(LastTurn::Calls), 2));
+    assert_eq!(calls(&transcript)[2].2.as_deref(), Some("not run: no calls are left"));
+
+    // Of 600 ms, the last quarter is the answer's.
+    let slow: Reply = Box::new(|request, budget| {
+        while budget.remaining() > Duration::from_millis(100) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        call(&[GREP])(request, budget)
+    });
+    let model = Scripted::new("one", [slow, say("answer")]);
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.total = Duration::from_millis(600);
+    let transcript = ask(&agent);
+    assert_eq!((transcript.last_turn, transcript.answer.as_deref()), (Some(LastTurn::Time), Some("answer")));
+}
+
+#[test]
+fn a_model_that_calls_on_and_on_is_asked_once_more_and_then_its_text_counts() {
+    let stubborn = || (0..5).map(|_| says("It is in src.", &[GREP, READ]));
+    let model = Scripted::new("one", stubborn());
+    let bench = bench();
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.turns = 2;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.answer.as_deref(), transcript.turns.len()), (Some("It is in src."), 3));
+    assert!(calls(&transcript)[2..].iter().all(|(_, run, _)| !run), "{transcript:?}");
+    let model = Scripted::new("one", (0..5).map(|_| call(&[GREP])));
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.turns = 2;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.stop_reason, transcript.turns.len()), (Ended::NoAnswer, 3));
+    let text = transcript.text();
+    assert!(
+        text.contains("No answer: the model gave no answer.")
+            && text.contains("1. grep_search {\"pattern\":\"retry_with_backoff\"}: Found 2 matches in 2 files"),
+        "{text}"
+    );
+}
+
+fn empty() -> Reply {
+    fail(|model| ChatError::EmptyAnswer { model, finish: Finish::Length })
+}
+
+#[test]
+fn a_model_that_says_nothing_gets_one_nudge() {
+    let model = Scripted::new("one", [call(&[GREP]), empty(), say("here it is")]);
+    let transcript = bench().ask(&model);
+    assert_eq!(transcript.answer.as_deref(), Some("here it is"));
+    assert!(model.last_texts()[1].contains("the last answer held neither text nor a call"), "{:?}", model.last_texts());
+    let model = Scripted::new("one", [call(&[GREP]), empty(), empty()]);
+    let transcript = bench().ask(&model);
+    assert_eq!((transcript.stop_reason, transcript.answer), (Ended::NoAnswer, None));
+}
+
+fn server(model: String) -> ChatError {
+    ChatError::Server { model, status: 500, retry_after: None }
+}
+
+/// What becomes of each failure in the middle of a conversation: whether the same model is asked again, and whether
+/// the next one goes on.
+#[test]
+fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
+    type Error = fn(String) -> ChatError;
+    let momentary: [Error; 4] = [
+        server,
+        |model| ChatError::RateLimited { model, retry_after: Some(Duration::from_millis(10)) },
+        |model| ChatError::ConnectionLost { model },
+        |model| ChatError::BadAnswer { model, why: "it is not JSON".to_owned() },
+    ];
+    let lasting: [Error; 6] = [
+        |model| ChatError::Unauthorized { model, status: 401 },
+        |model| ChatError::BadRequest { model, status: 404, message: "no such model".to_owned() },
+        |model| ChatError::Unreachable { model, why: "refused".to_owned() },
+        |model| ChatError::AnswerTooLarge { model, limit: 1 },
+        |model| ChatError::DeadlineExceeded { model },
+        |model| ChatError::EmptyAnswer { model, finish: Finish::Refused },
+    ];
+    let bench = bench();
+    for error in momentary {
+        let one = Scripted::new("one", [call(&[GREP]), fail(error), say("recovered")]);
+        let transcript = bench.ask(&one);
+        assert_eq!(transcript.answer.as_deref(), Some("recovered"), "{transcript:?}");
+        assert!(transcript.warnings[0].ends_with("(it is asked once more)"), "{transcript:?}");
+    }
+    for (error, asked) in momentary.map(|error| (error, 3)).into_iter().chain(lasting.map(|error| (error, 2))) {
+        let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
+        let two = Scripted::new("two", [call(&[READ]), say("from the second")]);
+        let three = Scripted::new("three", []);
+        let transcript = ask(&bench.agent(&[&one, &two, &three]));
+        assert_eq!(transcript.answer.as_deref(), Some("from the second"), "{transcript:?}");
+        assert_eq!((one.seen().len(), two.seen().len(), three.seen().len()), (asked, 2, 0));
+        assert_eq!(transcript.models, ["test/one", "test/two"]);
+        assert!(two.seen()[0].texts().any(|text| text.contains("Found 2 matches")), "it takes the conversation over");
+        // At most one change.
+        let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
+        let two = Scripted::new("two", [fail(error), fail(error)]);
+        let transcript = ask(&bench.agent(&[&one, &two, &three]));
+        assert!(matches!(transcript.stop_reason, Ended::ModelsFailed | Ended::Refused), "{transcript:?}");
+        assert_eq!(three.seen().len(), 0);
+        assert!(transcript.text().contains("What was looked at:"), "{}", transcript.text());
+    }
+}
+
+#[test]
+fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_question() {
+    let too_long: fn(String) -> ChatError = |model| ChatError::BadRequest {
+        model,
+        status: 400,
+        message: "maximum context length is 8192 tokens".to_owned(),
+    };
+    let model = Scripted::new("one", [
+        call(&[GREP]),
+        call(&[READ]),
+        call(&[("list_directory", "{}")]),
+        fail(too_long),
+        call(&[GREP]),
+        say("done"),
+    ]);
+    let transcript = bench().ask(&model);
+    assert_eq!(transcript.answer.as_deref(), Some("done"), "{transcript:?}");
+    assert!(transcript.results_taken_out > 0);
+    let texts = model.last_texts();
+    assert!(texts[0].contains("Question: what is this?"));
+    assert!(texts[1].starts_with("[this result was taken out"), "{}", texts[1]);
+    assert!(texts[4].contains("Found 2 matches"), "a call whose result is gone is made again: {}", texts[4]);
+    // Nothing left to take out: the next model may be able to read it.
+    let (one, two) = (Scripted::new("one", [fail(too_long)]), Scripted::new("two", [say("I can")]));
+    let transcript = ask(&bench().agent(&[&one, &two]));
+    assert_eq!(transcript.answer.as_deref(), Some("I can"));
+    let one = Scripted::new("one", [fail(too_long)]);
+    assert_eq!(bench().ask(&one).stop_reason, Ended::ModelsFailed);
+}
+
+#[test]
+fn results_over_the_byte_budget_make_room() {
+    let text: String = (0..400).map(|line| format!("line {line} of a long file, with words\n")).collect();
+    let bench = Bench::new(&[("a.txt", &text), ("b.txt", &text), ("c.txt", &text)]);
+    let read = |name: &str| call(&[("read_file", format!("{{\"path\": \"{name}.txt\"}}").as_str())]);
+    let model = Scripted::new("one", [read("a"), read("b"), read("c"), say("done")]);
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.bytes = 5_000;
+    let transcript = ask(&agent);
+    let results: usize = model.last_texts()[1..].iter().map(String::len).sum();
+    assert!(transcript.results_taken_out >= 1 && results < 5_500, "{results}");
+    assert!(model.last_texts()[3].contains("line 10 of"), "the newest stays");
+    // A full turn never pushes itself out.
+    let all = [("read_file", r#"{"path": "a.txt"}"#), ("read_file", r#"{"path": "b.txt"}"#), ("read_file", r#"{"path": "c.txt"}"#)];
+    let model = Scripted::new("one", [call(&all), say("done")]);
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.bytes = 30_000;
+    assert_eq!(ask(&agent).results_taken_out, 0);
+    assert!(model.last_texts()[1..].iter().all(|text| text.contains("line 10 of")));
+}
+
+#[test]
+fn citations_are_checked_against_the_disk() {
+    let answer = "See `src/retry.rs:2`, `src/retry.rs:1-2`, src/retry.rs:2-9, src/gone.rs:1, `.env:1`, /etc/passwd:1, \
+                  ../x.rs:1, src:1, src/retry.rs:0, src/client.rs:2-1; not at localhost:8080 or 10:30.";
+    let model = Scripted::new("one", [say(answer)]);
+    let transcript = bench().ask(&model);
+    assert_eq!((transcript.citations.len(), transcript.wrong_citations), (9, 7), "{transcript:#?}");
+    assert_eq!(
+        transcript.answer.as_deref().unwrap(),
+        "See `src/retry.rs:2`, `src/retry.rs:1-2`, src/retry.rs:2-9 [wrong: the file has 2 lines], src/gone.rs:1 \
+         [wrong: no such file], `.env:1` [wrong: a secrets file, which is never read], /etc/passwd:1 [wrong: outside \
+         of the root], ../x.rs:1 [wrong: outside of the root], src:1, src/retry.rs:0 [wrong: no such range of lines], \
+         src/client.rs:2-1 [wrong: no such range of lines]; not at localhost:8080 or 10:30."
+    );
+    assert!(transcript.text().contains("[warning: 7 of 9 citations are wrong and marked as such]"));
+}
+
+#[test]
+fn the_lines_of_a_file_are_counted_however_large_it_is() {
+    let bench = Bench::new(&[("big.txt", &"x\n".repeat(9_000_000)), ("odd.txt", &"y\n\ny".repeat(6_000_000))]);
+    let model = Scripted::new("one", [say("big.txt:9000000 big.txt:9000001 odd.txt:12000001 odd.txt:12000002")]);
+    let transcript = bench.ask(&model);
+    let wrong: Vec<Option<&str>> = transcript.citations.iter().map(|citation| citation.wrong.as_deref()).collect();
+    let (nine, twelve) = ("the file has 9000000 lines", "the file has 12000001 lines");
+    assert_eq!(wrong, [None, Some(nine), None, Some(twelve)]);
+}
+
+#[test]
+fn what_a_model_writes_steers_no_terminal() {
+    let escape = "done \u{1b}]52;c;aGk=\u{7}\u{202e}\r";
+    let model = Scripted::new("one", [
+        says(escape, &[("grep\u{1b}[2J", escape), ("grep_search", "{\"pattern\": \"\u{202e}\"}")]),
+        say(escape),
+    ]);
+    let transcript = bench().ask(&model);
+    let unfinished = Scripted::new("one", [says(escape, &[("grep\u{1b}[2J", escape), GREP]), fail(server), fail(server)]);
+    for text in [transcript.text(), bench().ask(&unfinished).text()] {
+        assert!(text.contains("\\x1B"), "{text}");
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n' || c == '\u{202e}'), "{text:?}");
+    }
+}
+
+#[test]
+fn the_deadline_ends_everything_with_what_is_known() {
+    let model = Scripted::new("one", [call(&[GREP]), hang()]);
+    let bench = bench();
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.total = Duration::from_millis(400);
+    let started = Instant::now();
+    let transcript = ask(&agent);
+    assert!(started.elapsed() < Duration::from_millis(600), "{:?}", started.elapsed());
+    assert_eq!(transcript.stop_reason, Ended::Time);
+    assert!(transcript.text().contains("1. grep_search"), "{}", transcript.text());
+    // One call that hangs is not the end of the conversation.
+    let (one, two) = (Scripted::new("one", [hang()]), Scripted::new("two", [say("quick")]));
+    let mut agent = bench.agent(&[&one, &two]);
+    agent.limits.model_call = Duration::from_millis(100);
+    assert_eq!(ask(&agent).answer.as_deref(), Some("quick"));
+}
+
+#[test]
+fn cancelling_ends_a_model_that_hangs() {
+    let model = Scripted::new("one", [call(&[GREP]), hang()]);
+    let bench = bench();
+    let agent = bench.agent(&[&model]);
+    let stop = agent.context.stop.clone();
+    let (started, cancelled) = std::sync::mpsc::channel();
+    let transcript = agent.ask("q", &|event| {
+        if let forage::agent::Event::Asking { turn: 2, .. } = event {
+            let (stop, started) = (stop.clone(), started.clone());
+            std::thread::spawn(move || {
+                std::thread::sleep(Duration::from_millis(50));
+                started.send(Instant::now()).unwrap();
+                stop.cancel();
+            });
+        }
+    });
+    let took = cancelled.recv().unwrap().elapsed();
+    assert!(took < Duration::from_millis(200), "{took:?}");
+    assert_eq!(transcript.unwrap().stop_reason, Ended::Interrupted);
+}
+
+#[test]
+fn nothing_is_asked_without_a_question_or_a_model() {
+    let model = Scripted::new("one", []);
+    let bench = bench();
+    for (agent, question, part) in [
+        (bench.agent(&[&model]), " \n", "the question is empty"),
+        (bench.agent(&[&model]), &*"x".repeat(20_000), "over the limit of 16384"),
+        (bench.agent(&[]), "q", "no model is configured"),
+    ] {
+        let error = agent.ask(question, &|_| ()).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn keyword_search_is_offered_where_something_can_filter() {
+    let model = Scripted::new("one", []);
+    let names = |context: &forage_tools::Context| -> Vec<&str> {
+        forage::agent::usable_tools(context, &["Search"]).iter().map(|tool| tool.name()).collect()
+    };
+    let mut context = bench().agent(&[&model]).context;
+    let without = ["grep_search", "list_directory", "read_file", "Search"];
+    assert_eq!(names(&context), without);
+    context.filter.mode = FilterMode::Lexical;
+    assert_eq!(names(&context)[0], "keyword_search");
+    assert_eq!(names(&context).len(), registry::TOOLS.len());
+    context.filter.mode = FilterMode::Model;
+    context.filter.models = vec![model];
+    assert_eq!(names(&context)[0], "keyword_search");
+}

@@ -1,0 +1,100 @@
+//! `forage ask` that is interrupted, or runs out of time.
+#![cfg(unix)]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::Project;
+use crate::peer::{Peer, Reply};
+
+/// A model that calls a tool and then hangs.
+fn hanging() -> Peer {
+    let arguments = "{\\\"pattern\\\": \\\"needle\\\"}";
+    let call = format!("{{\"id\":\"1\",\"function\":{{\"name\":\"grep_search\",\"arguments\":\"{arguments}\"}}}}");
+    let body = format!("{{\"choices\":[{{\"message\":{{\"content\":\"Looking.\",\"tool_calls\":[{call}]}}}}]}}");
+    Peer::start([crate::peer::json(200, "", &body), Reply::Hang(Vec::new())])
+}
+
+fn start(project: &Project, peer: &Peer, flags: &[&str]) -> Child {
+    project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url()));
+    Command::new(env!("CARGO_BIN_EXE_forage"))
+        .args([&["ask", "where is the needle?"], flags].concat())
+        .current_dir(&project.root)
+        .env_clear()
+        .env("HOME", &project.home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Waits until the peer has so many requests.
+fn until_asked(peer: &Peer, requests: usize) {
+    let started = Instant::now();
+    while peer.requests().len() < requests {
+        assert!(started.elapsed() < Duration::from_secs(20), "the model was not asked");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
+    let project = Project::new(&[("a.txt", "a needle\n")]);
+    for (name, flags) in [("INT", &[][..]), ("TERM", &["--json"])] {
+        let peer = hanging();
+        let child = start(&project, &peer, flags);
+        until_asked(&peer, 2);
+        let sent = Instant::now();
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let took = sent.elapsed();
+        // 200 ms are the product's; the rest is for starting `kill` and reaping on a busy machine.
+        assert!(took < Duration::from_millis(1_000), "{took:?}");
+        assert_eq!(output.status.code(), Some(130), "{output:?}");
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        if flags.is_empty() {
+            assert!(stdout.starts_with("No answer: it was interrupted.\n\nWhat the model said last:\n\n  Looking.\n"), "{stdout}");
+            assert!(stdout.contains("1. grep_search {\"pattern\":\"needle\"}: Found 1 match in 1 file"), "{stdout}");
+        } else {
+            let records: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!(records["stop_reason"], "interrupted");
+            assert_eq!(records["turns"][0]["calls"][0]["tool"], "grep_search");
+        }
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_the_process_at_once() {
+    // Its answer is more than a pipe takes, and nobody reads: the first signal can't end it.
+    let project = Project::new(&[]);
+    let peer = Peer::start([crate::peer::good(&"x".repeat(500_000))]);
+    let mut child = start(&project, &peer, &[]);
+    let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(log.any(|line| line.unwrap().contains("an answer")));
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None, "the control: one signal is not enough");
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn the_deadline_ends_a_model_that_hangs() {
+    let project = Project::new(&[("a.txt", "a needle\n")]);
+    let peer = hanging();
+    let started = Instant::now();
+    let output = start(&project, &peer, &["--total-ms", "1500", "--json"]).wait_with_output().unwrap();
+    let took = started.elapsed();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let records: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(records["stop_reason"], "time");
+    let elapsed = records["elapsed_ms"].as_u64().unwrap();
+    assert!((1_500..1_700).contains(&elapsed) && took < Duration::from_secs(4), "{elapsed} ms, {took:?}");
+}

@@ -1,0 +1,153 @@
+//! A model that says what its script says, and remembers what it was shown.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use forage::agent::{Agent, Event, Transcript, usable_tools};
+use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_llm::{
+    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Message, Stop, ToolCall, Usage,
+};
+use forage_tools::Context;
+
+/// What it says to one request.
+pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send>;
+
+pub(crate) struct Scripted {
+    name: &'static str,
+    script: Mutex<VecDeque<Reply>>,
+    seen: Mutex<Vec<ChatRequest>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(name: &'static str, script: impl IntoIterator<Item = Reply>) -> Arc<Self> {
+        let script = Mutex::new(script.into_iter().collect());
+        Arc::new(Self { name, script, seen: Mutex::default() })
+    }
+
+    /// The requests, in order.
+    pub(crate) fn seen(&self) -> Vec<ChatRequest> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// The texts of the last request, the system's left out.
+    pub(crate) fn last_texts(&self) -> Vec<String> {
+        self.seen().last().unwrap().texts().skip(1).map(str::to_owned).collect()
+    }
+}
+
+impl ChatModel for Scripted {
+    fn name(&self) -> String {
+        format!("test/{}", self.name)
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        assert_protocol(request);
+        self.seen.lock().unwrap().push(request.clone());
+        let reply = self.script.lock().unwrap().pop_front();
+        let reply = reply.unwrap_or_else(|| panic!("{} has nothing more to say", self.name));
+        let mut answer = reply(request, budget)?;
+        answer.model = self.name.to_owned();
+        Ok(answer)
+    }
+}
+
+/// What every wire needs: the user first, then turns and results in alternation, and each call answered exactly once,
+/// in order.
+fn assert_protocol(request: &ChatRequest) {
+    let mut messages = request.messages.iter();
+    assert!(matches!(messages.next(), Some(Message::User(_))));
+    while let Some(turn) = messages.next() {
+        assert!(matches!(turn, Message::Model(_)), "{turn:?}");
+        let Some(Message::ToolResults(results)) = messages.next() else { panic!("a turn without results") };
+        // What a turn holds is private; its calls show in how it is printed.
+        let printed = format!("{turn:?}");
+        let at = |id: &str| printed.find(&format!("id: \"{id}\"")).unwrap_or_else(|| panic!("{id}: {printed}"));
+        let places: Vec<usize> = results.iter().map(|result| at(&result.call_id)).collect();
+        assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
+        assert_eq!(printed.matches("ToolCall {").count(), results.len(), "{printed}");
+    }
+}
+
+/// Text and nothing else.
+pub(crate) fn say(text: &str) -> Reply {
+    says(text, &[])
+}
+
+/// Calls and nothing else: tools and arguments as the model writes them.
+pub(crate) fn call(calls: &[(&str, &str)]) -> Reply {
+    says("", calls)
+}
+
+/// Text and calls.
+pub(crate) fn says(text: &str, calls: &[(&str, &str)]) -> Reply {
+    let text = text.to_owned();
+    let call = |(index, (name, arguments)): (usize, &(&str, &str))| ToolCall {
+        id: format!("id-{index}"),
+        name: (*name).to_owned(),
+        arguments: (*arguments).to_owned(),
+    };
+    let calls: Vec<ToolCall> = calls.iter().enumerate().map(call).collect();
+    Box::new(move |_, _| {
+        let mut answer = ChatAnswer::of_text("test", "", text.as_str());
+        answer.calls.clone_from(&calls);
+        answer.finish = if calls.is_empty() { Finish::Complete } else { Finish::ToolCalls };
+        answer.usage = Some(Usage { input_tokens: 100, cached_input_tokens: 40, output_tokens: 10 });
+        answer.cost_usd = Some(0.25);
+        Ok(answer)
+    })
+}
+
+/// A failure.
+pub(crate) fn fail(error: fn(String) -> ChatError) -> Reply {
+    Box::new(move |_, _| Err(error("test/one".to_owned())))
+}
+
+/// Says nothing until its budget ends it.
+pub(crate) fn hang() -> Reply {
+    Box::new(|_, budget| {
+        loop {
+            match budget.check() {
+                Ok(()) => std::thread::sleep(Duration::from_millis(5)),
+                Err(Stop::Cancelled) => return Err(ChatError::Cancelled { model: "test/one".to_owned() }),
+                Err(Stop::Deadline) => return Err(ChatError::DeadlineExceeded { model: "test/one".to_owned() }),
+            }
+        }
+    })
+}
+
+/// A tree and an agent on it.
+pub(crate) struct Bench {
+    directory: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
+        let bench = Self { directory: tempfile::tempdir().unwrap() };
+        for (path, text) in files {
+            let path = bench.directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        bench
+    }
+
+    pub(crate) fn agent(&self, models: &[&Arc<Scripted>]) -> Agent {
+        let policy = SecretPolicy::standard(&[]);
+        let root = Root::open(self.directory.path(), &RootPolicy::default(), policy).unwrap();
+        let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
+        let tools = usable_tools(&context, &[]);
+        let models = models.iter().map(|model| Arc::clone(*model) as Arc<dyn ChatModel>).collect();
+        Agent::new(models, tools, context)
+    }
+
+    /// Asks one model with the default limits.
+    pub(crate) fn ask(&self, model: &Arc<Scripted>) -> Transcript {
+        ask(&self.agent(&[model]))
+    }
+}
+
+pub(crate) fn ask(agent: &Agent) -> Transcript {
+    agent.ask("what is this?", &|_: &Event<'_>| ()).unwrap()
+}
