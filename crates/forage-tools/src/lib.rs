@@ -25,7 +25,8 @@ mod verdict;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use context::{
-    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, OnModelFailure, SearchSettings,
+    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, OnModelFailure,
+    SearchSettings,
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;

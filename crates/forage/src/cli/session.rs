@@ -40,8 +40,13 @@ pub(crate) fn open(
     let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
     let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
     let search = config.search_settings(&paths);
+    let cache = config.answer_cache(&paths).unwrap_or_else(|problem| {
+        output.note(&problem);
+        None
+    });
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
+    context.filter.cache = cache;
     Ok(context)
 }
 
