@@ -6,6 +6,7 @@ mod command_line;
 mod configuration;
 mod definitions;
 mod documentation;
+mod filter;
 mod model;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
