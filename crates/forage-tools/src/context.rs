@@ -8,6 +8,7 @@ use forage_fs::{Globs, Roots, Stop};
 use forage_llm::{ChatModel, Redactor};
 use forage_search::external::Program;
 
+use crate::answer_cache::AnswerCache;
 use crate::limits;
 
 /// Who keeps the relevant files of a `keyword_search`.
@@ -30,6 +31,31 @@ pub enum OnModelFailure {
     Lexical,
 }
 
+/// What a model is shown of the files that match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvidenceForm {
+    /// Every matching line with 10 lines of context, files in path order: what the requirement asks for.
+    #[default]
+    Requirement,
+    /// The best few windows of each file, files in lexical order, within a budget.
+    Compact,
+}
+
+/// What a model is asked to answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AnswerForm {
+    /// Lines `path: why`: what the requirement asks for.
+    #[default]
+    Paths,
+    /// JSON that names files by the ids they were shown with, each with a grade. Only grades can be merged, so only
+    /// this form can be asked for in shards.
+    Ids {
+        /// Parts that long evidence is split into at the most, asked at the same time. 1 to
+        /// [`limits::FILTER_SHARDS_MAX`]; more counts as that.
+        shards: usize,
+    },
+}
+
 /// How `keyword_search` filters.
 #[derive(Clone)]
 pub struct FilterSettings {
@@ -45,6 +71,16 @@ pub struct FilterSettings {
     pub redactor: Arc<Redactor>,
     /// Time for all models together.
     pub timeout: Duration,
+    /// What a model is shown.
+    pub evidence: EvidenceForm,
+    /// What a model is asked for.
+    pub answer: AnswerForm,
+    /// Tokens of evidence in one request, at [`limits::BYTES_PER_TOKEN`]: compact evidence stays within it, and
+    /// evidence of either form is split into shards beyond it. [`limits::EVIDENCE_TOKENS_MIN`] to
+    /// [`limits::EVIDENCE_TOKENS_MAX`]; what lies outside counts as the nearer of the two.
+    pub evidence_tokens: usize,
+    /// Keeps answers for requests that come again; `None` for no such thing.
+    pub cache: Option<Arc<dyn AnswerCache>>,
 }
 
 impl Default for FilterSettings {
@@ -56,6 +92,10 @@ impl Default for FilterSettings {
             looked_for: String::new(),
             redactor: Arc::new(Redactor::standard()),
             timeout: limits::MODEL_TIMEOUT,
+            evidence: EvidenceForm::default(),
+            answer: AnswerForm::default(),
+            evidence_tokens: limits::EVIDENCE_TOKENS,
+            cache: None,
         }
     }
 }

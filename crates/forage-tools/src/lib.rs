@@ -7,6 +7,7 @@
 //!
 //! This is the only crate that writes text that a model reads. It knows no protocol, no command line and no stdout.
 
+mod answer_cache;
 mod arguments;
 mod context;
 mod cursor;
@@ -22,7 +23,11 @@ mod tool;
 pub mod tools;
 mod verdict;
 
-pub use context::{Context, EngineSetting, FilterMode, FilterSettings, OnModelFailure, SearchSettings};
+pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
+pub use context::{
+    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, OnModelFailure,
+    SearchSettings,
+};
 pub use error::ToolError;
 pub use forage_search::external::Program;
 pub use outcome::{Answer, Limit, Outcome};

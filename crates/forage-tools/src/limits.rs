@@ -63,6 +63,55 @@ pub const SEARCH_STDERR_BYTES: usize = 4 << 10;
 /// Bytes of a line of evidence that a model sees; longer ones are cut around the match.
 pub const EVIDENCE_LINE_BYTES: usize = 400;
 
+/// Bytes of source code that are taken for a token: what OpenAI's o200k vocabulary needs for such evidence.
+pub const BYTES_PER_TOKEN: f64 = 3.2;
+
+/// Tokens of evidence in one request, by default, at the least and at the most. 12,000 hold some forty files with a
+/// window or two each, which is more than a model finds relevant; above 32,000 answers get slow and models forget
+/// what stands in the middle.
+pub const EVIDENCE_TOKENS: usize = 12_000;
+/// See [`EVIDENCE_TOKENS`].
+pub const EVIDENCE_TOKENS_MIN: usize = 1_000;
+/// See [`EVIDENCE_TOKENS`].
+pub const EVIDENCE_TOKENS_MAX: usize = 32_000;
+
+/// Requests that evidence is split into at the most. They run at the same time, and providers limit how many may.
+pub const FILTER_SHARDS_MAX: usize = 4;
+
+/// Lines of context on each side of a match in compact evidence.
+pub const COMPACT_CONTEXT: u64 = 3;
+
+/// Lines of one window of compact evidence; a longer run of matches is several windows, so that no file takes the
+/// room of all others.
+pub const COMPACT_WINDOW_LINES: usize = 20;
+
+/// Windows of one file in compact evidence at the most, and what is tried when these don't fit.
+pub const COMPACT_WINDOWS: [usize; 3] = [4, 2, 1];
+
+/// Bytes of a line of compact evidence; longer ones are cut around the match. What is behind 200 columns is seldom
+/// read, and data in one line would fill the budget.
+pub const COMPACT_LINE_BYTES: usize = 200;
+
+/// Bytes of the line that stands for a file which is shown in one line.
+pub const COMPACT_ENTRY_LINE_BYTES: usize = 100;
+
+/// Bytes from which on a window that another file has as well is named and not repeated. The reference itself takes
+/// about half of this.
+pub const COMPACT_COPY_BYTES: usize = 120;
+
+/// The part of the budget, as a divisor, that is kept for files in one line: to be named at all says more about the
+/// last files than a further window does about the first.
+pub const COMPACT_ENTRIES_PART: usize = 4;
+
+/// Bytes of a term in the heading of a file.
+pub const COMPACT_TERM_BYTES: usize = 40;
+
+/// Ids that an answer's schema lists; with more, the schema takes any string. OpenAI takes 1,000 values, others fewer.
+pub const SCHEMA_IDS: usize = 500;
+
+/// Ranges of lines per file that are taken from a model's answer.
+pub const ANSWER_RANGES: usize = 8;
+
 /// Levels that `list_directory` shows when it is recursive (the plan's 2), and at the most.
 pub const LIST_DEPTH: u64 = 2;
 /// See [`LIST_DEPTH`].

@@ -4,24 +4,29 @@
 mod ask;
 mod environment;
 mod file;
+mod filter;
 mod models;
 mod repository;
 mod search_tool;
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use forage_llm::Redactor;
-use forage_tools::{FilterMode, FilterSettings, OnModelFailure, SearchSettings, limits};
+use forage_tools::{AnswerCache, FilterMode, FilterSettings, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::working_directory;
+use filter::{Filter, FilterTable};
 pub(crate) use models::ModelSetting;
 pub(crate) use repository::narrow;
 use search_tool::SearchTool;
+
+use crate::answer_cache::{self, FileCache};
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
@@ -55,6 +60,7 @@ pub(crate) struct Overrides {
     pub(crate) secrets_allow: Option<Vec<String>>,
     pub(crate) redact: Option<bool>,
     pub(crate) filter: Option<String>,
+    pub(crate) filter_table: Option<FilterTable>,
     pub(crate) on_model_failure: Option<String>,
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
@@ -85,6 +91,7 @@ pub(crate) struct Config {
     pub(crate) secrets_allow: Setting<Vec<String>>,
     redact: Setting<bool>,
     filter: Setting<String>,
+    filter_forms: Filter,
     on_model_failure: Setting<String>,
     model_timeout_ms: Setting<u64>,
     models: Setting<Vec<ModelSetting>>,
@@ -113,6 +120,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         secrets_allow: Setting::default(Vec::new()),
         redact: Setting::default(true),
         filter: Setting::default("model".to_owned()),
+        filter_forms: Filter::default(),
         on_model_failure: Setting::default("error".to_owned()),
         model_timeout_ms: Setting::default(milliseconds(limits::MODEL_TIMEOUT)),
         models: Setting::default(Vec::new()),
@@ -144,6 +152,9 @@ impl Config {
         self.secrets_allow.set(overrides.secrets_allow, source);
         self.redact.set(overrides.redact, source);
         self.filter.set(overrides.filter, source);
+        if let Some(table) = overrides.filter_table {
+            self.filter_forms.apply(table, source);
+        }
         self.on_model_failure.set(overrides.on_model_failure, source);
         self.model_timeout_ms.set(overrides.model_timeout_ms, source);
         self.models.set(overrides.models, source);
@@ -195,6 +206,7 @@ impl Config {
         self.mode()?;
         self.on_failure()?;
         self.ask.check()?;
+        self.filter_forms.check()?;
         self.search.check()
     }
 
@@ -238,14 +250,44 @@ impl Config {
             FilterMode::Lexical => Vec::new(),
             FilterMode::Model => models.context("`models`")?.into_iter().flatten().collect(),
         };
-        Ok(FilterSettings {
+        let mut settings = FilterSettings {
             mode,
             on_model_failure: self.on_failure()?,
             models,
             looked_for: self.looked_for(),
             redactor: Arc::new(if self.redact.value { Redactor::standard() } else { Redactor::off() }),
             timeout: Duration::from_millis(self.model_timeout_ms.value),
-        })
+            ..FilterSettings::default()
+        };
+        self.filter_forms.set(&mut settings)?;
+        Ok(settings)
+    }
+
+    /// Where answers of models are kept, if the user wants that, for searches beneath these roots; or why there is no
+    /// such place. Nothing is ever written into a root.
+    pub(crate) fn answer_cache(&self, roots: &[&Path]) -> Result<Option<Arc<dyn AnswerCache>>, String> {
+        if !self.filter_forms.keeps_answers() {
+            return Ok(None);
+        }
+        let advice = "set XDG_CACHE_HOME to another directory of yours, or `filter.cache` to false";
+        let directory = environment::cache_directory().ok_or_else(|| {
+            format!(
+                "`filter.cache` has no effect: there is no telling where your cache directory is; {advice}"
+            )
+        })?;
+        let directory = answer_cache::resolved(&directory.join("answers"));
+        if let Some(root) = roots.iter().find(|root| directory.starts_with(root)) {
+            return Err(format!(
+                "`filter.cache` has no effect here: the cache directory {} lies in the root {}, where Forage writes \
+                 nothing; {advice}",
+                directory.display(),
+                root.display()
+            ));
+        }
+        // Of the models' settings only a hash goes to the disk: an address may hold a password.
+        let mut models = DefaultHasher::new();
+        format!("{:?}", self.models.value).hash(&mut models);
+        Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
     }
 
     /// Names of what was looked for, never values.
@@ -281,6 +323,7 @@ impl Config {
             row("model_timeout_ms", json!(self.model_timeout_ms.value), &self.model_timeout_ms.source),
             row("models", Value::Array(models), &self.models.source),
         ];
+        rows.extend(self.filter_forms.describe());
         rows.extend(self.search.describe());
         rows.extend(self.ask.describe());
         rows

@@ -3,6 +3,7 @@
 //! The binary is glue: it reads arguments, environment and configuration, builds the context of a call, runs the one
 //! registry of tools and prints the answer. It holds no search logic.
 
+mod answer_cache;
 mod cli;
 mod config;
 

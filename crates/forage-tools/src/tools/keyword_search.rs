@@ -1,21 +1,24 @@
 //! `keyword_search`: many terms, one pass over the repository, and a filter that keeps the relevant files.
 
 mod answer;
+mod compact;
 mod evidence;
+mod filter;
+mod ids;
 mod lexical;
 mod render;
+mod request;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Root, Stop, find_git_root};
-use forage_llm::{CallBudget, ChatAnswer, ChatError, complete_first};
 use forage_search::keyword::{Gathered, KeywordLimits, TermFate, TermReport, gather};
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::context::{Context, FilterMode, OnModelFailure};
+use self::answer::LineRange;
+use crate::context::{Context, FilterMode};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
@@ -43,7 +46,8 @@ pub struct Response {
     query: String,
     /// Absolute path of the directory that was searched.
     root: String,
-    /// `model`, `lexical`, or `lexical_after_model_failure`.
+    /// `model`, `lexical`, `lexical_after_model_failure`, or `model_in_part` when a part of the files could not be
+    /// judged and follows in lexical order.
     filter: &'static str,
     /// Most relevant first.
     files: Vec<FileRecord>,
@@ -63,6 +67,15 @@ pub struct Response {
 struct FileRecord {
     path: String,
     explanation: String,
+    /// How relevant the model finds it, 3 most; only from answers by ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grade: Option<u8>,
+    /// Lines that the model points at; only from answers by ids.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ranges: Vec<LineRange>,
+    /// No model has judged this file, although others of the same answer were judged.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    not_filtered: bool,
     /// Numbers of the lines that a term matches, from our own search.
     match_lines: Vec<u64>,
     /// The lines that say most, without a model's words.
@@ -95,11 +108,28 @@ struct ModelRecord {
     input_tokens: Option<u64>,
     cached_input_tokens: Option<u64>,
     output_tokens: Option<u64>,
+    /// What the requests cost in US dollars, when tokens and prices of all are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+    /// Time until all had answered.
     elapsed_ms: u64,
+    /// Requests that the evidence was split into, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shards: Option<usize>,
+    /// Answers that came from the cache and cost nothing now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from_cache: Option<FromCache>,
     /// Secrets taken out of what was sent.
     redacted: usize,
-    /// Lines of the answer that name files which were not sent.
+    /// Lines or entries of the answer that name files which were not sent.
     dropped_paths: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct FromCache {
+    answers: usize,
+    /// Age of the oldest.
+    age_seconds: u64,
 }
 
 impl Tool for KeywordSearch {
@@ -138,7 +168,7 @@ impl Tool for KeywordSearch {
         }
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, root, &gathered),
-            FilterMode::Model => fill_by_model(context, root, &gathered, &mut outcome)?,
+            FilterMode::Model => filter::fill(context, root, &gathered, &mut outcome)?,
         }
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
@@ -279,7 +309,15 @@ fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered
 fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: String) -> Option<FileRecord> {
     let file = gathered.files.get(index)?;
     let match_lines = file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
-    Some(FileRecord { path: absolute(root, &file.path), explanation, match_lines, evidence: Vec::new() })
+    Some(FileRecord {
+        path: absolute(root, &file.path),
+        explanation,
+        grade: None,
+        ranges: Vec::new(),
+        not_filtered: false,
+        match_lines,
+        evidence: Vec::new(),
+    })
 }
 
 /// Lines of evidence under a file that was ranked without a model, and bytes of each.
@@ -288,104 +326,25 @@ const LEXICAL_LINE_BYTES: usize = 160;
 
 fn fill_lexical(response: &mut Response, root: &Root, gathered: &Gathered) {
     response.filter = "lexical";
-    for index in lexical::rank(gathered).into_iter().take(limits::LEXICAL_FILES) {
-        let Some(file) = gathered.files.get(index) else { continue };
-        let hits = |term: usize| file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
-        let terms = gathered
-            .terms
-            .iter()
-            .enumerate()
-            .map(|(term, report)| (report, hits(term)))
-            .filter(|(_, hits)| *hits > 0);
-        let named: Vec<String> =
-            terms.map(|(report, hits)| format!("{} ×{hits}", quoted(&report.term))).collect();
-        let Some(mut record) = file_record(root, gathered, index, format!("matches {}", named.join(", ")))
-        else {
-            continue;
-        };
-        let lines =
-            lexical::best_lines(file, LEXICAL_LINES).into_iter().filter_map(|line| file.lines.get(line));
-        record.evidence = lines
-            .map(|line| LineRecord {
-                line_number: line.number,
-                text: clip(line_text(&line.bytes).trim(), LEXICAL_LINE_BYTES),
-            })
-            .collect();
-        response.files.push(record);
-    }
+    let best = lexical::rank(gathered).into_iter().take(limits::LEXICAL_FILES);
+    response.files = best.filter_map(|index| lexical_record(root, gathered, index)).collect();
 }
 
-fn fill_by_model(
-    context: &Context,
-    root: &Root,
-    gathered: &Gathered,
-    outcome: &mut Outcome<Response>,
-) -> Result<(), ToolError> {
-    let settings = &context.filter;
-    let (request, redacted) = evidence::request(root, gathered, &outcome.response.query, &settings.redactor);
-    // The call's own deadline, where it has one, holds for the model too.
-    let within = context.stop.within(settings.timeout).deadline();
-    let deadline = within.unwrap_or_else(|| Instant::now() + settings.timeout);
-    let cancelled = || context.stop.is_cancelled();
-    let budget = CallBudget::new(deadline, &cancelled);
-    let mut failures: Vec<String> = Vec::new();
-    let most = forage_llm::limits::MAX_MODELS_PER_CALL;
-    let mut models = &settings.models[..settings.models.len().min(most)];
-    // An answer that is no answer counts as a failure of its model: the next one is asked.
-    let (answer, parsed) = loop {
-        match complete_first(models, &request, &budget) {
-            Ok((answer, errors)) => {
-                failures.extend(errors.iter().map(ChatError::to_string));
-                if let Some(parsed) = answer::parse(&answer.text, root, gathered) {
-                    break (answer, parsed);
-                }
-                failures.push(format!(
-                    "{}/{} answered without naming a file or saying that none is relevant",
-                    answer.provider, answer.model
-                ));
-                models = models.get(errors.len() + 1..).unwrap_or_default();
-                if !models.is_empty() {
-                    continue;
-                }
-            }
-            Err(all) if all.is_cancelled() => return Err(ToolError::Cancelled),
-            Err(all) => failures.extend(all.errors.iter().map(ChatError::to_string)),
-        }
-        let errors = failures.join("; ");
-        return match settings.on_model_failure {
-            OnModelFailure::Error => Err(ToolError::ModelsFailed { errors }),
-            OnModelFailure::Lexical => {
-                fill_lexical(&mut outcome.response, root, gathered);
-                outcome.response.filter = "lexical_after_model_failure";
-                outcome.warnings.push(format!("the files are in lexical order and not filtered, because no model could be used: {errors}"));
-                Ok(())
-            }
-        };
-    };
-    outcome.warnings.extend(failures.into_iter().map(|failure| format!("another model was used: {failure}")));
-    if answer.finish == forage_llm::Finish::Length {
-        outcome.warnings.push(
-            "the model's answer was cut at its length limit; less relevant files may be missing".to_owned(),
-        );
-    }
-    outcome.response.files = parsed
-        .kept
-        .into_iter()
-        .filter_map(|kept| file_record(root, gathered, kept.file, kept.explanation))
+fn lexical_record(root: &Root, gathered: &Gathered, index: usize) -> Option<FileRecord> {
+    let file = gathered.files.get(index)?;
+    let hits = |term: usize| file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
+    let terms = gathered.terms.iter().enumerate().map(|(term, report)| (report, hits(term)));
+    let named: Vec<String> = terms
+        .filter(|(_, hits)| *hits > 0)
+        .map(|(report, hits)| format!("{} ×{hits}", quoted(&report.term)))
         .collect();
-    outcome.response.model = Some(model_record(&answer, redacted, parsed.dropped));
-    Ok(())
-}
-
-fn model_record(answer: &ChatAnswer, redacted: usize, dropped_paths: usize) -> ModelRecord {
-    let elapsed: Duration = answer.elapsed;
-    ModelRecord {
-        name: format!("{}/{}", answer.provider, answer.model),
-        input_tokens: answer.usage.map(|usage| usage.input_tokens),
-        cached_input_tokens: answer.usage.map(|usage| usage.cached_input_tokens),
-        output_tokens: answer.usage.map(|usage| usage.output_tokens),
-        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-        redacted,
-        dropped_paths,
-    }
+    let mut record = file_record(root, gathered, index, format!("matches {}", named.join(", ")))?;
+    let lines = lexical::best_lines(file, LEXICAL_LINES).into_iter().filter_map(|line| file.lines.get(line));
+    record.evidence = lines
+        .map(|line| LineRecord {
+            line_number: line.number,
+            text: clip(line_text(&line.bytes).trim(), LEXICAL_LINE_BYTES),
+        })
+        .collect();
+    Some(record)
 }

@@ -10,6 +10,8 @@ mod arguments;
 mod confinement;
 mod engines;
 mod files;
+mod filter;
+mod filter_attacks;
 mod ignore_files;
 mod limits;
 mod output;

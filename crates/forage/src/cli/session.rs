@@ -50,8 +50,13 @@ pub(crate) fn open_with_config(
     let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
     let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
     let search = config.search_settings(&paths);
+    let cache = config.answer_cache(&paths).unwrap_or_else(|problem| {
+        output.note(&problem);
+        None
+    });
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
+    context.filter.cache = cache;
     Ok((context, config))
 }
 
@@ -76,7 +81,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
     }
     context.filter = config.filter_settings()?;
-    Ok(context)
+    Ok((context, config))
 }
 
 /// The project around a directory.

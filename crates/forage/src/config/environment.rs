@@ -39,6 +39,14 @@ pub(super) fn config_file() -> PathBuf {
     directory.join("forage").join("config.toml")
 }
 
+/// The directory of Forage in the user's cache directory; `None` when there is no telling where that is.
+pub(super) fn cache_directory() -> Option<PathBuf> {
+    let directory = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
+    let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
+    Some(directory.join("forage"))
+}
+
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()

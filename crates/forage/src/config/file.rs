@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use serde::Deserialize;
 
+use super::filter::FilterTable;
 use super::{AskOverrides, ModelSetting, Overrides};
 
 #[derive(Debug, Default, Deserialize)]
@@ -19,7 +20,8 @@ struct File {
     search: Search,
     #[serde(default)]
     secrets: Secrets,
-    filter: Option<String>,
+    /// The mode alone, or a table.
+    filter: Option<toml::Value>,
     on_model_failure: Option<String>,
     model_timeout_ms: Option<u64>,
     models: Option<Vec<ModelSetting>>,
@@ -80,6 +82,8 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
     };
     let file: File = toml::from_str(&text)
         .with_context(|| format!("the configuration file {} is not valid", path.display()))?;
+    let filter = file.filter.map(FilterTable::from_toml).transpose();
+    let filter = filter.with_context(|| format!("the configuration file {} is not valid", path.display()))?;
     Ok(Some(Overrides {
         roots: file.roots,
         allow_broad_root: file.allow_broad_root,
@@ -90,7 +94,8 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         exclude: file.search.exclude,
         secrets_allow: file.secrets.allow,
         redact: file.secrets.redact,
-        filter: file.filter,
+        filter: filter.as_ref().and_then(|filter| filter.mode.clone()),
+        filter_table: filter,
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
         models: file.models,

@@ -9,6 +9,7 @@ mod configuration;
 mod definitions;
 mod documentation;
 mod interrupt;
+mod filter;
 mod model;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]

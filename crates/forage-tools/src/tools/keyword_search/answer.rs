@@ -2,28 +2,50 @@
 
 use forage_fs::Root;
 use forage_search::keyword::Gathered;
+use serde::Serialize;
 
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 
 /// The sentence that says that nothing is relevant, as the prompt asks for it.
-const NOTHING_RELEVANT: &str = "no relevant files found";
+pub(super) const NOTHING_RELEVANT: &str = "no relevant files found";
 
 /// A file that the model kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Kept {
     /// Index among the files of the evidence.
     pub(super) file: usize,
+    /// One line.
     pub(super) explanation: String,
+    /// 1 to 3, from an answer by ids.
+    pub(super) grade: Option<u8>,
+    /// Lines that the model points at, from an answer by ids.
+    pub(super) ranges: Vec<LineRange>,
+}
+
+/// Lines of a file that a model points at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct LineRange {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    /// Whether the model was shown them. Of others it can't know what they hold, or whether they exist.
+    pub(super) shown: bool,
 }
 
 /// An answer in the order of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parsed {
     pub(super) kept: Vec<Kept>,
-    /// Lines that name a path which is not in the evidence.
+    /// Lines or entries that name a file which is not in the evidence.
     pub(super) dropped: usize,
+    /// The answer ended in the middle.
+    pub(super) cut: bool,
+}
+
+/// A model's words about a file in one clean line.
+pub(super) fn explanation(words: &str) -> String {
+    clip(&sanitize_line(words), limits::EXPLANATION_BYTES)
 }
 
 /// Reads lines `path: explanation`. `None` when the text is no such answer at all: neither a list nor the sentence
@@ -43,11 +65,11 @@ pub(super) fn parse(text: &str, root: &Root, gathered: &Gathered) -> Option<Pars
         }
         if line.to_lowercase().starts_with(NOTHING_RELEVANT) {
             says_nothing = true;
-        } else if let Some((file, explanation)) = find(line, &paths) {
+        } else if let Some((file, words)) = find(line, &paths) {
             // The first mention is the most relevant one.
             if parsed.kept.iter().all(|kept| kept.file != file) {
-                let explanation = clip(&sanitize_line(explanation), limits::EXPLANATION_BYTES);
-                parsed.kept.push(Kept { file, explanation });
+                let explanation = explanation(words);
+                parsed.kept.push(Kept { file, explanation, grade: None, ranges: Vec::new() });
             }
         } else if looks_like_path(line) {
             parsed.dropped += 1;

@@ -1,6 +1,6 @@
 //! Ranking without a model: deterministic, from the evidence alone.
 
-use forage_search::keyword::{FileEvidence, Gathered};
+use forage_search::keyword::{FileEvidence, Gathered, TermReport};
 
 /// The files in order of score, best first; ties in path order.
 ///
@@ -8,17 +8,7 @@ use forage_search::keyword::{FileEvidence, Gathered};
 /// dampened in its number of lines; files that several terms match come first, and a path that a term matches is
 /// worth a match of its own.
 pub(super) fn rank(gathered: &Gathered) -> Vec<usize> {
-    let files = gathered.files.len() as f64;
-    let weights: Vec<f64> = gathered
-        .terms
-        .iter()
-        .enumerate()
-        .map(|(place, term)| {
-            let importance = 1.0 / (1.0 + place as f64 / 4.0);
-            let frequency = term.files as f64;
-            importance * (1.0 + (files + 1.0) / (frequency + 0.5)).ln()
-        })
-        .collect();
+    let weights = weights(gathered);
     let names: Vec<String> = gathered.terms.iter().map(|term| term.term.to_lowercase()).collect();
     let mut scored: Vec<(f64, usize)> = gathered
         .files
@@ -28,6 +18,17 @@ pub(super) fn rank(gathered: &Gathered) -> Vec<usize> {
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     scored.into_iter().map(|(_, index)| index).collect()
+}
+
+/// What a match of each term is worth, in the order of the terms.
+pub(super) fn weights(gathered: &Gathered) -> Vec<f64> {
+    let files = gathered.files.len() as f64;
+    let weight = |(place, term): (usize, &TermReport)| {
+        let importance = 1.0 / (1.0 + place as f64 / 4.0);
+        let frequency = term.files as f64;
+        importance * (1.0 + (files + 1.0) / (frequency + 0.5)).ln()
+    };
+    gathered.terms.iter().enumerate().map(weight).collect()
 }
 
 fn score(file: &FileEvidence, weights: &[f64], names: &[String]) -> f64 {

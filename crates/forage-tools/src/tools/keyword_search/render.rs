@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::answer::LineRange;
 use super::{FileRecord, Response, TermRecord};
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
@@ -55,14 +56,20 @@ fn nothing(outcome: &Outcome<Response>) -> String {
 
 fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> String {
     let relevant = if response.filter == "model" { "relevant file" } else { "file" };
-    let order = if response.filter == "model" { "most relevant first" } else { "best lexical match first" };
+    let order = match response.filter {
+        "model" => "most relevant first",
+        "model_in_part" => "relevant ones first, then those that could not be filtered",
+        _ => "best lexical match first",
+    };
     let mut text = format!(
         "{} of {} that matched, {order}:\n",
         count(response.files.len() as u64, relevant),
         grouped(response.candidate_files)
     );
     for file in response.files.iter().take(shown) {
-        let _ = writeln!(text, "\n{}: {}", file.path, file.explanation);
+        let label = if file.not_filtered { "[not filtered] " } else { "" };
+        let _ = writeln!(text, "\n{}: {label}{}", file.path, file.explanation);
+        text.push_str(&ranges(file));
         if lines > 0 {
             text.push_str(&match_lines(file, lines));
         }
@@ -71,6 +78,24 @@ fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> Str
         }
     }
     text
+}
+
+/// The lines that the model points at. Those that it was not shown are marked: it can't know them.
+fn ranges(file: &FileRecord) -> String {
+    let part = |shown: bool| -> String {
+        let ranges = file.ranges.iter().filter(|range| range.shown == shown);
+        let range = |range: &LineRange| match range.first == range.last {
+            true => range.first.to_string(),
+            false => format!("{}-{}", range.first, range.last),
+        };
+        ranges.map(range).collect::<Vec<_>>().join(", ")
+    };
+    match (part(true), part(false)) {
+        (shown, unseen) if shown.is_empty() && unseen.is_empty() => String::new(),
+        (shown, unseen) if unseen.is_empty() => format!("  read lines {shown}\n"),
+        (shown, unseen) if shown.is_empty() => format!("  unverified lines {unseen}\n"),
+        (shown, unseen) => format!("  read lines {shown}; unverified lines {unseen}\n"),
+    }
 }
 
 fn match_lines(file: &FileRecord, shown: usize) -> String {
@@ -112,15 +137,32 @@ fn model_notes(response: &Response) -> Vec<String> {
             _ => Vec::new(),
         };
     };
+    let cached = model.cached_input_tokens.filter(|cached| *cached > 0);
+    let cached = cached.map(|cached| format!(" ({} cached)", grouped(cached))).unwrap_or_default();
     let tokens = match (model.input_tokens, model.output_tokens) {
-        (Some(input), Some(output)) => format!(", {} tokens in, {} out", grouped(input), grouped(output)),
+        (Some(input), Some(output)) => {
+            format!(", {} tokens in{cached}, {} out", grouped(input), grouped(output))
+        }
         _ => String::new(),
     };
+    let cost = model.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+    let shards = model.shards.map(|shards| format!(" in {shards} requests")).unwrap_or_default();
     let mut notes = vec![format!(
-        "filtered by {}{tokens}, {:.1} s",
+        "filtered by {}{shards}{tokens}{cost}, {:.1} s",
         sanitize_line(&model.name),
         model.elapsed_ms as f64 / 1000.0
     )];
+    if let Some(cache) = &model.from_cache {
+        let part = match model.shards {
+            Some(_) => format!(
+                "{} from the cache, up to {} old",
+                count(cache.answers as u64, "answer"),
+                age(cache.age_seconds)
+            ),
+            None => format!("answer from the cache, {} old", age(cache.age_seconds)),
+        };
+        notes.push(part);
+    }
     if model.dropped_paths > 0 {
         notes.push(format!(
             "{} left out of the model's answer because it was not among the search results",
@@ -134,4 +176,14 @@ fn model_notes(response: &Response) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// An age in its largest unit.
+fn age(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h", seconds / 3_600),
+        _ => count(seconds / 86_400, "day"),
+    }
 }

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Measures what `forage keyword` sends to its model in each form, without a model: tokens, and labelled files.
+
+A server on this machine plays the model. It keeps the bodies of the requests and answers that nothing is relevant, so
+nothing leaves the machine and nothing is judged. For every question and form this counts the tokens of the request, and
+looks which of the files that are labelled as relevant stand in it: with lines around their matches, as one line, or not
+at all. A file that no term matches can't be in any form, so what counts is the loss against the requirement's form,
+which shows every file that matches.
+
+The cases are a JSON file of either kind:
+
+    [{"tree": "linux", "query": "…", "terms": ["…"], "relevant": ["mm/oom_kill.c"]}]
+    [{"name": "tokio", "queries": [{"query": "…", "relevant": ["…"], "secondary": ["…"]}]}]
+
+Questions of the second kind have no terms; they get their own words, see `terms_of`.
+"""
+
+import argparse
+import collections
+import http.server
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+
+# Name, settings of `[filter]`.
+FORMS = [
+    ("requirement", {"evidence": "requirement", "answer": "paths"}),
+    ("requirement, ids", {"evidence": "requirement", "answer": "ids"}),
+    ("compact", {"evidence": "compact", "answer": "paths"}),
+    ("compact, ids", {"evidence": "compact", "answer": "ids"}),
+    ("compact, ids, 6,000 tokens", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000}),
+    ("compact, ids, 4 shards of 6,000", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000, "shards": 4}),
+]
+
+STOP_WORDS = set(
+    "a an and are as at be by can do does for from has have how in into is it its like of on onto or over that the their "
+    "them this to under up using via what when where which while who why with within without".split()
+)
+
+
+def terms_of(query):
+    """Terms from a question's own words, since the labelled questions have none: pairs of neighbours as one name would
+    have them, then single words, long ones first. Worse than what an agent writes, and the same for every form."""
+    words = [word for word in re.findall(r"[a-z0-9]+", query.lower()) if word not in STOP_WORDS]
+    pairs = [f"{left}[_ -]?{right}" for left, right in zip(words, words[1:])]
+    singles = sorted((word for word in set(words) if len(word) >= 4), key=lambda word: (-len(word), word))
+    return (pairs + singles)[:12]
+
+
+class Peer(http.server.BaseHTTPRequestHandler):
+    """Answers every request with an empty list, in a text that both forms of answer take for one."""
+
+    bodies = []
+    lock = threading.Lock()
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        with Peer.lock:
+            Peer.bodies.append(body)
+        message = {"role": "assistant", "content": "No relevant files found"}
+        reply = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_):
+        pass
+
+
+class Tokens:
+    """Counts tokens: by a command that reads a JSON list of texts and prints a JSON list of numbers, else by bytes."""
+
+    BYTES = 3.2
+
+    def __init__(self, command):
+        self.command = command
+        self.name = "the tokenizer" if command else f"bytes / {self.BYTES}"
+
+    def count(self, texts):
+        if not self.command:
+            return [round(len(text.encode()) / self.BYTES) for text in texts]
+        output = subprocess.run(self.command, shell=True, input=json.dumps(texts).encode(), stdout=subprocess.PIPE, check=True)
+        return json.loads(output.stdout)
+
+
+def shown_files(user, tree):
+    """Paths in a request, relative to the tree, with how they are shown."""
+    begin = user.index("===== BEGIN ")
+    evidence = user[user.index("\n", begin) : user.rindex("===== END ")]
+    heading = re.compile(r"(?:FILE (?:F\d+ )?|F\d+ )(.*)")
+    entry = re.compile(r"(.*?) \([^\n]*?×\d+\)( \d+: .*)?$")
+    shown = {}
+    for line in evidence.split("\n"):
+        if not (found := heading.match(line)):
+            continue
+        path, how = found[1], "context"
+        if compact := entry.match(path):
+            path, how = compact[1], "line" if compact[2] else "context"
+        shown[os.path.relpath(path, tree) if path.startswith("/") else path] = how
+    return shown
+
+
+def cases_of(file):
+    with open(file, encoding="utf-8") as text:
+        for entry in json.load(text):
+            if "terms" in entry:
+                yield entry
+                continue
+            for query in entry["queries"]:
+                terms = terms_of(query["query"])
+                yield {"tree": entry["name"], "query": query["query"], "terms": terms, "relevant": query["relevant"]}
+
+
+def ask(options, url, case, settings, directory):
+    """Runs one search; the bodies of its requests, and the records of its answer."""
+    config = os.path.join(directory, "config.toml")
+    with open(config, "w", encoding="utf-8") as file:
+        file.write("[filter]\n")
+        for name, value in settings.items():
+            file.write(f"{name} = {json.dumps(value)}\n")
+        file.write(f'[[models]]\nprovider = "peer"\nmodel = "none"\nbase_url = "{url}"\n')
+    environment = {"PATH": "", "HOME": directory, "FORAGE_CONFIG": config}
+    tree = options.trees[case["tree"]]
+    Peer.bodies.clear()
+    command = [options.forage, "--root", tree, "--timeout-ms", "120000", "--json", "keyword", case["query"], *case["terms"]]
+    run = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+    if run.returncode == 2:
+        return [], {"error": run.stderr.decode()}
+    return list(Peer.bodies), json.loads(run.stdout)
+
+
+def percent(part, whole):
+    return f"{100 * part / whole:.0f} %" if whole else "–"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--forage", required=True, type=os.path.abspath)
+    parser.add_argument("--cases", required=True, action="append", help="questions, see above; may be repeated")
+    parser.add_argument("--tree", action="append", default=[], metavar="NAME=PATH", help="where a tree of the cases is")
+    parser.add_argument("--tokenizer", help="command that reads a JSON list of texts and prints a JSON list of counts")
+    parser.add_argument("--requests", help="directory that gets the requests as files, to look at")
+    options = parser.parse_args()
+    options.trees = {name: os.path.realpath(path) for name, path in (tree.split("=", 1) for tree in options.tree)}
+    tokens = Tokens(options.tokenizer)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+
+    cases = [case for file in options.cases for case in cases_of(file) if case["tree"] in options.trees]
+    by_tree = collections.defaultdict(list)
+    with tempfile.TemporaryDirectory() as directory:
+        for number, case in enumerate(cases):
+            row = {"case": case, "forms": {}}
+            for name, settings in FORMS:
+                bodies, records = ask(options, url, case, settings, directory)
+                if not bodies:
+                    print(f"{case['tree']}: {case['query']}: no request: {records.get('error', 'no hits')[:120]}", file=sys.stderr)
+                    break
+                shown = {}
+                for body in bodies:
+                    shown.update(shown_files(body["messages"][1]["content"], options.trees[case["tree"]]))
+                counts = tokens.count([message["content"] for body in bodies for message in body["messages"]])
+                row["forms"][name] = {
+                    "tokens": sum(counts),
+                    "largest": max(sum(counts[index : index + 2]) for index in range(0, len(counts), 2)),
+                    "requests": len(bodies),
+                    "shown": shown,
+                    "candidates": records["candidate_files"],
+                }
+                if options.requests:
+                    os.makedirs(options.requests, exist_ok=True)
+                    file = os.path.join(options.requests, f"{number:03}-{name.replace(', ', '-').replace(' ', '_')}.txt")
+                    with open(file, "w", encoding="utf-8") as output:
+                        for body in bodies:
+                            output.write("\n\n".join(message["content"] for message in body["messages"]))
+            else:
+                by_tree[case["tree"]].append(row)
+            print(f"{number + 1}/{len(cases)}", end="\r", file=sys.stderr)
+
+    print(f"Tokens by {tokens.name}, system prompt and question included; medians and sums over the questions.\n")
+    print("| tree | questions | form | tokens, median | tokens, largest | sum | to requirement | requests |")
+    print("|---|---|---|---|---|---|---|---|")
+    for tree, rows in by_tree.items():
+        base = sum(row["forms"][FORMS[0][0]]["tokens"] for row in rows)
+        for name, _ in FORMS:
+            values = [row["forms"][name] for row in rows]
+            total = sum(value["tokens"] for value in values)
+            print(
+                f"| {tree} | {len(rows)} | {name} | {statistics.median(value['tokens'] for value in values):,.0f} "
+                f"| {max(value['tokens'] for value in values):,} | {total:,} | {total / base:.2f} "
+                f"| {sum(value['requests'] for value in values) / len(values):.1f} |"
+            )
+    print("\nLabelled files: those that any term matches, and of these the ones that stand in the request.\n")
+    print("| tree | labelled | matched | form | with context | as one line | not shown | files shown of those that match |")
+    print("|---|---|---|---|---|---|---|---|")
+    for tree, rows in by_tree.items():
+        labelled = sum(len(row["case"]["relevant"]) for row in rows)
+        base = FORMS[0][0]
+        matched = sum(path in row["forms"][base]["shown"] for row in rows for path in row["case"]["relevant"])
+        for name, _ in FORMS:
+            how = collections.Counter(
+                row["forms"][name]["shown"].get(path, "none")
+                for row in rows
+                for path in row["case"]["relevant"]
+                if path in row["forms"][base]["shown"]
+            )
+            files = sum(len(row["forms"][name]["shown"]) for row in rows)
+            candidates = sum(row["forms"][name]["candidates"] for row in rows)
+            print(
+                f"| {tree} | {labelled} | {matched} | {name} | {how['context']} | {how['line']} | {how['none']} "
+                f"| {percent(files, candidates)} |"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+//! Answers of models that were given before.
+//!
+//! An answer may stand in for a call only if everything that determines it is the same, so the key is a hash over all
+//! of that: model, prompt, evidence, schema, limits. A change of a file that shows in the evidence is another key, and
+//! nothing has to be invalidated. Where answers are kept is not this crate's business.
+
+use std::fmt;
+use std::time::Duration;
+
+use forage_llm::ChatRequest;
+use ring::digest::{Context as Digest, SHA256};
+
+/// Keeps answers. Implementations are fast next to a model call, and fail by not knowing an answer.
+pub trait AnswerCache: Send + Sync {
+    /// The answer that was kept under this key, if it is there, readable and not too old.
+    fn get(&self, key: &CacheKey) -> Option<CachedAnswer>;
+
+    /// Keeps a model's text. It has been found to be an answer; it holds no evidence, but it names files and says in
+    /// the model's words what they are for.
+    fn put(&self, key: &CacheKey, text: &str);
+}
+
+/// An answer from a cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedAnswer {
+    /// What the model said. It is validated again as if the model had just said it.
+    pub text: String,
+    /// How long ago it was said.
+    pub age: Duration,
+}
+
+/// Names one request to one model.
+///
+/// SHA-256, because evidence comes from repositories that may be hostile: with a weaker hash, two requests could be
+/// made to collide, and one would get the answer to the other.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct CacheKey(String);
+
+impl CacheKey {
+    /// The key of a request. `prompt_version` stands for how the answer will be read; the prompt's text itself is
+    /// part of the request.
+    pub(crate) fn of(model: &str, prompt_version: u32, request: &ChatRequest) -> Self {
+        let mut digest = Digest::new(&SHA256);
+        // Each part with its length, so that no two lists of parts are the same bytes.
+        let mut add = |part: &str| {
+            digest.update(&(part.len() as u64).to_le_bytes());
+            digest.update(part.as_bytes());
+        };
+        add(model);
+        add(&prompt_version.to_string());
+        add(&request.max_output_tokens.to_string());
+        match &request.answer_schema {
+            Some(schema) => {
+                add(schema.name);
+                add(&schema.schema.to_string());
+            }
+            None => add(""),
+        }
+        request.texts().for_each(add);
+        let hash = digest.finish();
+        Self(hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// 64 hexadecimal digits, fit for a file name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CacheKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forage_llm::{AnswerSchema, Redacted, Redactor};
+    use serde_json::json;
+
+    fn request(user: &str) -> ChatRequest {
+        ChatRequest::question(Redacted::trusted("system"), Redactor::standard().redact(user), 100)
+    }
+
+    #[test]
+    fn everything_that_determines_an_answer_changes_the_key() {
+        let base = CacheKey::of("acme/small", 1, &request("user"));
+        assert_eq!(base, CacheKey::of("acme/small", 1, &request("user")));
+        assert_eq!(base.as_str().len(), 64);
+        let mut schema = request("user");
+        schema.answer_schema = Some(AnswerSchema { name: "a", schema: json!({"enum": ["F1"]}) });
+        let mut other_schema = request("user");
+        other_schema.answer_schema = Some(AnswerSchema { name: "a", schema: json!({"enum": ["F2"]}) });
+        let mut limit = request("user");
+        limit.max_output_tokens = 101;
+        let mut system = request("user");
+        system.system = Redacted::trusted("another system");
+        let others = [
+            CacheKey::of("acme/large", 1, &request("user")),
+            CacheKey::of("acme/small", 2, &request("user")),
+            CacheKey::of("acme/small", 1, &request("user ")),
+            CacheKey::of("acme/small", 1, &schema),
+            CacheKey::of("acme/small", 1, &other_schema),
+            CacheKey::of("acme/small", 1, &limit),
+            CacheKey::of("acme/small", 1, &system),
+            // The border between model and version moved by a character.
+            CacheKey::of("acme/small1", 1, &request("user")),
+        ];
+        let distinct: std::collections::HashSet<_> = others.iter().chain([&base]).collect();
+        assert_eq!(distinct.len(), others.len() + 1);
+    }
+}

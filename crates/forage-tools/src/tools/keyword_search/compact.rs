@@ -1,0 +1,361 @@
+//! What the model sees of the files, in the compact form: the best windows of each file, the best files first, within
+//! a budget.
+//!
+//! Every line of a file's text stands behind its number, and control characters are written out, so that no file can
+//! write a heading, a separator or a reference: those begin a line with something else than a digit.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::ops::{Range, RangeInclusive};
+
+use forage_llm::Redactor;
+use forage_search::keyword::{FileEvidence, Gathered};
+
+use super::evidence::{Block, window};
+use super::lexical;
+use crate::limits;
+use crate::sanitize::{line_text, sanitize_line};
+use crate::text::{clip, count, grouped};
+
+/// Evidence in the compact form.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    /// What each request shows, best files first.
+    pub(super) shards: Vec<Vec<Block>>,
+    pub(super) coverage: Coverage,
+}
+
+/// How much of the evidence is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Coverage {
+    pub(super) files_with_context: usize,
+    pub(super) files_in_one_line: usize,
+    pub(super) files_left_out: usize,
+    /// Lines that a term matches, in all files.
+    pub(super) matches: usize,
+    pub(super) matches_shown: usize,
+}
+
+impl Coverage {
+    /// A sentence on what is not shown; `None` when everything is.
+    pub(super) fn warning(&self) -> Option<String> {
+        let mut parts = Vec::new();
+        let mut part = |files: usize, verb: &str| {
+            if files > 0 {
+                parts.push(format!("{} {verb}", count(files as u64, "file")));
+            }
+        };
+        part(self.files_left_out, "not at all");
+        part(self.files_in_one_line, "as one line");
+        let cut_files = !parts.is_empty();
+        if self.matches_shown < self.matches {
+            parts.push(format!(
+                "{} of {} matching lines",
+                grouped(self.matches_shown as u64),
+                grouped(self.matches as u64)
+            ));
+        }
+        let advice = if cut_files {
+            "; more specific terms or a larger `filter.evidence_tokens` show more"
+        } else {
+            ""
+        };
+        (!parts.is_empty())
+            .then(|| format!("the model saw a part of the evidence: {}{advice}", parts.join(", ")))
+    }
+}
+
+/// Packs the files into at most `shards` requests of `budget` bytes of evidence each.
+///
+/// Files come in lexical order. A file gets up to four windows while there is room for it and for the entries of the
+/// files behind it; in the last request it is then tried with two, with one, and in one line. What does not fit
+/// even so is counted.
+pub(super) fn pack(
+    gathered: &Gathered,
+    redactor: &Redactor,
+    with_ids: bool,
+    budget: usize,
+    shards: usize,
+) -> Packed {
+    let weights = lexical::weights(gathered);
+    let headings = Headings { gathered, with_ids };
+    let candidates: Vec<Candidate<'_>> = lexical::rank(gathered)
+        .into_iter()
+        .enumerate()
+        .filter_map(|(place, file)| {
+            Candidate::new(gathered.files.get(file)?, file, place + 1, &weights, redactor)
+        })
+        .collect();
+    let entries: Vec<Block> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
+    // What the files behind each one take when they are shown in one line.
+    let mut behind = vec![0; entries.len() + 1];
+    for (index, entry) in entries.iter().enumerate().rev() {
+        behind[index] = behind[index + 1] + entry.text.len();
+    }
+    let mut packed = Packed { shards: vec![Vec::new()], ..Packed::default() };
+    let (mut used, mut copies) = (0, Copies::default());
+    for (index, (candidate, entry)) in candidates.iter().zip(entries).enumerate() {
+        packed.coverage.matches += candidate.matches;
+        let is_last = packed.shards.len() >= shards;
+        let fitting = |used: usize, copies: &Copies, is_last: bool| {
+            let kept = if is_last { behind[index + 1].min(budget / limits::COMPACT_ENTRIES_PART) } else { 0 };
+            let levels = if is_last || used == 0 {
+                &limits::COMPACT_WINDOWS[..]
+            } else {
+                &limits::COMPACT_WINDOWS[..1]
+            };
+            let mut blocks = levels.iter().map(|&windows| candidate.block(&headings, windows, copies));
+            blocks.find(|block| used + block.block.text.len() + kept <= budget)
+        };
+        let mut full = fitting(used, &copies, is_last);
+        if full.is_none() && !is_last && used > 0 {
+            packed.shards.push(Vec::new());
+            // Another request does not show what this one did.
+            (used, copies) = (0, Copies::default());
+            full = fitting(used, &copies, packed.shards.len() >= shards);
+        }
+        let block = match full {
+            Some(full) => {
+                packed.coverage.files_with_context += 1;
+                packed.coverage.matches_shown += full.matches;
+                copies.0.extend(full.originals);
+                full.block
+            }
+            None if used + entry.text.len() <= budget => {
+                packed.coverage.files_in_one_line += 1;
+                packed.coverage.matches_shown += 1;
+                entry
+            }
+            None => {
+                packed.coverage.files_left_out += 1;
+                continue;
+            }
+        };
+        used += block.text.len();
+        if let Some(shard) = packed.shards.last_mut() {
+            shard.push(block);
+        }
+    }
+    packed.shards.retain(|shard| !shard.is_empty());
+    packed
+}
+
+/// What headings are written from.
+struct Headings<'a> {
+    gathered: &'a Gathered,
+    with_ids: bool,
+}
+
+impl Headings<'_> {
+    fn name(&self, candidate: &Candidate<'_>) -> String {
+        let path = candidate.file.path.display();
+        if self.with_ids { format!("F{} {path}", candidate.id) } else { format!("FILE {path}") }
+    }
+
+    /// What a reference to a file's lines calls the file.
+    fn short(&self, candidate: &Candidate<'_>) -> String {
+        match self.with_ids {
+            true => format!("F{}", candidate.id),
+            false => candidate.file.path.display().into_owned(),
+        }
+    }
+
+    /// The terms that match in a file, each with its number of lines.
+    fn terms(&self, file: &FileEvidence) -> String {
+        let named = self.gathered.terms.iter().enumerate().filter_map(|(term, report)| {
+            let hits = file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
+            let name = clip(&sanitize_line(&report.term), limits::COMPACT_TERM_BYTES);
+            (hits > 0).then(|| format!("{name} ×{hits}"))
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Windows that are already in the request, by their text, with the words that refer to them.
+#[derive(Default)]
+struct Copies(HashMap<String, String>);
+
+/// A run of lines to show.
+struct Window {
+    /// Indices of lines.
+    lines: Range<usize>,
+    matches: usize,
+    score: f64,
+}
+
+/// A file with its lines as they may be shown.
+struct Candidate<'a> {
+    file: &'a FileEvidence,
+    index: usize,
+    id: usize,
+    /// Redacted and cut, one for each line of the file's evidence.
+    lines: Vec<Line>,
+    /// The best window first.
+    windows: Vec<Window>,
+    matches: usize,
+}
+
+struct Line {
+    text: String,
+    /// Secrets taken out of it.
+    redacted: usize,
+}
+
+/// A block, and what has to be known when it is taken.
+struct Full {
+    block: Block,
+    matches: usize,
+    /// Windows that later files may refer to.
+    originals: Vec<(String, String)>,
+}
+
+impl<'a> Candidate<'a> {
+    /// `None` for a file without a matching line.
+    fn new(
+        file: &'a FileEvidence,
+        index: usize,
+        id: usize,
+        weights: &[f64],
+        redactor: &Redactor,
+    ) -> Option<Self> {
+        let lines = lines(file, redactor);
+        let mut windows = windows(file, weights);
+        windows.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
+        let matches = file.lines.iter().filter(|line| line.terms != 0).count();
+        (!windows.is_empty()).then_some(Self { file, index, id, lines, windows, matches })
+    }
+
+    fn number(&self, index: usize) -> u64 {
+        self.file.lines.get(index).map_or(0, |line| line.number)
+    }
+
+    fn block(&self, headings: &Headings<'_>, most: usize, copies: &Copies) -> Full {
+        let mut chosen: Vec<&Window> = self.windows.iter().take(most).collect();
+        chosen.sort_by_key(|window| window.lines.start);
+        let mut text = format!("\n{} ({})\n", headings.name(self), headings.terms(self.file));
+        let (mut shown, mut originals) = (Vec::<RangeInclusive<u64>>::new(), Vec::new());
+        let (mut redacted, mut previous) = (0, None);
+        for window in &chosen {
+            let ends = self.number(window.lines.start)..=self.number(window.lines.end.saturating_sub(1));
+            if previous.is_some_and(|previous| previous + 1 != *ends.start()) {
+                text.push_str("--\n");
+            }
+            previous = Some(*ends.end());
+            match shown.last_mut() {
+                Some(last) if last.end() + 1 == *ends.start() => *last = *last.start()..=*ends.end(),
+                _ => shown.push(ends.clone()),
+            }
+            let signature = self.signature(&window.lines);
+            match copies.0.get(&signature) {
+                Some(original) => {
+                    let _ = writeln!(text, "= lines {}-{} equal {original}", ends.start(), ends.end());
+                }
+                None => {
+                    redacted += self.push(&mut text, &window.lines);
+                    if signature.len() >= limits::COMPACT_COPY_BYTES {
+                        let place = format!("{} lines {}-{}", headings.short(self), ends.start(), ends.end());
+                        originals.push((signature, place));
+                    }
+                }
+            }
+        }
+        let matches = chosen.iter().map(|window| window.matches).sum();
+        if matches < self.matches {
+            let _ = writeln!(text, "(+{} more)", count((self.matches - matches) as u64, "matching line"));
+        }
+        let block = Block { file: self.index, id: self.id, text, shown, redacted };
+        Full { block, matches, originals }
+    }
+
+    /// The file in one line, by the first of its best lines.
+    fn entry(&self, headings: &Headings<'_>) -> Block {
+        let best = lexical::best_lines(self.file, 1).first().copied().unwrap_or_default();
+        let number = self.number(best);
+        let (text, redacted) = self.lines.get(best).map_or(("", 0), |line| (line.text.trim(), line.redacted));
+        let text = format!(
+            "\n{} ({}) {number}: {}\n",
+            headings.name(self),
+            headings.terms(self.file),
+            clip(text, limits::COMPACT_ENTRY_LINE_BYTES)
+        );
+        Block { file: self.index, id: self.id, text, shown: vec![number..=number], redacted }
+    }
+
+    /// What makes a window equal to another: its text and what matches, wherever it stands.
+    fn signature(&self, range: &Range<usize>) -> String {
+        let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
+        let texts = self.lines.get(range.clone()).unwrap_or_default().iter();
+        lines.zip(texts).map(|(line, text)| format!("{}{}\n", mark(line.terms), text.text)).collect()
+    }
+
+    fn push(&self, text: &mut String, range: &Range<usize>) -> usize {
+        let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
+        let texts = self.lines.get(range.clone()).unwrap_or_default();
+        for (line, shown) in lines.zip(texts) {
+            let _ = writeln!(text, "{}{} {}", line.number, mark(line.terms), shown.text);
+        }
+        texts.iter().map(|line| line.redacted).sum()
+    }
+}
+
+fn mark(terms: u64) -> char {
+    if terms == 0 { '-' } else { ':' }
+}
+
+/// The lines of a file, redacted and then cut. Redaction sees all ten lines of context, of which only a few will be
+/// shown: a key whose first line is left out must not pass as text.
+fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
+    let mut lines = Vec::with_capacity(file.lines.len());
+    for group in file.groups() {
+        let raw: Vec<String> = group.iter().map(|line| line_text(&line.bytes)).collect();
+        let redacted = redactor.redact(&raw.join("\n"));
+        let mut in_key = false;
+        for ((line, raw), whole) in group.iter().zip(&raw).zip(redacted.as_str().split('\n')) {
+            let removed = raw.len().saturating_sub(whole.len());
+            let middle = line.first_match.saturating_sub(removed);
+            let (before, shown, after) = window(whole, middle, limits::COMPACT_LINE_BYTES);
+            let marks = |text: &str, mark: &str| text.matches(mark).count();
+            // A private key is one secret, however many lines it has.
+            let key = marks(whole, KEY_MARK) > marks(raw, KEY_MARK);
+            let redacted =
+                if key && in_key { 0 } else { marks(whole, MARK).saturating_sub(marks(raw, MARK)) };
+            in_key = key;
+            let ellipsis = |cut: usize| if cut > 0 { "…" } else { "" };
+            lines.push(Line { text: format!("{}{shown}{}", ellipsis(before), ellipsis(after)), redacted });
+        }
+    }
+    lines
+}
+
+/// What the redactor writes in the place of a secret begins like this.
+const MARK: &str = "[redacted:";
+const KEY_MARK: &str = "[redacted:private-key]";
+
+/// The windows of a file in line order: three lines around every match, joined where they touch, and parted where
+/// they get long.
+fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<Window> {
+    let lines = &file.lines;
+    let matches: Vec<u64> = lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+    let near = |number: u64| {
+        let at = matches.partition_point(|&place| place < number);
+        let after = matches.get(at).is_some_and(|&place| place - number <= limits::COMPACT_CONTEXT);
+        let before = at.checked_sub(1).and_then(|at| matches.get(at));
+        after || before.is_some_and(|&place| number - place <= limits::COMPACT_CONTEXT)
+    };
+    let kept: Vec<usize> = (0..lines.len()).filter(|&index| near(lines[index].number)).collect();
+    let runs = kept.chunk_by(|&a, &b| lines[a].number + 1 == lines[b].number);
+    let parts = runs.flat_map(|run| run.chunks(limits::COMPACT_WINDOW_LINES));
+    parts
+        .filter_map(|part| {
+            let range = *part.first()?..part.last()? + 1;
+            let window = &lines[range.clone()];
+            let matches = window.iter().filter(|line| line.terms != 0).count();
+            let worth = |(term, weight): (usize, &f64)| {
+                let hits = window.iter().filter(|line| line.terms >> term & 1 == 1).count();
+                if hits == 0 { 0.0 } else { weight * (1.0 + (hits as f64).ln()) }
+            };
+            let score = weights.iter().enumerate().map(worth).sum();
+            (matches > 0).then_some(Window { lines: range, matches, score })
+        })
+        .collect()
+}

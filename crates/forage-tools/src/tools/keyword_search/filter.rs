@@ -1,0 +1,367 @@
+//! Asks models which files are relevant: one request, or several at the same time.
+
+use std::ops::ControlFlow;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use forage_fs::Root;
+use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
+use forage_search::keyword::Gathered;
+
+use super::answer::{self, Kept, Parsed};
+use super::compact;
+use super::evidence::{self, Block};
+use super::request::{Framing, PROMPT_VERSION};
+use super::{
+    FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical, lexical_record,
+};
+use crate::answer_cache::CacheKey;
+use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure};
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::Outcome;
+use crate::text::{count, grouped};
+
+/// Fills the answer with the files that a model keeps.
+pub(super) fn fill(
+    context: &Context,
+    root: &Root,
+    gathered: &Gathered,
+    outcome: &mut Outcome<Response>,
+) -> Result<(), ToolError> {
+    let settings = &context.filter;
+    let started = Instant::now();
+    let shards = shards(settings, root, gathered, outcome);
+    // The call's own deadline, where it has one, holds for the models too.
+    let deadline = context.stop.within(settings.timeout).deadline().unwrap_or(started + settings.timeout);
+    let cancelled = || context.stop.is_cancelled();
+    let asking = Asking { settings, root, gathered, budget: CallBudget::new(deadline, &cancelled) };
+    let answers = asking.all(&shards);
+    let elapsed = started.elapsed();
+
+    let (mut judged, mut failed, mut failures) = (Vec::new(), Vec::new(), Vec::new());
+    for (shard, answer) in shards.iter().zip(answers) {
+        match answer {
+            Ok(answer) => judged.push((shard, answer)),
+            Err(Failure::Cancelled) => return Err(ToolError::Cancelled),
+            Err(Failure::All(errors)) => {
+                failed.push(shard);
+                failures
+                    .extend(errors.into_iter().filter(|error| !failures.contains(error)).collect::<Vec<_>>());
+            }
+        }
+    }
+    let errors = failures.join("; ");
+    if !failed.is_empty() && settings.on_model_failure == OnModelFailure::Error {
+        // A part of the files without a judgement is no answer to the question unless it was asked for.
+        let part = match judged.is_empty() {
+            true => String::new(),
+            false => format!("{} of {} requests failed: ", failed.len(), shards.len()),
+        };
+        return Err(ToolError::ModelsFailed { errors: part + &errors });
+    }
+    if judged.is_empty() {
+        fill_lexical(&mut outcome.response, root, gathered);
+        outcome.response.filter = "lexical_after_model_failure";
+        outcome.warnings.push(format!(
+            "the files are in lexical order and not filtered, because no model could be used: {errors}"
+        ));
+        return Ok(());
+    }
+    outcome.response.model = Some(model_record(&judged, &shards, elapsed));
+    warn(&judged, &mut outcome.warnings);
+    let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), gathered);
+    let record = |kept: Kept| -> Option<FileRecord> {
+        let record = file_record(root, gathered, kept.file, kept.explanation)?;
+        Some(FileRecord { grade: kept.grade, ranges: kept.ranges, ..record })
+    };
+    outcome.response.files = kept.into_iter().filter_map(record).collect();
+    if !failed.is_empty() {
+        add_unjudged(&failed, shards.len(), &errors, root, gathered, outcome);
+    }
+    Ok(())
+}
+
+/// The files of requests that failed, behind those that were judged, in lexical order and labelled.
+fn add_unjudged(
+    failed: &[&Shard],
+    of: usize,
+    errors: &str,
+    root: &Root,
+    gathered: &Gathered,
+    outcome: &mut Outcome<Response>,
+) {
+    let files: Vec<usize> =
+        failed.iter().flat_map(|shard| shard.blocks.iter().map(|block| block.file)).collect();
+    let best =
+        lexical::rank(gathered).into_iter().filter(|file| files.contains(file)).take(limits::LEXICAL_FILES);
+    let records = best.filter_map(|file| lexical_record(root, gathered, file));
+    outcome.response.files.extend(records.map(|record| FileRecord { not_filtered: true, ..record }));
+    outcome.response.filter = "model_in_part";
+    outcome.warnings.push(format!(
+        "{} of {of} requests to models failed, so {} could not be filtered; the best of them stand last, in lexical \
+         order: {errors}",
+        failed.len(),
+        count(files.len() as u64, "file"),
+    ));
+}
+
+/// A request, and what it shows.
+struct Shard {
+    request: ChatRequest,
+    blocks: Vec<Block>,
+    redacted: usize,
+}
+
+/// The requests for the evidence; what they don't show goes into the warnings.
+fn shards(
+    settings: &FilterSettings,
+    root: &Root,
+    gathered: &Gathered,
+    outcome: &mut Outcome<Response>,
+) -> Vec<Shard> {
+    let (by_id, most) = match settings.answer {
+        AnswerForm::Paths => (false, 1),
+        AnswerForm::Ids { shards } => (true, shards.clamp(1, limits::FILTER_SHARDS_MAX)),
+    };
+    let tokens = settings.evidence_tokens.clamp(limits::EVIDENCE_TOKENS_MIN, limits::EVIDENCE_TOKENS_MAX);
+    let bytes = (tokens as f64 * limits::BYTES_PER_TOKEN) as usize;
+    let redactor = &*settings.redactor;
+    let parts = match settings.evidence {
+        EvidenceForm::Requirement => split(evidence::blocks(root, gathered, redactor, by_id), bytes, most),
+        EvidenceForm::Compact => {
+            let packed = compact::pack(gathered, redactor, by_id, bytes, most);
+            outcome.warnings.extend(packed.coverage.warning());
+            packed.shards
+        }
+    };
+    let query = outcome.response.query.clone();
+    let framing = Framing { root, query: &query, form: settings.evidence, by_id, redactor };
+    let shard = |blocks: Vec<Block>| {
+        let (request, redacted) = framing.request(&blocks);
+        Shard { request, blocks, redacted }
+    };
+    parts.into_iter().map(shard).collect()
+}
+
+/// Splits blocks, in their order, into at most `most` parts of about the same size: of `bytes` each where that many
+/// parts are enough. A block is never split.
+fn split(blocks: Vec<Block>, bytes: usize, most: usize) -> Vec<Vec<Block>> {
+    let total: usize = blocks.iter().map(|block| block.text.len()).sum();
+    let parts = total.div_ceil(bytes.max(1)).clamp(1, most);
+    let each = total.div_ceil(parts);
+    let mut split: Vec<Vec<Block>> = vec![Vec::new()];
+    let mut used = 0;
+    for block in blocks {
+        if used >= each && split.len() < parts {
+            split.push(Vec::new());
+            used = 0;
+        }
+        used += block.text.len();
+        if let Some(part) = split.last_mut() {
+            part.push(block);
+        }
+    }
+    split
+}
+
+/// What came of one request.
+struct Answered {
+    /// `provider/model`.
+    model: String,
+    usage: Option<Usage>,
+    cost_usd: Option<f64>,
+    /// For an answer from the cache: its age.
+    from_cache: Option<Duration>,
+    /// The model ran into its output limit.
+    at_limit: bool,
+    parsed: Parsed,
+    /// What went wrong with the models before this one.
+    failures: Vec<String>,
+}
+
+/// Why there is no answer.
+enum Failure {
+    Cancelled,
+    /// A sentence for each thing that went wrong.
+    All(Vec<String>),
+}
+
+struct Asking<'a> {
+    settings: &'a FilterSettings,
+    root: &'a Root,
+    gathered: &'a Gathered,
+    budget: CallBudget<'a>,
+}
+
+impl Asking<'_> {
+    /// Answers in the order of the requests. All are asked at the same time and have the same deadline, by which
+    /// every model returns; so the call takes as long as its slowest request.
+    fn all(&self, shards: &[Shard]) -> Vec<Result<Answered, Failure>> {
+        let [first, rest @ ..] = shards else { return Vec::new() };
+        thread::scope(|scope| {
+            let ask = |shard| {
+                thread::Builder::new().name("filter".to_owned()).spawn_scoped(scope, move || self.one(shard))
+            };
+            let asked: Vec<_> = rest.iter().map(ask).collect();
+            let mut answers = vec![self.one(first)];
+            answers.extend(asked.into_iter().map(
+                |thread| match thread.map(thread::ScopedJoinHandle::join) {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_)) => {
+                        Err(Failure::All(vec!["a request ended by a fault of this program".to_owned()]))
+                    }
+                    Err(error) => Err(Failure::All(vec![format!("no thread could be started: {error}")])),
+                },
+            ));
+            answers
+        })
+    }
+
+    /// Asks the models in order. An answer that is no answer counts as a failure of its model.
+    fn one(&self, shard: &Shard) -> Result<Answered, Failure> {
+        let mut failures = Vec::new();
+        for model in self.settings.models.iter().take(forage_llm::limits::MAX_MODELS_PER_CALL) {
+            let key = self
+                .settings
+                .cache
+                .as_ref()
+                .map(|cache| (cache, CacheKey::of(&model.name(), PROMPT_VERSION, &shard.request)));
+            let cached = key.as_ref().and_then(|(cache, key)| cache.get(key));
+            if let Some(cached) = cached
+                && let Some(parsed) = self.parse(&cached.text, shard)
+            {
+                return Ok(Answered {
+                    model: model.name(),
+                    usage: None,
+                    cost_usd: None,
+                    from_cache: Some(cached.age),
+                    at_limit: false,
+                    parsed,
+                    failures,
+                });
+            }
+            match self.ask(model, shard, &mut failures) {
+                ControlFlow::Continue(()) => {}
+                ControlFlow::Break(Err(failure)) => return Err(failure),
+                ControlFlow::Break(Ok((text, answered))) => {
+                    // Half an answer is good enough to be shown with a warning, but not to be given again.
+                    if !answered.at_limit
+                        && !answered.parsed.cut
+                        && let Some((cache, key)) = &key
+                    {
+                        cache.put(key, &text);
+                    }
+                    return Ok(Answered { failures, ..answered });
+                }
+            }
+        }
+        Err(Failure::All(failures))
+    }
+
+    /// Asks one model. Goes on to the next with the reason among the failures.
+    fn ask(
+        &self,
+        model: &std::sync::Arc<dyn ChatModel>,
+        shard: &Shard,
+        failures: &mut Vec<String>,
+    ) -> ControlFlow<Result<(String, Answered), Failure>> {
+        let answer = match complete_first(std::slice::from_ref(model), &shard.request, &self.budget) {
+            Ok((answer, _)) => answer,
+            Err(all) if all.is_cancelled() => return ControlFlow::Break(Err(Failure::Cancelled)),
+            Err(all) => {
+                failures.extend(all.errors.iter().map(ChatError::to_string));
+                return match all.errors.last().is_some_and(ChatError::is_stop) {
+                    true => ControlFlow::Break(Err(Failure::All(std::mem::take(failures)))),
+                    false => ControlFlow::Continue(()),
+                };
+            }
+        };
+        let Some(parsed) = self.parse(&answer.text, shard) else {
+            let spent = answer.usage.map(|usage| {
+                format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
+            });
+            failures.push(format!(
+                "{}/{} answered without naming a file or saying that none is relevant{}",
+                answer.provider,
+                answer.model,
+                spent.unwrap_or_default()
+            ));
+            return ControlFlow::Continue(());
+        };
+        let answered = Answered {
+            model: format!("{}/{}", answer.provider, answer.model),
+            usage: answer.usage,
+            cost_usd: answer.cost_usd,
+            from_cache: None,
+            at_limit: answer.finish == Finish::Length,
+            parsed,
+            failures: Vec::new(),
+        };
+        ControlFlow::Break(Ok((answer.text, answered)))
+    }
+
+    fn parse(&self, text: &str, shard: &Shard) -> Option<Parsed> {
+        match self.settings.answer {
+            AnswerForm::Paths => answer::parse(text, self.root, self.gathered),
+            AnswerForm::Ids { .. } => ids::parse(text, &shard.blocks),
+        }
+    }
+}
+
+/// Graded files by grade, then in lexical order; others in the order of the model.
+fn merged(mut kept: Vec<Kept>, gathered: &Gathered) -> Vec<Kept> {
+    if kept.iter().any(|kept| kept.grade.is_some()) {
+        let mut place = vec![usize::MAX; gathered.files.len()];
+        for (rank, file) in lexical::rank(gathered).into_iter().enumerate() {
+            place[file] = rank;
+        }
+        let place = |file: usize| place.get(file).copied().unwrap_or(usize::MAX);
+        kept.sort_by_key(|kept| (std::cmp::Reverse(kept.grade), place(kept.file)));
+    }
+    kept
+}
+
+fn warn(judged: &[(&Shard, Answered)], warnings: &mut Vec<String>) {
+    for (_, answer) in judged {
+        let failures = answer.failures.iter().map(|failure| format!("another model was used: {failure}"));
+        let failures: Vec<String> = failures.filter(|failure| !warnings.contains(failure)).collect();
+        warnings.extend(failures);
+    }
+    if judged.iter().any(|(_, answer)| answer.at_limit) {
+        warnings.push(
+            "the model's answer was cut at its length limit; less relevant files may be missing".to_owned(),
+        );
+    } else if judged.iter().any(|(_, answer)| answer.parsed.cut) {
+        warnings
+            .push("the model's answer ended in the middle; less relevant files may be missing".to_owned());
+    }
+}
+
+fn model_record(judged: &[(&Shard, Answered)], shards: &[Shard], elapsed: Duration) -> ModelRecord {
+    let mut names: Vec<&str> = Vec::new();
+    for (_, answer) in judged {
+        if !names.contains(&answer.model.as_str()) {
+            names.push(&answer.model);
+        }
+    }
+    let fresh = || judged.iter().map(|(_, answer)| answer).filter(|answer| answer.from_cache.is_none());
+    // A sum with an unknown part would be a number that is too small.
+    let usage: Option<Vec<Usage>> = fresh().map(|answer| answer.usage).collect();
+    let usage = usage.filter(|usage| !usage.is_empty());
+    let sum = |field: fn(&Usage) -> u64| usage.as_ref().map(|usage| usage.iter().map(field).sum());
+    let costs: Option<Vec<f64>> = fresh().map(|answer| answer.cost_usd).collect();
+    let ages = || judged.iter().filter_map(|(_, answer)| answer.from_cache);
+    ModelRecord {
+        name: names.join(", "),
+        input_tokens: sum(|usage| usage.input_tokens),
+        cached_input_tokens: sum(|usage| usage.cached_input_tokens),
+        output_tokens: sum(|usage| usage.output_tokens),
+        cost_usd: costs.filter(|costs| !costs.is_empty()).map(|costs| costs.iter().sum()),
+        elapsed_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        shards: (shards.len() > 1).then_some(shards.len()),
+        from_cache: ages().max().map(|age| FromCache { answers: ages().count(), age_seconds: age.as_secs() }),
+        redacted: shards.iter().map(|shard| shard.redacted).sum(),
+        dropped_paths: judged.iter().map(|(_, answer)| answer.parsed.dropped).sum(),
+    }
+}

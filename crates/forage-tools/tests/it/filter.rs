@@ -1,0 +1,626 @@
+//! The forms in which `keyword_search` asks its models: what they are shown, what is made of their answers, what
+//! hostile files can do about either.
+
+use std::collections::HashMap;
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Redactor, Usage};
+use forage_tools::{
+    Answer, AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterMode, OnModelFailure,
+    ToolError,
+};
+use serde_json::{Value, json};
+
+use crate::support::{Tree, call, within};
+
+/// A model that answers by a function of the request and keeps what it was sent.
+struct Scripted {
+    name: &'static str,
+    answer: Box<Reply>,
+    requests: Mutex<Vec<ChatRequest>>,
+}
+
+type Reply = dyn Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send + Sync;
+
+impl Scripted {
+    fn new(
+        name: &'static str,
+        answer: impl Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { name, answer: Box::new(answer), requests: Mutex::default() })
+    }
+
+    /// One that says the same to everything.
+    fn saying(text: impl Into<String>) -> Arc<Self> {
+        let text = text.into();
+        Self::new("small", move |_, _| Ok(says(&text)))
+    }
+
+    /// The user's message of each request, in a stable order.
+    fn sent(&self) -> Vec<String> {
+        let mut sent: Vec<String> =
+            self.requests.lock().unwrap().iter().map(|request| user(request).to_owned()).collect();
+        sent.sort();
+        sent
+    }
+}
+
+impl ChatModel for Scripted {
+    fn name(&self) -> String {
+        format!("test/{}", self.name)
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        self.requests.lock().unwrap().push(request.clone());
+        (self.answer)(request, budget)
+    }
+}
+
+fn says(text: &str) -> ChatAnswer {
+    ChatAnswer::of_text("test", "small", text)
+}
+
+fn unauthorized() -> ChatError {
+    ChatError::Unauthorized { model: "test/small".to_owned(), status: 401 }
+}
+
+fn user(request: &ChatRequest) -> &str {
+    request.texts().nth(1).unwrap()
+}
+
+const IDS: AnswerForm = AnswerForm::Ids { shards: 1 };
+
+fn context(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, models: &[&Arc<Scripted>]) -> Context {
+    let mut context = tree.context();
+    context.filter.mode = FilterMode::Model;
+    context.filter.models = models.iter().map(|model| Arc::clone(model) as Arc<dyn ChatModel>).collect();
+    (context.filter.evidence, context.filter.answer) = (evidence, answer);
+    context
+}
+
+fn search(context: &Context, terms: &[&str]) -> Result<Answer, ToolError> {
+    call(context, "keyword_search", json!({"query": "how does it work", "search_terms": terms}))
+}
+
+/// What a model is sent for these terms.
+fn sent(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, terms: &[&str]) -> (String, Answer) {
+    let model = Scripted::saying(if answer == AnswerForm::Paths { "No relevant files found" } else { "[]" });
+    let answer = search(&context(tree, evidence, answer, &[&model]), terms).unwrap();
+    let [sent] = &model.sent()[..] else { panic!("one request") };
+    (sent.clone(), answer)
+}
+
+/// The lines between the fences.
+fn evidence(sent: &str) -> &str {
+    let begin = sent.find("===== BEGIN ").unwrap();
+    let begin = begin + sent[begin..].find('\n').unwrap() + 1;
+    &sent[begin..sent.rfind("===== END ").unwrap()]
+}
+
+/// The files of an answer as `name grade`, by the last part of their paths.
+fn graded(answer: &Answer) -> Vec<String> {
+    let files = answer.records["files"].as_array().unwrap().iter();
+    files
+        .map(|file| {
+            let name = file["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+            format!("{name} {}", file["grade"])
+        })
+        .collect()
+}
+
+fn warnings(answer: &Answer) -> String {
+    answer.records["warnings"].to_string()
+}
+
+/// The ids of a request with the path that each heading names.
+fn headings(sent: &str) -> HashMap<String, String> {
+    let lines = evidence(sent).lines().filter(|line| line.starts_with('F'));
+    lines
+        .map(|line| {
+            let mut words = line.split(' ');
+            (words.next().unwrap().to_owned(), words.next().unwrap().to_owned())
+        })
+        .collect()
+}
+
+fn entry(id: &str, grade: u8) -> Value {
+    json!({"id": id, "grade": grade, "ranges": [], "why": "as graded"})
+}
+
+/// Numbered lines, with `needle` in those that are named.
+fn numbered(lines: u64, needles: &[u64]) -> String {
+    let line = |number| format!("line {number}{}\n", if needles.contains(&number) { " needle" } else { "" });
+    (1..=lines).map(line).collect()
+}
+
+#[test]
+fn the_requirements_form_is_what_it_was() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    let (sent, _) = sent(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &["needle"]);
+    let root = fs::canonicalize(tree.root()).unwrap();
+    let root = root.display();
+    assert_eq!(evidence(&sent), format!("\nFILE {root}/a.txt\n  1: line 1\n> 2: line 2 needle\n  3: line 3\n"));
+}
+
+#[test]
+fn compact_evidence_shows_the_best_windows_of_each_file() {
+    let tree = Tree::new();
+    tree.write("near.txt", numbered(40, &[5, 9, 30]));
+    let many: Vec<u64> = (0..9).map(|index| 10 + 20 * index).collect();
+    tree.write("many.txt", numbered(200, &many).replace("line 90 ", "line 90 thread and "));
+    let (sent, answer) = sent(&tree, EvidenceForm::Compact, IDS, &["needle", "thread"]);
+    let expected = "
+F1 many.txt (needle ×9, thread ×1)
+7- line 7
+8- line 8
+9- line 9
+10: line 10 needle
+11- line 11
+12- line 12
+13- line 13
+--
+27- line 27
+28- line 28
+29- line 29
+30: line 30 needle
+31- line 31
+32- line 32
+33- line 33
+--
+47- line 47
+48- line 48
+49- line 49
+50: line 50 needle
+51- line 51
+52- line 52
+53- line 53
+--
+87- line 87
+88- line 88
+89- line 89
+90: line 90 thread and needle
+91- line 91
+92- line 92
+93- line 93
+(+5 matching lines more)
+
+F2 near.txt (needle ×3)
+2- line 2
+3- line 3
+4- line 4
+5: line 5 needle
+6- line 6
+7- line 7
+8- line 8
+9: line 9 needle
+10- line 10
+11- line 11
+12- line 12
+--
+27- line 27
+28- line 28
+29- line 29
+30: line 30 needle
+31- line 31
+32- line 32
+33- line 33
+";
+    assert_eq!(evidence(&sent), expected);
+    assert!(
+        warnings(&answer).contains("the model saw a part of the evidence: 7 of 12 matching lines"),
+        "{}",
+        answer.text
+    );
+}
+
+#[test]
+fn a_long_run_of_matches_is_several_windows() {
+    let tree = Tree::new();
+    let all: Vec<u64> = (1..=200).collect();
+    tree.write("run.txt", numbered(200, &all));
+    let (sent, answer) = sent(&tree, EvidenceForm::Compact, IDS, &["needle"]);
+    assert_eq!(evidence(&sent).lines().filter(|line| line.contains(": line")).count(), 80);
+    assert!(!evidence(&sent).contains("--"), "they stand next to each other");
+    assert!(evidence(&sent).ends_with("(+120 matching lines more)\n"), "{sent}");
+    assert!(warnings(&answer).contains("80 of 200 matching lines"), "{}", answer.text);
+}
+
+#[test]
+fn long_lines_are_cut_around_the_match() {
+    let tree = Tree::new();
+    tree.write("long.txt", format!("{} needle {}\n", "ä".repeat(5_000), "ö".repeat(5_000)));
+    let (sent, _) = sent(&tree, EvidenceForm::Compact, IDS, &["needle"]);
+    let line = evidence(&sent).lines().last().unwrap();
+    assert!(line.starts_with("1: …ä") && line.ends_with("ö…") && line.contains(" needle "), "{line}");
+    assert!(line.len() <= 210, "{} bytes", line.len());
+}
+
+#[test]
+fn windows_that_are_equal_are_shown_once() {
+    let tree = Tree::new();
+    let body = "/// Copies the words of the needle into the haystack, one by one.\nfn copy_the_needle(needle: &str) {\n    haystack.push_str(needle);\n}\n";
+    tree.write("src/copy.rs", body);
+    tree.write("vendor/copy.rs", format!("\n\n{body}"));
+    tree.write("short/a.rs", "needle\n");
+    tree.write("short/b.rs", "needle\n");
+    for (form, original) in [(IDS, "F1"), (AnswerForm::Paths, "src/copy.rs")] {
+        let (sent, _) = sent(&tree, EvidenceForm::Compact, form, &["copy_the_needle", "needle"]);
+        assert_eq!(sent.matches("haystack.push_str").count(), 2, "the two blank lines make another window: {sent}");
+        tree.write("vendor/copy.rs", body);
+        let (sent, _) = super::filter::sent(&tree, EvidenceForm::Compact, form, &["copy_the_needle", "needle"]);
+        assert_eq!(sent.matches("haystack.push_str").count(), 1, "{sent}");
+        assert!(sent.contains(&format!("\n= lines 1-4 equal {original} lines 1-4\n")), "{sent}");
+        assert_eq!(sent.matches("1: needle").count(), 2, "a reference would be longer: {sent}");
+        tree.write("vendor/copy.rs", format!("\n\n{body}"));
+    }
+    // The lines of a reference count as shown.
+    tree.write("vendor/copy.rs", body);
+    let (sent, _) = sent(&tree, EvidenceForm::Compact, IDS, &["copy_the_needle"]);
+    let copy = headings(&sent).into_iter().find(|(_, path)| path == "vendor/copy.rs").unwrap().0;
+    let text = json!({"files": [{"id": copy, "grade": 2, "ranges": [[1, 99]], "why": "w"}]}).to_string();
+    let answer =
+        search(&context(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying(text)]), &["copy_the_needle"]);
+    assert!(answer.unwrap().text.contains("  read lines 1-4\n"));
+}
+
+/// Many files of which not all fit: every one is accounted for.
+#[test]
+fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
+    let tree = Tree::new();
+    for file in 0..400 {
+        // Later files match more, so path order is not the order of rank.
+        let needles: Vec<u64> = (1..=1 + file / 50).map(|index| 12 * index).collect();
+        tree.write(format!("directory_{:02}/file_{file:03}.txt", file % 40), numbered(120, &needles));
+    }
+    for tokens in [1_000, 2_000, 12_000, 32_000] {
+        let model = Scripted::saying("[]");
+        let mut context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
+        context.filter.evidence_tokens = tokens;
+        let answer = search(&context, &["needle"]).unwrap();
+        let sent = &model.sent()[0];
+        let budget = tokens * 16 / 5;
+        assert!(evidence(sent).len() <= budget, "{} of {budget}", evidence(sent).len());
+        let headings: Vec<&str> = evidence(sent).lines().filter(|line| line.starts_with('F')).collect();
+        let in_one_line = headings.iter().filter(|line| !line.ends_with(')')).count();
+        let warning = warnings(&answer);
+        let left_out = 400 - headings.len();
+        for (count, verb) in [(left_out, "not at all"), (in_one_line, "as one line")] {
+            let said = warning.contains(&format!("{count} files {verb}"));
+            assert_eq!(said, count > 0, "{count} {verb}, {tokens} tokens: {warning}");
+        }
+        let shown = evidence(sent).matches(" needle").count();
+        assert!(warning.contains(&format!("{shown} of 1,800 matching lines")), "{shown}: {warning}");
+        // The best file is shown best, and the budget is used.
+        assert!(headings[0].starts_with("F1 ") && headings[0].ends_with(')'), "{}", headings[0]);
+        assert!(left_out == 0 || evidence(sent).len() > budget * 9 / 10, "{} of {budget}", evidence(sent).len());
+    }
+}
+
+#[test]
+fn the_same_tree_gives_the_same_bytes() {
+    let tree = Tree::new();
+    for file in 0..120 {
+        tree.write(format!("d{}/f{file}.rs", file % 7), numbered(60, &[file % 50 + 1, 40]));
+    }
+    for (form, answer) in [
+        (EvidenceForm::Compact, AnswerForm::Ids { shards: 4 }),
+        (EvidenceForm::Compact, AnswerForm::Paths),
+        (EvidenceForm::Requirement, AnswerForm::Ids { shards: 4 }),
+    ] {
+        let runs: Vec<Vec<String>> = [1, 2, 8, 1]
+            .into_iter()
+            .map(|threads| {
+                let model = Scripted::saying(if answer == AnswerForm::Paths { "No relevant files found" } else { "[]" });
+                let mut context = context(&tree, form, answer, &[&model]);
+                (context.threads, context.filter.evidence_tokens) = (threads, 1_000);
+                search(&context, &["needle", "line 4"]).unwrap();
+                model.sent()
+            })
+            .collect();
+        assert!(runs.iter().all(|run| run == &runs[0]), "{form:?} {answer:?}");
+        assert_eq!(runs[0].len(), if answer == AnswerForm::Paths { 1 } else { 4 });
+    }
+}
+
+#[test]
+fn files_come_by_grade_and_then_in_lexical_order() {
+    let tree = Tree::new();
+    tree.write("most.txt", numbered(40, &[1, 10, 20, 30]));
+    tree.write("some.txt", numbered(40, &[1, 20]));
+    tree.write("one.txt", numbered(40, &[20]));
+    tree.write("other.txt", numbered(40, &[20]));
+    let model = Scripted::new("small", |request, _| {
+        let files: HashMap<String, String> =
+            headings(user(request)).into_iter().map(|(id, path)| (path, id)).collect();
+        let entry = |path: &str, grade: u8| {
+            json!({"id": files[path], "grade": grade, "ranges": [[20, 20], [38, 39]], "why": "as graded"})
+        };
+        let entries = [entry("other.txt", 1), entry("most.txt", 0), entry("one.txt", 2), entry("some.txt", 2)];
+        Ok(ChatAnswer {
+            usage: Some(Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 50 }),
+            cost_usd: Some(0.00123),
+            ..says(&json!({"files": entries}).to_string())
+        })
+    });
+    let context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
+    let answer = search(&context, &["needle"]).unwrap();
+    assert_eq!(graded(&answer), ["some.txt 2", "one.txt 2", "other.txt 1"]);
+    assert!(answer.text.contains("/some.txt: as graded\n  read lines 20; unverified lines 38-39\n"), "{}", answer.text);
+    let note = "[filtered by test/small, 1,200 tokens in (1,000 cached), 50 out, $0.0012, ";
+    assert!(answer.text.contains(note), "{}", answer.text);
+
+    let requests = model.requests.lock().unwrap();
+    let schema = requests[0].answer_schema.as_ref().unwrap();
+    let file = &schema.schema["properties"]["files"]["items"];
+    assert_eq!(file["properties"]["id"]["enum"], json!(["F1", "F2", "F3", "F4"]));
+    assert_eq!(file["required"], json!(["id", "grade", "ranges", "why"]));
+    assert!(requests[0].texts().next().unwrap().contains("{\"files\":["));
+}
+
+#[test]
+fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    let good = Scripted::saying(json!({"files": [entry("F1", 3)]}).to_string());
+    for bad in ["I think a.txt", "{\"files\":[{\"id\":\"F7\",\"grade\":3}]}", "{\"files\":[{\"id\"", "{}"] {
+        for form in [EvidenceForm::Compact, EvidenceForm::Requirement] {
+            let context = context(&tree, form, IDS, &[&Scripted::saying(bad), &good]);
+            let answer = search(&context, &["needle"]).unwrap();
+            assert_eq!(graded(&answer), ["a.txt 3"], "{bad}");
+            assert!(warnings(&answer).contains("another model was used: test/small answered without"), "{bad}");
+        }
+    }
+    let context = context(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying("{}")]);
+    assert!(matches!(search(&context, &["needle"]), Err(ToolError::ModelsFailed { .. })));
+}
+
+#[test]
+fn a_cut_answer_says_so_and_invented_ids_are_counted() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    tree.write("b.txt", numbered(3, &[2]));
+    let text = json!({"files": [entry("F1", 3), entry("F9", 3), entry("F2", 2)]}).to_string();
+    for (end, finish, expected) in [
+        (text.len(), Finish::Complete, None),
+        (text.len() - 9, Finish::Complete, Some("the model's answer ended in the middle")),
+        (text.len() - 9, Finish::Length, Some("the model's answer was cut at its length limit")),
+    ] {
+        let text = text[..end].to_owned();
+        let model = Scripted::new("small", move |_, _| Ok(ChatAnswer { finish, ..says(&text) }));
+        let answer = search(&context(&tree, EvidenceForm::Compact, IDS, &[&model]), &["needle"]).unwrap();
+        assert_eq!(graded(&answer).len(), if expected.is_some() { 1 } else { 2 });
+        assert_eq!(answer.records["model"]["dropped_paths"], 1);
+        assert!(answer.text.contains("[1 path left out of the model's answer because it was not among"));
+        assert_eq!(warnings(&answer).contains("answer"), expected.is_some(), "{}", answer.text);
+        assert!(expected.is_none_or(|expected| warnings(&answer).contains(expected)), "{}", answer.text);
+    }
+}
+
+/// 40 files of about 1,400 bytes of compact evidence.
+fn wide_tree() -> Tree {
+    let tree = Tree::new();
+    for file in 0..40 {
+        let text = numbered(80, &[10, 30, 50, 70]).replace("line", "a line that is made a bit longer");
+        tree.write(format!("file_{file:02}.txt"), text);
+    }
+    tree
+}
+
+fn sharded(tree: &Tree, shards: usize, models: &[&Arc<Scripted>]) -> Context {
+    let mut context = context(tree, EvidenceForm::Compact, AnswerForm::Ids { shards }, models);
+    context.filter.evidence_tokens = 4_000;
+    context
+}
+
+#[test]
+fn shards_hold_every_file_once_and_are_merged_by_grade() {
+    let tree = wide_tree();
+    for form in [EvidenceForm::Compact, EvidenceForm::Requirement] {
+        // Every fourth file is of grade 3, and the others of grade 1.
+        let model = Scripted::new("small", |request, _| {
+            let grade = |path: &str| if path[path.len() - 5..path.len() - 4].parse::<u8>().unwrap() % 4 == 0 { 3 } else { 1 };
+            let entries: Vec<Value> =
+                headings(user(request)).iter().map(|(id, path)| entry(id, grade(path))).collect();
+            Ok(ChatAnswer {
+                usage: Some(Usage { input_tokens: 100, cached_input_tokens: 0, output_tokens: 10 }),
+                ..says(&json!({"files": entries}).to_string())
+            })
+        });
+        let mut context = sharded(&tree, 4, &[&model]);
+        context.filter.evidence = form;
+        if form == EvidenceForm::Requirement {
+            // Its headings are read by another rule.
+            let model = Scripted::new("small", |request, _| {
+                let lines = evidence(user(request)).lines().filter_map(|line| line.strip_prefix("FILE "));
+                let entries: Vec<Value> = lines
+                    .map(|line| entry(line.split(' ').next().unwrap(), if line.ends_with("0.txt") { 3 } else { 1 }))
+                    .collect();
+                Ok(says(&json!({"files": entries}).to_string()))
+            });
+            context.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>];
+            let answer = search(&context, &["needle"]).unwrap();
+            let graded = graded(&answer);
+            assert_eq!((graded.len(), &graded[..4]), (40, &["file_00.txt 3", "file_10.txt 3", "file_20.txt 3", "file_30.txt 3"].map(str::to_owned)[..]));
+            assert_eq!(model.sent().len(), 4);
+            continue;
+        }
+        let answer = search(&context, &["needle"]).unwrap();
+        let sent = model.sent();
+        assert_eq!(sent.len(), 4);
+        let mut ids: Vec<(String, String)> = sent.iter().flat_map(|sent| headings(sent)).collect();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), 40, "every file stands in one request under its own id");
+        assert!(sent.iter().all(|sent| evidence(sent).len() <= 12_800));
+        let graded = graded(&answer);
+        assert_eq!(graded.len(), 40);
+        assert!(graded.is_sorted_by_key(|file| std::cmp::Reverse(file.split(' ').nth(1).unwrap().to_owned())));
+        assert!(answer.text.contains("[filtered by test/small in 4 requests, 400 tokens in, 40 out, "), "{}", answer.text);
+    }
+}
+
+#[test]
+fn a_shard_that_names_a_file_of_another_does_not_reach_it() {
+    let tree = wide_tree();
+    // Every request is answered with the first file of all: only the one that shows it may say so.
+    let model = Scripted::new("small", |request, _| {
+        let own = headings(user(request)).into_keys().next().unwrap();
+        Ok(says(&json!({"files": [entry("F1", 3), entry(&own, 1)]}).to_string()))
+    });
+    let answer = search(&sharded(&tree, 4, &[&model]), &["needle"]).unwrap();
+    assert_eq!(graded(&answer).iter().filter(|file| file.ends_with(" 3")).count(), 1);
+    assert_eq!(answer.records["model"]["dropped_paths"], 3);
+}
+
+#[test]
+fn shards_wait_for_each_other_and_not_in_turn() {
+    let tree = wide_tree();
+    let model = Scripted::new("small", |_, _| {
+        std::thread::sleep(Duration::from_millis(600));
+        Ok(says("[]"))
+    });
+    let context = sharded(&tree, 4, &[&model]);
+    let answer = within(Duration::from_secs(30), "the search", move || search(&context, &["needle"])).unwrap();
+    assert_eq!(model.sent().len(), 4);
+    let elapsed = answer.records["model"]["elapsed_ms"].as_u64().unwrap();
+    assert!((600..1_800).contains(&elapsed), "{elapsed} ms; in turn it would be 2,400");
+}
+
+/// A model that fails for the request that shows `F1`.
+fn failing_for_the_first() -> Arc<Scripted> {
+    Scripted::new("small", |request, _| match headings(user(request)).contains_key("F1") {
+        true => Err(unauthorized()),
+        false => {
+            let first = headings(user(request)).into_keys().next().unwrap();
+            Ok(says(&json!({"files": [entry(&first, 3)]}).to_string()))
+        }
+    })
+}
+
+#[test]
+fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
+    let tree = wide_tree();
+    let model = failing_for_the_first();
+    let mut context = sharded(&tree, 4, &[&model]);
+    let error = search(&context, &["needle"]).unwrap_err().to_string();
+    assert!(error.contains("1 of 4 requests failed: test/small"), "{error}");
+
+    context.filter.on_model_failure = OnModelFailure::Lexical;
+    let answer = search(&context, &["needle"]).unwrap();
+    assert_eq!(answer.records["filter"], "model_in_part");
+    let files = answer.records["files"].as_array().unwrap();
+    let filtered = files.iter().take_while(|file| file["not_filtered"].is_null()).count();
+    assert_eq!(filtered, 3, "one of each request that was answered");
+    assert!(files.len() > 3 && files[3..].iter().all(|file| file["not_filtered"] == true));
+    assert_eq!(answer.text.matches(": [not filtered] matches `needle` ×4\n").count(), files.len() - 3);
+    assert!(warnings(&answer).contains("1 of 4 requests to models failed, so "), "{}", answer.text);
+
+    // A second model that answers saves the shard.
+    let second = Scripted::saying("[]");
+    context.filter.models.push(second as Arc<dyn ChatModel>);
+    let answer = search(&context, &["needle"]).unwrap();
+    assert_eq!(answer.records["filter"], "model");
+    assert!(warnings(&answer).contains("another model was used: test/small"), "{}", answer.text);
+}
+
+#[test]
+fn a_shard_that_panics_is_a_failed_shard() {
+    let tree = wide_tree();
+    let model = Scripted::new("small", |request, _| match headings(user(request)).contains_key("F40") {
+        true => panic!("a fault in a model"),
+        false => Ok(says("[]")),
+    });
+    let error = search(&sharded(&tree, 4, &[&model]), &["needle"]).unwrap_err().to_string();
+    assert!(error.contains("1 of 4 requests failed: a request ended by a fault of this program"), "{error}");
+}
+
+#[derive(Default)]
+struct MemoryCache {
+    answers: Mutex<HashMap<CacheKey, String>>,
+}
+
+impl AnswerCache for MemoryCache {
+    fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
+        let text = self.answers.lock().unwrap().get(key)?.clone();
+        Some(CachedAnswer { text, age: Duration::from_secs(7_300) })
+    }
+
+    fn put(&self, key: &CacheKey, text: &str) {
+        self.answers.lock().unwrap().insert(key.clone(), text.to_owned());
+    }
+}
+
+#[test]
+fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(30, &[2]));
+    for form in [AnswerForm::Paths, IDS] {
+        let text = match form {
+            AnswerForm::Paths => "a.txt: it is".to_owned(),
+            AnswerForm::Ids { .. } => json!({"files": [entry("F1", 3)]}).to_string(),
+        };
+        let model = Scripted::saying(text);
+        let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
+        context.filter.cache = Some(Arc::new(MemoryCache::default()));
+        let asked = |context: &Context, query: &str, terms: &[&str]| {
+            let before = model.requests.lock().unwrap().len();
+            let answer = call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
+            assert_eq!(answer.records["files"].as_array().unwrap().len(), 1);
+            let asked = model.requests.lock().unwrap().len() - before;
+            assert_eq!(answer.text.contains("[answer from the cache, 2 h old]"), asked == 0, "{}", answer.text);
+            asked
+        };
+        assert_eq!(asked(&context, "q", &["needle"]), 1);
+        assert_eq!(asked(&context, "q", &["needle"]), 0);
+        assert_eq!(asked(&context, "another q", &["needle"]), 1);
+        assert_eq!(asked(&context, "q", &["needle", "line 5$"]), 1);
+        context.filter.evidence = EvidenceForm::Requirement;
+        assert_eq!(asked(&context, "q", &["needle"]), 1);
+        context.filter.evidence = EvidenceForm::Compact;
+        // A line that the model sees changes: nothing has to be told to forget.
+        tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
+        assert_eq!(asked(&context, "q", &["needle"]), 1);
+        // One that it does not see.
+        tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"));
+        assert_eq!(asked(&context, "q", &["needle"]), 0);
+        tree.write("a.txt", numbered(30, &[2]));
+    }
+}
+
+#[test]
+fn failures_and_halves_are_not_kept() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    let good = json!({"files": [entry("F1", 3)]}).to_string();
+    let cut = format!("{},{{\"id\":", &good[..good.len() - 2]);
+    let replies: Vec<(String, Finish)> = vec![
+        ("{}".to_owned(), Finish::Complete),
+        (cut, Finish::Complete),
+        (good.clone(), Finish::Length),
+    ];
+    for (text, finish) in replies {
+        let cache = Arc::new(MemoryCache::default());
+        let model = Scripted::new("small", move |_, _| Ok(ChatAnswer { finish, ..says(&text) }));
+        let mut context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
+        context.filter.cache = Some(Arc::clone(&cache) as Arc<dyn AnswerCache>);
+        let _ = search(&context, &["needle"]);
+        assert!(cache.answers.lock().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn only_the_shards_that_are_not_in_the_cache_are_asked() {
+    let tree = wide_tree();
+    let model = failing_for_the_first();
+    let mut context = sharded(&tree, 4, &[&model]);
+    context.filter.cache = Some(Arc::new(MemoryCache::default()));
+    search(&context, &["needle"]).unwrap_err();
+    let healed = Scripted::saying("[]");
+    context.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>];
+    let answer = search(&context, &["needle"]).unwrap();
+    assert_eq!(healed.sent().len(), 1);
+    assert!(answer.text.contains("[3 answers from the cache, up to 2 h old]"), "{}", answer.text);
+}

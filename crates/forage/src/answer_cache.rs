@@ -1,0 +1,318 @@
+//! Answers of models, kept as files in the user's cache directory, for requests that come again.
+//!
+//! An entry holds what the model said and when: file names and the model's words, no line of a file that the model
+//! did not itself repeat. Nothing is ever written elsewhere. Whatever is wrong with an entry or the directory makes a
+//! miss, because the answer can always be had from the model.
+#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
+use serde::{Deserialize, Serialize};
+
+/// Entries that are kept; the oldest go first. Some 2 MB in all.
+const MOST_ENTRIES: usize = 500;
+
+/// Age from which on an entry is not used. The evidence is part of the key, so an old answer is not stale; but models
+/// change behind their names, and nobody expects a trace of a search to stay for ever.
+const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Bytes of an entry. An answer has a few hundred; a model that repeats what it was shown is not kept.
+const MOST_BYTES: usize = 64 << 10;
+
+/// Age of a temporary file from which on it was left behind by a program that ended.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+
+const VERSION: u32 = 1;
+const ENTRY: &str = "json";
+const TEMPORARY: &str = "tmp";
+
+/// The cache.
+#[derive(Debug)]
+pub(crate) struct FileCache {
+    directory: PathBuf,
+    /// Stands for the models' settings: the key knows a model by its name alone.
+    models: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Entry {
+    version: u32,
+    /// Seconds since 1970.
+    created: u64,
+    models: String,
+    text: String,
+}
+
+impl FileCache {
+    /// A cache in this directory, which need not exist.
+    pub(crate) fn new(directory: PathBuf, models: String) -> Self {
+        Self { directory, models }
+    }
+
+    fn path(&self, key: &CacheKey) -> PathBuf {
+        self.directory.join(key.as_str()).with_extension(ENTRY)
+    }
+
+    fn read(&self, path: &Path) -> Option<Entry> {
+        let file = File::open(path).ok()?;
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
+        if bytes.len() > MOST_BYTES {
+            return None;
+        }
+        let entry: Entry = serde_json::from_slice(&bytes).ok()?;
+        (entry.version == VERSION && entry.models == self.models).then_some(entry)
+    }
+
+    /// Writes the entry whole or not at all: under another name first, which is then given its own.
+    fn write(&self, key: &CacheKey, entry: &Entry) -> io::Result<()> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let bytes = serde_json::to_vec(entry)?;
+        if bytes.len() > MOST_BYTES {
+            return Ok(());
+        }
+        create_directory(&self.directory)?;
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}.{TEMPORARY}", std::process::id());
+        let temporary = self.directory.join(name);
+        let written = write_new(&temporary, &bytes).and_then(|()| fs::rename(&temporary, self.path(key)));
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+
+    /// Removes what is too old, and the oldest of what is too much.
+    fn prune(&self) -> io::Result<()> {
+        let now = SystemTime::now();
+        let mut entries = Vec::new();
+        for file in fs::read_dir(&self.directory)?.flatten() {
+            let path = file.path();
+            let Ok(modified) = file.metadata().and_then(|metadata| metadata.modified()) else { continue };
+            // A time in the future can't be judged, and makes the entry the newest.
+            let age = now.duration_since(modified).unwrap_or_default();
+            let kind = path.extension().and_then(|extension| extension.to_str());
+            match kind {
+                Some(ENTRY) if age <= MOST_AGE => entries.push((age, path)),
+                Some(ENTRY) => fs::remove_file(path)?,
+                Some(TEMPORARY) if age > ABANDONED => fs::remove_file(path)?,
+                _ => {}
+            }
+        }
+        entries.sort();
+        entries.iter().skip(MOST_ENTRIES).try_for_each(|(_, path)| fs::remove_file(path))
+    }
+}
+
+impl AnswerCache for FileCache {
+    fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
+        let entry = self.read(&self.path(key))?;
+        // An entry from the future says that a clock was wrong, and so nothing about its age.
+        let age = Duration::from_secs(seconds_now().checked_sub(entry.created)?);
+        (age <= MOST_AGE).then_some(CachedAnswer { text: entry.text, age })
+    }
+
+    fn put(&self, key: &CacheKey, text: &str) {
+        let entry = Entry {
+            version: VERSION,
+            created: seconds_now(),
+            models: self.models.clone(),
+            text: text.to_owned(),
+        };
+        // The answer is there already; that it can't be kept costs nothing but another call.
+        let _ = self.write(key, &entry).and_then(|()| self.prune());
+    }
+}
+
+/// The path with its links resolved as far as it exists.
+pub(crate) fn resolved(path: &Path) -> PathBuf {
+    let whole = path.ancestors().find_map(|existing| {
+        let rest = path.strip_prefix(existing).ok()?;
+        Some(fs::canonicalize(existing).ok()?.join(rest))
+    });
+    whole.unwrap_or_else(|| path.to_owned())
+}
+
+fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Creates the directory for its owner alone.
+fn create_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Writes a file that does not exist yet, for its owner alone.
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+    use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
+    use forage_tools::{Context, registry};
+    use serde_json::json;
+
+    struct Same;
+
+    impl ChatModel for Same {
+        fn name(&self) -> String {
+            "test/same".to_owned()
+        }
+
+        fn complete(&self, _: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+            Ok(ChatAnswer::of_text("test", "same", "a.txt: why"))
+        }
+    }
+
+    /// A cache with one entry, made by a search, and a way to ask again: whether that was answered from the cache.
+    struct Fixture {
+        directory: tempfile::TempDir,
+        context: Context,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let tree = directory.path().join("tree");
+            fs::create_dir(&tree).unwrap();
+            fs::write(tree.join("a.txt"), "needle\n").unwrap();
+            let root = Root::open(&tree, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
+            let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
+            context.filter.models = vec![Arc::new(Same)];
+            let mut fixture = Self { directory, context };
+            fixture.use_cache("models");
+            assert!(!fixture.is_hit(), "the first search has nothing to find");
+            fixture
+        }
+
+        fn use_cache(&mut self, models: &str) {
+            self.context.filter.cache = Some(Arc::new(FileCache::new(self.cache(), models.to_owned())));
+        }
+
+        fn cache(&self) -> PathBuf {
+            self.directory.path().join("cache").join("answers")
+        }
+
+        fn entries(&self) -> Vec<PathBuf> {
+            fs::read_dir(self.cache()).unwrap().map(|file| file.unwrap().path()).collect()
+        }
+
+        fn is_hit(&self) -> bool {
+            let request = json!({"query": "q", "search_terms": ["needle"]});
+            let answer = registry::find("keyword_search").unwrap().call(&self.context, request).unwrap();
+            assert_eq!(answer.records["files"][0]["explanation"], "why");
+            answer.records["model"]["from_cache"]["answers"] == 1
+        }
+
+        fn change(&self, change: impl FnOnce(&mut Entry)) {
+            let [path] = &self.entries()[..] else { panic!("one entry") };
+            let mut entry: Entry = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+            change(&mut entry);
+            fs::write(path, serde_json::to_vec(&entry).unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_entry_is_found_until_it_is_too_old() {
+        let fixture = Fixture::new();
+        assert!(fixture.is_hit());
+        fixture.change(|entry| entry.created -= MOST_AGE.as_secs() - 60);
+        assert!(fixture.is_hit());
+        fixture.change(|entry| entry.created -= 120);
+        assert!(!fixture.is_hit(), "too old");
+        assert!(fixture.is_hit(), "and written anew");
+        fixture.change(|entry| entry.created += 1_000);
+        assert!(!fixture.is_hit(), "from the future");
+    }
+
+    #[test]
+    fn a_corrupt_foreign_or_large_entry_is_a_miss_and_replaced() {
+        for text in ["", "{", "null", "{\"version\":1}", &"x".repeat(MOST_BYTES + 1), "\u{0}"] {
+            let fixture = Fixture::new();
+            let [path] = &fixture.entries()[..] else { panic!("one entry") };
+            fs::write(path, text).unwrap();
+            assert!(!fixture.is_hit(), "{}", &text[..text.len().min(20)]);
+            assert!(fixture.is_hit());
+        }
+        let fixture = Fixture::new();
+        fixture.change(|entry| entry.version += 1);
+        assert!(!fixture.is_hit());
+        // What is no answer is not taken for one because it was in the cache.
+        fixture.change(|entry| entry.text = "I would rather not say".to_owned());
+        assert!(!fixture.is_hit());
+        fixture.change(|entry| entry.text = "/etc/passwd: outside".to_owned());
+        let answer = registry::find("keyword_search").unwrap();
+        let request = json!({"query": "q", "search_terms": ["needle"]});
+        let answer = answer.call(&fixture.context, request).unwrap();
+        assert_eq!(
+            (answer.records["files"].as_array().unwrap().len(), answer.text.contains("passwd")),
+            (0, false)
+        );
+    }
+
+    #[test]
+    fn models_with_other_settings_have_other_answers() {
+        let mut fixture = Fixture::new();
+        fixture.use_cache("the same model at another address");
+        assert!(!fixture.is_hit());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn entries_are_private_and_leave_nothing_half_written() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let fixture = Fixture::new();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let entries = fixture.entries();
+        assert_eq!((entries.len(), mode(&entries[0]), mode(&fixture.cache())), (1, 0o600, 0o700));
+        let text = fs::read_to_string(&entries[0]).unwrap();
+        assert!(text.contains("a.txt: why") && !text.contains("needle"), "{text}");
+    }
+
+    #[test]
+    fn the_number_of_entries_is_bounded_and_the_oldest_go_first() {
+        let fixture = Fixture::new();
+        let [kept] = &fixture.entries()[..] else { panic!("one entry") };
+        let old = SystemTime::now() - Duration::from_secs(60);
+        for number in 0..MOST_ENTRIES + 20 {
+            let path = fixture.cache().join(format!("{number}.{ENTRY}"));
+            fs::write(&path, "{}").unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        }
+        let ancient = fixture.cache().join(format!("ancient.{ENTRY}"));
+        fs::write(&ancient, "{}").unwrap();
+        let before = SystemTime::now() - MOST_AGE - Duration::from_secs(60);
+        File::options().write(true).open(&ancient).unwrap().set_modified(before).unwrap();
+        let other = json!({"query": "another", "search_terms": ["needle"]});
+        registry::find("keyword_search").unwrap().call(&fixture.context, other).unwrap();
+        assert_eq!(fixture.entries().len(), MOST_ENTRIES);
+        assert!(kept.exists() && !ancient.exists());
+    }
+
+    #[test]
+    fn a_directory_that_can_not_be_written_costs_nothing_but_the_cache() {
+        let fixture = Fixture::new();
+        fs::remove_dir_all(fixture.directory.path().join("cache")).unwrap();
+        fs::write(fixture.directory.path().join("cache"), "a file").unwrap();
+        assert!(!fixture.is_hit());
+        assert!(!fixture.is_hit());
+    }
+}

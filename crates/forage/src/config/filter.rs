@@ -1,0 +1,134 @@
+//! `[filter]`: the forms in which `keyword_search` asks its model.
+
+use anyhow::{Context as _, bail};
+use forage_tools::{AnswerForm, EvidenceForm, FilterSettings, limits};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Setting;
+
+/// What a source says about the filter.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FilterTable {
+    pub(super) mode: Option<String>,
+    evidence: Option<String>,
+    answer: Option<String>,
+    shards: Option<usize>,
+    evidence_tokens: Option<usize>,
+    cache: Option<bool>,
+}
+
+impl FilterTable {
+    /// From `filter = "lexical"`, or from a table.
+    pub(super) fn from_toml(value: toml::Value) -> anyhow::Result<Self> {
+        match value {
+            toml::Value::String(mode) => Ok(Self { mode: Some(mode), ..Self::default() }),
+            table => table.try_into().context("`filter`"),
+        }
+    }
+}
+
+/// The settings and where they come from.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    evidence: Setting<String>,
+    answer: Setting<String>,
+    shards: Setting<usize>,
+    evidence_tokens: Setting<usize>,
+    cache: Setting<bool>,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            evidence: Setting::default("requirement".to_owned()),
+            answer: Setting::default("paths".to_owned()),
+            shards: Setting::default(1),
+            evidence_tokens: Setting::default(limits::EVIDENCE_TOKENS),
+            cache: Setting::default(false),
+        }
+    }
+}
+
+impl Filter {
+    pub(super) fn apply(&mut self, table: FilterTable, source: &str) {
+        self.evidence.set(table.evidence, source);
+        self.answer.set(table.answer, source);
+        self.shards.set(table.shards, source);
+        self.evidence_tokens.set(table.evidence_tokens, source);
+        self.cache.set(table.cache, source);
+    }
+
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.evidence_form()?;
+        self.answer_form()?;
+        let ranges = [
+            ("shards", &self.shards, 1..=limits::FILTER_SHARDS_MAX),
+            (
+                "evidence_tokens",
+                &self.evidence_tokens,
+                limits::EVIDENCE_TOKENS_MIN..=limits::EVIDENCE_TOKENS_MAX,
+            ),
+        ];
+        for (name, Setting { value, source }, range) in ranges {
+            if !range.contains(value) {
+                let (least, most) = (range.start(), range.end());
+                bail!("`filter.{name}` ({source}): {value} is out of range; give {least} to {most}");
+            }
+        }
+        Ok(())
+    }
+
+    fn evidence_form(&self) -> anyhow::Result<EvidenceForm> {
+        match self.evidence.value.as_str() {
+            "requirement" => Ok(EvidenceForm::Requirement),
+            "compact" => Ok(EvidenceForm::Compact),
+            other => bail!(
+                "`filter.evidence` ({}): {other:?} is neither \"requirement\" nor \"compact\"",
+                self.evidence.source
+            ),
+        }
+    }
+
+    fn answer_form(&self) -> anyhow::Result<AnswerForm> {
+        let (shards, source) = (self.shards.value, &self.shards.source);
+        match self.answer.value.as_str() {
+            "ids" => Ok(AnswerForm::Ids { shards }),
+            "paths" if shards > 1 => bail!(
+                "`filter.shards` ({source}): {shards} shards need `filter.answer = \"ids\"`: lists of paths have no \
+                 grades by which they could be merged"
+            ),
+            "paths" => Ok(AnswerForm::Paths),
+            other => {
+                bail!("`filter.answer` ({}): {other:?} is neither \"paths\" nor \"ids\"", self.answer.source)
+            }
+        }
+    }
+
+    /// Whether answers are kept.
+    pub(super) fn keeps_answers(&self) -> bool {
+        self.cache.value
+    }
+
+    /// Sets the forms.
+    pub(super) fn set(&self, settings: &mut FilterSettings) -> anyhow::Result<()> {
+        settings.evidence = self.evidence_form()?;
+        settings.answer = self.answer_form()?;
+        settings.evidence_tokens = self.evidence_tokens.value;
+        Ok(())
+    }
+
+    pub(super) fn describe(&self) -> Vec<(String, Value, String)> {
+        fn row<T: serde::Serialize>(name: &str, setting: &Setting<T>) -> (String, Value, String) {
+            (format!("filter.{name}"), json!(setting.value), setting.source.clone())
+        }
+        vec![
+            row("evidence", &self.evidence),
+            row("answer", &self.answer),
+            row("shards", &self.shards),
+            row("evidence_tokens", &self.evidence_tokens),
+            row("cache", &self.cache),
+        ]
+    }
+}
