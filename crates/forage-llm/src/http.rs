@@ -78,6 +78,42 @@ impl HttpClient {
         Ok(Reply { status, retry_after, body })
     }
 
+    /// Asks for a document of at most `limit` bytes; `name` is the provider's, for errors.
+    pub(crate) fn get(
+        &self,
+        name: &str,
+        url: &str,
+        headers: Vec<(&'static str, HeaderValue)>,
+        limit: usize,
+        budget: &CallBudget<'_>,
+    ) -> Result<Reply, ChatError> {
+        budget.check().map_err(|stop| ChatError::stopped(name.to_owned(), stop))?;
+        let state = Arc::new(CallState::new(budget.deadline));
+        let exchange = || {
+            let fail = |error| failure(name, &state, &error);
+            let mut request = Request::get(url);
+            for (header, value) in &headers {
+                request = request.header(*header, value);
+            }
+            let request = request.body(()).map_err(|error| fail(error.into()))?;
+            let response = self.agent(&state).run(request).map_err(fail)?;
+            let status = response.status().as_u16();
+            let mut body = Vec::new();
+            if status == 200 {
+                let (bytes, end) = read_up_to(response, limit);
+                match end {
+                    End::Whole => body = bytes,
+                    End::Limit => return Err(ChatError::AnswerTooLarge { model: name.to_owned(), limit }),
+                    End::Broken(error) => return Err(fail(error)),
+                }
+            }
+            Ok(Reply { status, retry_after: None, body })
+        };
+        watched(budget, &state, exchange).unwrap_or_else(|error| {
+            Err(ChatError::Unreachable { model: name.to_owned(), why: sanitise(&error.to_string()) })
+        })
+    }
+
     fn agent(&self, state: &Arc<CallState>) -> Agent {
         let config = Agent::config_builder()
             .proxy(None)

@@ -8,6 +8,7 @@
 //! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
 //! - [`ChatModel`]: what every wire protocol offers; [`OpenAiChat`] is the first.
 //! - [`complete_first`]: the first model of a list that answers, with one retry each.
+//! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`Role`].
 //! - [`limits`]: every bound, with unit and reason.
 //!
 //! Each wire protocol is one file over the shared `http` module, which enforces deadline, cancellation and size
@@ -25,6 +26,7 @@ mod message;
 mod openai_chat;
 pub mod redact;
 mod resolve;
+mod table;
 
 pub use chat::{
     AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, Stop, ToolCall,
@@ -39,3 +41,8 @@ pub use failover::{AllFailed, complete_first};
 pub use key::{ApiKey, KeyError};
 pub use openai_chat::OpenAiChat;
 pub use redact::{Redacted, RedactionCounts, Redactor};
+pub use table::{
+    Candidate, Choice, FactSettings, HttpLister, IdPattern, ListFailure, ListedModel, Listing, ModelLister, Origin,
+    PassedOver, Preference, Provider, ProviderSettings, ProviderTable, Resolved, Role, RoleSettings, RoleTable,
+    TableError, TableSettings, WireKind, choose,
+};

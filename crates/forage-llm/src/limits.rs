@@ -67,3 +67,20 @@ pub const MAX_JUDGED_BYTES: usize = 512;
 /// Most times that the redaction rules go over a text. A round in which nothing is found ends it; text without
 /// secrets takes one round. A secret within the value of another needs two, and only hostile text more.
 pub const MAX_REDACTION_ROUNDS: usize = 8;
+
+/// Largest model list that is read, in bytes. That of a gateway to hundreds of models, each with a description, has
+/// one or two MB.
+pub const MAX_LIST_BYTES: usize = 8 * 1024 * 1024;
+
+/// Most models of a list. Gateways have some hundreds.
+pub const MAX_LISTED_MODELS: usize = 10_000;
+
+/// Longest id of a listed model, in bytes. Longer ones are no ids.
+pub const MAX_MODEL_ID_BYTES: usize = 200;
+
+/// Time for all model lists of a choice together, in seconds: a list takes a round trip, and a search waits for it.
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time for the list of a server on this machine, in milliseconds. It answers from memory; whatever takes longer is
+/// something else that has the port, and must not hold up searches.
+pub const LOCAL_LIST_TIMEOUT: Duration = Duration::from_millis(500);

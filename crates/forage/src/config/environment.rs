@@ -39,6 +39,13 @@ pub(super) fn config_file() -> PathBuf {
     directory.join("forage").join("config.toml")
 }
 
+/// Where lists of models are kept: `forage` in the user's cache directory.
+pub(super) fn cache_directory() -> Option<PathBuf> {
+    let directory = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
+    Some(directory.or_else(windows).or_else(|| Some(home()?.join(".cache")))?.join("forage"))
+}
+
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
