@@ -100,7 +100,8 @@ pub struct ProviderSettings {
     host_env: Option<Vec<String>>,
     /// Variables that hold the key; empty for a server that asks for none.
     key_env: Option<Vec<String>>,
-    /// It usually runs on the user's machine: no key, no price, and there only when its list can be read.
+    /// It runs on the user's machine: no key, no price, and there only when its list can be read. Unsaid, the address
+    /// decides; false is for a gateway on this machine to providers elsewhere.
     local: Option<bool>,
     allow_insecure: Option<bool>,
     /// False takes it out.
@@ -253,8 +254,7 @@ impl ProviderTable {
     /// # Errors
     /// Never, as a test makes sure of; the signature keeps a broken build from ending in a panic.
     pub fn built_in() -> Result<Self, TableError> {
-        let file: File =
-            toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
+        let file: File = toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
         let provider = |settings| Provider { settings, origin: Origin::BuiltIn };
         Ok(Self {
             as_of: file.as_of,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use forage_llm::{Redactor, Role, TableSettings};
 use forage_tools::{FilterMode, FilterSettings, Models, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
@@ -185,13 +185,13 @@ impl Config {
             }
             // The first one's provider: naming a model must not send text to another provider than the configured one.
             (None, _) => {
-                let mut model =
-                    self.models.value.first().cloned().unwrap_or_else(environment::default_model);
+                let mut model = self.models.value.first().cloned().unwrap_or_else(environment::default_model);
                 // A key belongs to its address.
                 if base_url.is_some() && base_url != model.base_url {
                     model = environment::model_at_its_own_address();
                 }
-                let name = name.map(|name| name.strip_prefix("custom/").filter(|_| self.has_address).unwrap_or(name));
+                let name = name
+                    .map(|name| name.strip_prefix("custom/").filter(|_| self.has_address).unwrap_or(name));
                 model.model = name.map(str::to_owned).or(model.model);
                 model.key_env = key_env.or(model.key_env);
                 model

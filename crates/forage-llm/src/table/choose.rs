@@ -221,8 +221,9 @@ impl<'a> Chooser<'a> {
             return Some(format!("takes {tokens} tokens, less than the {least} that the role needs"));
         }
         let (price, cap) = (facts.price?.input, preference.max_input_price?);
-        (price > cap && !provider.is_local)
-            .then(|| format!("over the price cap: {} per million input tokens, cap {}", dollars(price), dollars(cap)))
+        (price > cap && !provider.is_local).then(|| {
+            format!("over the price cap: {} per million input tokens, cap {}", dollars(price), dollars(cap))
+        })
     }
 
     /// Ids that the table knows and the provider's list has no more.
@@ -231,7 +232,11 @@ impl<'a> Chooser<'a> {
         for (id, retired) in self.table.whole_ids(&provider.name) {
             let wanted = preference.patterns.iter().any(|pattern| pattern.matches(id));
             if wanted && !models.iter().any(|model| model.id == id) {
-                let reason = if retired { "retired, and not listed by the provider" } else { "not listed by the provider" };
+                let reason = if retired {
+                    "retired, and not listed by the provider"
+                } else {
+                    "not listed by the provider"
+                };
                 self.passed.push((provider.name.clone(), id.to_owned(), reason.to_owned()));
             }
         }
@@ -283,7 +288,9 @@ fn reason(preference: &Preference, fits: &[Fit<'_>], index: usize) -> String {
             (false, None) => "price unknown, cheapest-first puts it last".to_owned(),
         },
         Order::Newest if fits.len() == 1 => "the only one".to_owned(),
-        Order::Newest if fit.model.created.is_none() => format!("{} of {} in the table's order", index + 1, fits.len()),
+        Order::Newest if fit.model.created.is_none() => {
+            format!("{} of {} in the table's order", index + 1, fits.len())
+        }
         Order::Newest if index == 0 => format!("newest of {}", fits.len()),
         Order::Newest => format!("{} of {}, newest first", index + 1, fits.len()),
     };

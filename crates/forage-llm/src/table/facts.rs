@@ -91,7 +91,8 @@ impl From<Effort> for Reasoning {
 impl ProviderTable {
     /// What is known about a model. A provider that is not in the table has the facts that hold of any.
     pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
-        let facts: Vec<&FactSettings> = self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();
+        let facts: Vec<&FactSettings> =
+            self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();
         fn first<T>(facts: &[&FactSettings], field: impl FnMut(&&FactSettings) -> Option<T>) -> Option<T> {
             facts.iter().find_map(field)
         }

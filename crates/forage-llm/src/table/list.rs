@@ -90,8 +90,13 @@ impl ModelLister for HttpLister {
             .map_err(|error| failure(&error))?;
         match reply.status {
             200 => parse(&reply.body).map_err(ListFailure::because),
-            401 => Err(ListFailure { key_refused: true, why: "the provider refused the key (HTTP 401)".to_owned() }),
-            status => Err(ListFailure::because(format!("the provider has no list for this key (HTTP {status})"))),
+            401 => Err(ListFailure {
+                key_refused: true,
+                why: "the provider refused the key (HTTP 401)".to_owned(),
+            }),
+            status => {
+                Err(ListFailure::because(format!("the provider has no list for this key (HTTP {status})")))
+            }
         }
     }
 }
@@ -139,7 +144,8 @@ fn entry(entry: &Value) -> Option<ListedModel> {
 fn price(pricing: &Value) -> Option<Price> {
     let number = |field: &str| pricing[field].as_f64().filter(|price| is_price(*price));
     let text = |field: &str| {
-        let price = pricing[field].as_str()?.parse::<f64>().ok()? * 1e6;
+        // Rounded, so that a decimal fraction stays what it was.
+        let price = (pricing[field].as_str()?.parse::<f64>().ok()? * 1e12).round() / 1e6;
         is_price(price).then_some(price)
     };
     let of = |input: Option<f64>, cached: Option<f64>, output: Option<f64>| {
@@ -160,7 +166,10 @@ mod tests {
 
     #[test]
     fn lists_are_read_in_the_forms_that_servers_send() {
-        assert_eq!(ids(r#"{"object":"list","data":[{"id":"b","created":2},{"id":"a"}]}"#).unwrap(), ["b", "a"]);
+        assert_eq!(
+            ids(r#"{"object":"list","data":[{"id":"b","created":2},{"id":"a"}]}"#).unwrap(),
+            ["b", "a"]
+        );
         assert_eq!(ids(r#"[{"id":"a"}]"#).unwrap(), ["a"]);
         for body in ["", "<html>", "{}", "{\"data\":{}}", "null", "3"] {
             assert!(ids(body).is_err(), "{body}");
@@ -186,10 +195,8 @@ mod tests {
             {"id":"c","pricing":{"prompt":"-1","completion":"-1"}},
             {"id":"d","pricing":{"prompt":"NaN","completion":"inf"}}]}"#;
         let models = parse(body.as_bytes()).unwrap();
-        let prices: Vec<Option<(f64, f64)>> = models
-            .iter()
-            .map(|model| model.price.map(|price| ((price.input * 1e3).round() / 1e3, price.output)))
-            .collect();
+        let prices: Vec<Option<(f64, f64)>> =
+            models.iter().map(|model| model.price.map(|price| (price.input, price.output))).collect();
         assert_eq!(prices, [Some((0.12, 0.8)), Some((0.18, 0.5)), None, None]);
         assert_eq!(models[0].context_tokens, Some(9));
     }

@@ -42,7 +42,9 @@ impl TryFrom<String> for IdPattern {
 
     fn try_from(text: String) -> Result<Self, String> {
         if text.trim().is_empty() || text.chars().any(char::is_control) {
-            return Err(format!("{text:?} is no pattern of model ids; write an id, or a part of one with `*`"));
+            return Err(format!(
+                "{text:?} is no pattern of model ids; write an id, or a part of one with `*`"
+            ));
         }
         Ok(Self { lower: text.to_ascii_lowercase(), written: text })
     }
@@ -82,7 +84,9 @@ mod tests {
         ] {
             assert!(!matches(pattern, id), "{pattern} {id}");
         }
-        assert!(IdPattern::try_from(" ".to_owned()).is_err() && IdPattern::try_from("a\n".to_owned()).is_err());
+        assert!(
+            IdPattern::try_from(" ".to_owned()).is_err() && IdPattern::try_from("a\n".to_owned()).is_err()
+        );
     }
 
     /// The definition, without regard to time.

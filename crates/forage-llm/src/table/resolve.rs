@@ -46,8 +46,10 @@ impl ProviderTable {
     /// The provider with this address, for facts about its models.
     pub fn provider_at(&self, base_url: &str) -> Option<&str> {
         let same = |own: &str| own.trim_end_matches('/') == base_url.trim().trim_end_matches('/');
-        let mut found =
-            self.providers.iter().filter(|(_, provider)| provider.settings.base_url.as_deref().is_some_and(same));
+        let mut found = self
+            .providers
+            .iter()
+            .filter(|(_, provider)| provider.settings.base_url.as_deref().is_some_and(same));
         found.next().map(|(name, _)| name.as_str())
     }
 }
@@ -78,7 +80,7 @@ fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<St
         key_variables,
         key_variable,
         key: None,
-        is_local: settings.local.unwrap_or(false) || base_url.as_deref().is_some_and(is_loopback_url),
+        is_local: settings.local.unwrap_or_else(|| base_url.as_deref().is_some_and(is_loopback_url)),
         allow_insecure: settings.allow_insecure.unwrap_or(false),
         obstacle: None,
     };
@@ -105,12 +107,13 @@ impl Resolved {
         endpoint.allow_insecure = self.allow_insecure;
         let endpoint = Endpoint::new(endpoint).map_err(|error| error.to_string())?;
         self.base_url = Some(endpoint.base_url().to_owned());
-        self.key = match key {
-            Some(key) => Some(ApiKey::new(&key).map_err(|error| {
-                format!("{}: {error}", self.key_variable.as_deref().unwrap_or_default())
-            })?),
-            None => None,
-        };
+        self.key =
+            match key {
+                Some(key) => Some(ApiKey::new(&key).map_err(|error| {
+                    format!("{}: {error}", self.key_variable.as_deref().unwrap_or_default())
+                })?),
+                None => None,
+            };
         if self.key.is_none() && !self.key_variables.is_empty() && !self.is_local {
             return Err(format!("no key: {} is not set", names(&self.key_variables)));
         }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Choice, Finish, Listing, Origin, PassedOver, Redacted,
-    Resolved, Role,
+    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Choice, Finish, Listing, Origin, PassedOver,
+    Redacted, Resolved, Role,
 };
 use forage_tools::sanitize;
 use serde_json::{Value, json};
@@ -95,7 +95,8 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec
             choices.push((role, choice));
         }
     }
-    let checks = if arguments.check { models.iter().map(|model| check(model.as_ref())).collect() } else { Vec::new() };
+    let checks =
+        if arguments.check { models.iter().map(|model| check(model.as_ref())).collect() } else { Vec::new() };
     let named = match named_by {
         Some(_) => models.iter().map(|model| model.name()).collect(),
         None => Vec::new(),
@@ -155,7 +156,10 @@ impl Report {
             }
         }
         let as_of = self.market.table.as_of();
-        writeln!(text, "\nThe facts about models that are built in are of {as_of}; docs/models.md says how to change them.")?;
+        writeln!(
+            text,
+            "\nThe facts about models that are built in are of {as_of}; docs/models.md says how to change them."
+        )?;
         Ok(text)
     }
 
@@ -217,8 +221,11 @@ impl Report {
                 "list": list.map(|list| &list.source),
             })
         };
-        let roles: serde_json::Map<String, Value> =
-            self.choices.iter().map(|(role, choice)| (role.name().to_owned(), choice_record(choice))).collect();
+        let roles: serde_json::Map<String, Value> = self
+            .choices
+            .iter()
+            .map(|(role, choice)| (role.name().to_owned(), choice_record(choice)))
+            .collect();
         let check = |check: &Check| {
             let usage = check.result.as_ref().ok().and_then(|answer| answer.usage);
             json!({
@@ -272,7 +279,8 @@ fn write_choice(text: &mut String, choice: &Choice) -> std::fmt::Result {
         writeln!(text, "  no model can be asked")?;
     }
     let picks = choice.picks(MAX_MODELS_PER_CALL);
-    let picked = |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
+    let picked =
+        |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
     for (index, candidate) in choice.candidates.iter().enumerate() {
         let (mark, when) = match picked(candidate) {
             Some(0) => ("*", " (asked first)"),
@@ -292,7 +300,8 @@ fn write_choice(text: &mut String, choice: &Choice) -> std::fmt::Result {
         writeln!(text, "  passed over:")?;
     }
     for PassedOver { provider, models, reason } in &choice.passed_over {
-        let shown = models.iter().take(PASSED_OVER).map(|model| format!("{provider}/{model}")).collect::<Vec<_>>();
+        let shown =
+            models.iter().take(PASSED_OVER).map(|model| format!("{provider}/{model}")).collect::<Vec<_>>();
         let what = if shown.is_empty() { provider.clone() } else { shown.join(", ") };
         let rest = models.len().saturating_sub(PASSED_OVER);
         let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };

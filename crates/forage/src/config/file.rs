@@ -86,8 +86,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
     };
     let file: File = toml::from_str(&text)
         .with_context(|| format!("the configuration file {} is not valid", path.display()))?;
-    let table =
-        TableSettings { providers: file.providers, roles: file.roles, model_facts: file.model_facts };
+    let table = TableSettings { providers: file.providers, roles: file.roles, model_facts: file.model_facts };
     Ok(Some(Overrides {
         table: (!table.is_empty()).then_some(table),
         roots: file.roots,

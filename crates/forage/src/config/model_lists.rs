@@ -104,7 +104,8 @@ impl ModelLists {
                 providers.iter().map(|provider| (*provider, scope.spawn(move || ask(provider)))).collect();
             let mut lists = BTreeMap::new();
             for (provider, thread) in threads {
-                let result = thread.join().unwrap_or_else(|_| Err(ListFailure::because("it could not be read")));
+                let result =
+                    thread.join().unwrap_or_else(|_| Err(ListFailure::because("it could not be read")));
                 lists.insert(provider.name.clone(), self.note(provider, result));
             }
             lists

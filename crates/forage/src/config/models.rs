@@ -71,7 +71,9 @@ impl ModelSetting {
             None => table.resolve(name, &variable),
             Some(own) => {
                 let key_env = table.key_variables(name).to_vec();
-                table.resolve(name, &|asked| variable(if key_env.iter().any(|it| it == asked) { own } else { asked }))
+                table.resolve(name, &|asked| {
+                    variable(if key_env.iter().any(|it| it == asked) { own } else { asked })
+                })
             }
         }
     }
@@ -111,7 +113,8 @@ impl ModelSetting {
     /// Whether `name` is its id, or its provider and its id.
     pub(super) fn is_named(&self, name: &str) -> bool {
         let Some(model) = &self.model else { return false };
-        name == model || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
+        name == model
+            || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
     }
 
     /// Why there is no client, in words without values of secrets; `None` when there is one.

@@ -130,8 +130,10 @@ impl Market {
         if let Some((setting, base_url)) = alone {
             let key_env = setting.key_env.clone().into_iter().collect();
             let provider = ProviderSettings::at(base_url, key_env, setting.allow_insecure);
-            let settings =
-                TableSettings { providers: [(CUSTOM.to_owned(), provider)].into(), ..TableSettings::default() };
+            let settings = TableSettings {
+                providers: [(CUSTOM.to_owned(), provider)].into(),
+                ..TableSettings::default()
+            };
             table = table.with(&settings)?;
         }
         let mut providers = table.resolve_all(&variable);
