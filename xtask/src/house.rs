@@ -10,6 +10,10 @@ const MOST_LINES: usize = 700;
 /// How a file says so, in a comment: `//! Over 700 lines: REASON`.
 const MARKER: &str = "Over 700 lines: ";
 
+/// Beginnings of the ids of models, which stand in `providers.toml` and nowhere in the code: they rot.
+const MODEL_FAMILIES: [&str; 8] =
+    ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
+
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let mut files = Vec::new();
@@ -60,6 +64,8 @@ fn violations(name: &str, text: &str) -> Vec<String> {
             ": {lines} lines are over {MOST_LINES}: split it by concept, or say in it `//! {MARKER}` and why"
         ));
     }
+    let is_test = name.contains("/tests/") || name.ends_with("/tests.rs");
+    let mut in_product = !is_test;
     for (index, line) in text.lines().enumerate() {
         let code = line.trim_start();
         let number = index + 1;
@@ -69,11 +75,26 @@ fn violations(name: &str, text: &str) -> Vec<String> {
         if ignores_a_test(code) {
             found.push(format!(":{number}: no test is ignored: mend it, or remove it and say so"));
         }
+        in_product &= !code.starts_with("#[cfg(test)]");
+        if let Some(family) = MODEL_FAMILIES.iter().find(|family| in_product && names_model(code, family)) {
+            found.push(format!(
+                ":{number}: `{family}…` is the id of a model: ids stand in crates/forage-llm/src/providers.toml"
+            ));
+        }
         if code.contains("todo!") {
             found.push(format!(":{number}: `todo!` is no code"));
         }
     }
     found
+}
+
+/// Whether a text in the line has a word that begins so.
+fn names_model(code: &str, family: &str) -> bool {
+    let lower = code.to_ascii_lowercase();
+    lower.match_indices(family).any(|(at, _)| {
+        let before = lower[..at].chars().next_back();
+        lower[..at].contains('"') && before.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_')
+    })
 }
 
 fn is_marker(line: &str) -> bool {
@@ -122,6 +143,18 @@ mod tests {
         assert_eq!(found("crates/a/src/x.rs", "    #[ignore = \"slow\"]\n"), 1);
         assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore)]\n"), 1);
         assert_eq!(found("crates/a/src/x.rs", "#[cfg_attr(windows, ignore = \"why\")]\n"), 1);
+    }
+
+    #[test]
+    fn ids_of_models_are_named() {
+        for id in ["gpt-5-mini", "x/Qwen3-Coder", "claude-sonnet-5"] {
+            assert_eq!(found("crates/a/src/x.rs", &format!("const M: &str = \"{id}\";\n")), 1, "{id}");
+            assert_eq!(found("crates/a/src/tests.rs", &format!("const M: &str = \"{id}\";\n")), 0, "{id}");
+            let test =
+                format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    const M: &str = \"{id}\";\n}}\n");
+            assert_eq!(found("crates/a/src/x.rs", &test), 0, "{id}");
+        }
+        assert_eq!(found("crates/a/src/x.rs", "// gpt-5\nlet a = \"not-gpt\"; let b = \"gemini\";\n"), 0);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
 //! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
 //! - [`complete_first`]: the first model of a list that answers, with one retry each.
+//! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`Role`].
 //! - [`limits`]: every bound, with unit and reason.
 //!
 //! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
@@ -28,6 +29,7 @@ mod recording;
 pub mod redact;
 mod resolve;
 mod sse;
+mod table;
 mod wire;
 
 pub use chat::{
@@ -43,4 +45,9 @@ pub use failover::{AllFailed, complete_first};
 pub use key::{ApiKey, KeyError};
 pub use recording::{Exchange, ExchangeSink, Exchanges, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
+pub use table::{
+    Candidate, Choice, FactSettings, IdPattern, ListFailure, Listing, ModelLister, Origin, PassedOver,
+    Preference, Provider, ProviderSettings, ProviderTable, Resolved, Role, RoleSettings, RoleTable,
+    TableError, TableSettings, WireLister, choose,
+};
 pub use wire::{ListedModel, Wire, WireClient};

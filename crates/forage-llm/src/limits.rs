@@ -32,9 +32,6 @@ pub const LISTING_PAGE: usize = 1000;
 /// Most pages of a list that are read. Beyond it a server is broken or hostile.
 pub const MAX_LISTING_PAGES: usize = 10;
 
-/// Longest model id that is taken from a list, in characters. What is longer is no id.
-pub const MAX_MODEL_ID_CHARS: usize = 256;
-
 /// Largest error body that is read, in bytes. Only [`MAX_SERVER_MESSAGE_CHARS`] of it can be shown.
 pub const MAX_ERROR_BODY_BYTES: usize = 16 * 1024;
 
@@ -91,3 +88,16 @@ pub const MAX_JUDGED_BYTES: usize = 512;
 /// Most times that the redaction rules go over a text. A round in which nothing is found ends it; text without
 /// secrets takes one round. A secret within the value of another needs two, and only hostile text more.
 pub const MAX_REDACTION_ROUNDS: usize = 8;
+
+/// Most models of a list. Gateways have some hundreds.
+pub const MAX_LISTED_MODELS: usize = 10_000;
+
+/// Longest id of a listed model, in bytes. Longer ones are no ids.
+pub const MAX_MODEL_ID_BYTES: usize = 200;
+
+/// Time for all model lists of a choice together, in seconds: a list takes a round trip, and a search waits for it.
+pub const LIST_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Time for the list of a server on this machine, in milliseconds. It answers from memory; whatever takes longer is
+/// something else that has the port, and must not hold up searches.
+pub const LOCAL_LIST_TIMEOUT: Duration = Duration::from_millis(500);

@@ -3,8 +3,8 @@
 //! A protocol writes a request and reads an answer; it does so for a whole answer and for one in events, from which it
 //! puts the whole answer together again, so that both ways end in the same reading.
 
-mod anthropic;
 mod answer;
+mod anthropic;
 mod client;
 mod gemini;
 mod listing;
@@ -14,6 +14,7 @@ mod stream;
 
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::Value;
 use ureq::http::HeaderValue;
 
@@ -26,9 +27,12 @@ pub use client::WireClient;
 pub use listing::ListedModel;
 
 /// A wire protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// OpenAI chat completions, which most hosted and all common local servers speak: `POST {base_url}/chat/completions`.
+    #[default]
+    #[serde(rename = "openai-chat")]
     OpenAiChat,
     /// Anthropic messages: `POST {base_url}/v1/messages`, with the base address as `ANTHROPIC_BASE_URL` has it.
     Anthropic,
@@ -204,6 +208,7 @@ mod tests {
     fn names_lead_back_to_their_wires() {
         for wire in Wire::ALL {
             assert_eq!(Wire::from_name(wire.name()), Some(wire));
+            assert_eq!(serde_json::from_value::<Wire>(wire.name().into()).unwrap(), wire);
         }
         assert_eq!(Wire::from_name("carrier-pigeon"), None);
     }

@@ -5,11 +5,12 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use forage_fs::{Globs, Roots, Stop};
-use forage_llm::{ChatModel, Redactor};
+use forage_llm::Redactor;
 use forage_search::external::Program;
 
 use crate::answer_cache::AnswerCache;
 use crate::limits;
+use crate::models::Models;
 
 /// Who keeps the relevant files of a `keyword_search`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +65,8 @@ pub struct FilterSettings {
     /// What happens when all models fail.
     pub on_model_failure: OnModelFailure,
     /// The models in order of preference.
-    pub models: Vec<Arc<dyn ChatModel>>,
-    /// For the error without models: which providers and variables were looked for. Names, never values.
+    pub models: Models,
+    /// For the error without models: where a model could have been named. Names, never values.
     pub looked_for: String,
     /// Takes secrets out of what is sent.
     pub redactor: Arc<Redactor>,
@@ -83,12 +84,19 @@ pub struct FilterSettings {
     pub cache: Option<Arc<dyn AnswerCache>>,
 }
 
+impl FilterSettings {
+    /// For the error without models: where one could have been named, and why no provider has one.
+    pub(crate) fn what_was_looked_for(&self) -> String {
+        format!("{} {}", self.looked_for, self.models.passed_over()).trim_end().to_owned()
+    }
+}
+
 impl Default for FilterSettings {
     fn default() -> Self {
         Self {
             mode: FilterMode::default(),
             on_model_failure: OnModelFailure::default(),
-            models: Vec::new(),
+            models: Models::default(),
             looked_for: String::new(),
             redactor: Arc::new(Redactor::standard()),
             timeout: limits::MODEL_TIMEOUT,

@@ -14,6 +14,7 @@ mod cursor;
 mod error;
 pub mod limits;
 mod lines;
+mod models;
 mod outcome;
 pub mod registry;
 mod sanitize;
@@ -30,6 +31,7 @@ pub use context::{
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;
+pub use models::{FoundModels, Models};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};
 pub use tool::{Egress, Tool};

@@ -196,7 +196,7 @@ mod tests {
             fs::write(tree.join("a.txt"), "needle\n").unwrap();
             let root = Root::open(&tree, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
             let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-            context.filter.models = vec![Arc::new(Same)];
+            context.filter.models = vec![Arc::new(Same) as Arc<dyn ChatModel>].into();
             let mut fixture = Self { directory, context };
             fixture.use_cache("models");
             assert!(!fixture.is_hit(), "the first search has nothing to find");

@@ -5,6 +5,7 @@ mod call;
 mod grep;
 mod keyword;
 mod list;
+mod models;
 mod output;
 mod progress;
 mod read;
@@ -99,6 +100,8 @@ enum Command {
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
     Tools(tools::Arguments),
+    /// Show providers and models: what can be asked, what would be chosen, and why
+    Models(models::Arguments),
     /// Show the configuration in effect and where each value comes from
     Config(settings::Arguments),
 }
@@ -124,6 +127,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
         Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
         Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
+        Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
     };
     match result {

@@ -5,7 +5,9 @@ mod ask;
 mod environment;
 mod file;
 mod filter;
+mod model_lists;
 mod models;
+mod providers;
 mod repository;
 mod search_tool;
 
@@ -14,15 +16,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
-use forage_llm::Redactor;
-use forage_tools::{AnswerCache, FilterMode, FilterSettings, OnModelFailure, SearchSettings, limits};
+use anyhow::bail;
+use forage_llm::{Redactor, Role, TableSettings};
+use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::working_directory;
 use filter::{Filter, FilterTable};
+pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
+pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
 use search_tool::SearchTool;
 
@@ -64,6 +68,7 @@ pub(crate) struct Overrides {
     pub(crate) on_model_failure: Option<String>,
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
+    pub(crate) table: Option<TableSettings>,
     pub(crate) search_enabled: Option<bool>,
     pub(crate) search_engine: Option<String>,
     pub(crate) search_binary: Option<String>,
@@ -95,6 +100,12 @@ pub(crate) struct Config {
     on_model_failure: Setting<String>,
     model_timeout_ms: Setting<u64>,
     models: Setting<Vec<ModelSetting>>,
+    /// What the environment or the command line calls the model.
+    model_name: Option<String>,
+    /// The environment or the command line gives an address: then a name is an id at that address.
+    has_address: bool,
+    /// What the user's file says of providers, roles and models.
+    table: Setting<TableSettings>,
     search: SearchTool,
     ask: ask::Ask,
     /// What the user should know about the configuration.
@@ -124,22 +135,25 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         on_model_failure: Setting::default("error".to_owned()),
         model_timeout_ms: Setting::default(milliseconds(limits::MODEL_TIMEOUT)),
         models: Setting::default(Vec::new()),
+        model_name: None,
+        has_address: false,
+        table: Setting::default(TableSettings::default()),
         search: SearchTool::default(),
         ask: ask::Ask::default(),
         notices: Vec::new(),
         file: path.clone(),
     };
     if let Some(overrides) = file::read(&path, file.is_some())? {
-        config.apply(overrides, &path.display().to_string());
+        config.apply(overrides, &path.display().to_string())?;
     }
-    config.apply(environment::overrides()?, "environment");
-    config.apply(flags, "command line");
+    config.apply(environment::overrides()?, "environment")?;
+    config.apply(flags, "command line")?;
     config.check()?;
     Ok(config)
 }
 
 impl Config {
-    fn apply(&mut self, overrides: Overrides, source: &str) {
+    fn apply(&mut self, overrides: Overrides, source: &str) -> anyhow::Result<()> {
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
         self.roots.set(overrides.roots, source);
@@ -158,22 +172,56 @@ impl Config {
         self.on_model_failure.set(overrides.on_model_failure, source);
         self.model_timeout_ms.set(overrides.model_timeout_ms, source);
         self.models.set(overrides.models, source);
+        if overrides.table.is_some() {
+            self.table.set(overrides.table, source);
+            // Mistakes are named whatever the command.
+            self.table()?;
+        }
         // A single model named by hand wins over every list, as the first and only one.
         if overrides.model.is_some() || overrides.base_url.is_some() || overrides.key_env.is_some() {
-            // The named model, else the first one's provider: naming a model must not send text to another provider
-            // than the configured one.
-            let named = self.models.value.iter().find(|model| model.model == overrides.model);
-            let mut model =
-                named.or(self.models.value.first()).cloned().unwrap_or_else(environment::default_model);
-            // A key belongs to its address.
-            if overrides.base_url.is_some() && overrides.base_url != model.base_url {
-                model = environment::model_at_its_own_address();
-            }
-            model.model = overrides.model.or(model.model);
-            model.base_url = overrides.base_url.or(model.base_url);
-            model.key_env = overrides.key_env.or(model.key_env);
+            self.has_address |= overrides.base_url.is_some();
+            self.model_name = overrides.model.or(self.model_name.take());
+            let model = self.named_by_hand(overrides.base_url, overrides.key_env)?;
             self.models.set(Some(vec![model]), source);
         }
+        Ok(())
+    }
+
+    /// The model that the environment or the command line names.
+    fn named_by_hand(
+        &self,
+        base_url: Option<String>,
+        key_env: Option<String>,
+    ) -> anyhow::Result<ModelSetting> {
+        let name = self.model_name.as_deref();
+        let named = self.models.value.iter().find(|model| name.is_some_and(|name| model.is_named(name)));
+        let mut model = match (named, name.and_then(|name| name.split_once('/'))) {
+            (Some(named), _) => named.clone(),
+            (None, Some((provider, id))) if self.is_of_table(provider, id)? => {
+                ModelSetting { key_env, ..ModelSetting::of_table(provider, id) }
+            }
+            // The first one's provider: naming a model must not send text to another provider than the configured one.
+            (None, _) => {
+                let mut model = self.models.value.first().cloned().unwrap_or_else(environment::default_model);
+                // A key belongs to its address.
+                if base_url.is_some() && base_url != model.base_url {
+                    model = environment::model_at_its_own_address();
+                }
+                let name = name
+                    .map(|name| name.strip_prefix("custom/").filter(|_| self.has_address).unwrap_or(name));
+                model.model = name.map(str::to_owned).or(model.model);
+                model.key_env = key_env.or(model.key_env);
+                model
+            }
+        };
+        model.base_url = base_url.or(model.base_url);
+        Ok(model)
+    }
+
+    /// Whether `provider/id` names a provider of the table. At an address of its own it is an id, which may well have
+    /// a `/` in it.
+    fn is_of_table(&self, provider: &str, id: &str) -> anyhow::Result<bool> {
+        Ok(!self.has_address && !id.is_empty() && self.table()?.provider(provider).is_some())
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -243,12 +291,16 @@ impl Config {
 
     /// How `keyword_search` filters.
     pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
-        let models = self.models.value.iter().map(ModelSetting::open).collect::<Result<Vec<_>, _>>();
         let mode = self.mode()?;
         let models = match mode {
             // A model that nobody will ask must not stand in the way.
-            FilterMode::Lexical => Vec::new(),
-            FilterMode::Model => models.context("`models`")?.into_iter().flatten().collect(),
+            FilterMode::Lexical => Models::default(),
+            FilterMode::Model if self.names_models() => self.named_models()?.into(),
+            // Only a search that needs a model may wait for lists of models.
+            FilterMode::Model => {
+                let config = self.clone();
+                Models::found_by(move || config.chosen_models(Role::Filter))
+            }
         };
         let mut settings = FilterSettings {
             mode,
@@ -286,7 +338,7 @@ impl Config {
         }
         // Of the models' settings only a hash goes to the disk: an address may hold a password.
         let mut models = DefaultHasher::new();
-        format!("{:?}", self.models.value).hash(&mut models);
+        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value)).hash(&mut models);
         Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
     }
 
@@ -295,11 +347,11 @@ impl Config {
         let mut places = vec![format!("a model in `models` of {}", self.file.display())];
         places.push(format!("the environment variables {}", environment::MODEL_VARIABLES.join(", ")));
         places.push("the options --model, --base-url and --key-env".to_owned());
-        let mut text = format!("Looked for: {}.", places.join("; "));
-        for model in &self.models.value {
-            text.push_str(&format!(" Configured but not usable: {}.", model.why_unusable()));
+        if !self.names_models() {
+            places.push("a provider with a key, or on this machine".to_owned());
         }
-        text
+        let text = format!("Looked for: {}.", places.join("; "));
+        [text, self.unusable_models()].join(" ").trim_end().to_owned()
     }
 
     /// Every setting as name, value, source.
@@ -307,7 +359,10 @@ impl Config {
         fn row(name: &str, value: Value, source: &str) -> (String, Value, String) {
             (name.to_owned(), value, source.to_owned())
         }
-        let models: Vec<Value> = self.models.value.iter().map(ModelSetting::describe).collect();
+        let table = self.table().ok();
+        let models: Vec<Value> =
+            self.models.value.iter().map(|model| model.describe(table.as_ref())).collect();
+        let changed = &self.table.value;
         let mut rows = vec![
             row("roots", json!(self.roots.value), &self.roots.source),
             row("allow_broad_root", json!(self.allow_broad_root.value), &self.allow_broad_root.source),
@@ -322,6 +377,9 @@ impl Config {
             row("on_model_failure", json!(self.on_model_failure.value), &self.on_model_failure.source),
             row("model_timeout_ms", json!(self.model_timeout_ms.value), &self.model_timeout_ms.source),
             row("models", Value::Array(models), &self.models.source),
+            row("providers", json!(changed.providers.keys().collect::<Vec<_>>()), &self.table.source),
+            row("roles", json!(changed.roles.names()), &self.table.source),
+            row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());
         rows.extend(self.search.describe());

@@ -119,7 +119,7 @@ impl Protocol for Anthropic {
 
     fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)> {
         let model = |model: &Value| {
-            ListedModel::new(model["id"].as_str()?, model["created_at"].as_str().and_then(rfc3339_seconds))
+            ListedModel::read(model["id"].as_str()?, model["created_at"].as_str().and_then(rfc3339_seconds))
         };
         let models = page["data"].as_array()?.iter().filter_map(model).collect();
         let next = page["last_id"].as_str().filter(|_| page["has_more"] == true);
@@ -174,8 +174,9 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
 
 fn turn_blocks(turn: &ModelTurn, name: &str) -> Vec<Value> {
     // The server refuses empty text, also in a turn of its own.
-    let is_sayable =
-        |block: &Value| block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty());
+    let is_sayable = |block: &Value| {
+        block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
+    };
     if let Some(Value::Array(blocks)) = turn.state(Wire::Anthropic.name(), name) {
         return blocks.iter().filter(|block| is_sayable(block)).cloned().collect();
     }

@@ -114,7 +114,7 @@ impl Protocol for Gemini {
             methods
                 .iter()
                 .any(|method| method == "generateContent")
-                .then(|| ListedModel::new(id.strip_prefix(ID_PREFIX).unwrap_or(id), None))?
+                .then(|| ListedModel::read(id.strip_prefix(ID_PREFIX).unwrap_or(id), None))?
         };
         let models = page["models"].as_array()?.iter().filter_map(model).collect();
         let next = page["nextPageToken"].as_str().filter(|token| !token.is_empty());
@@ -176,9 +176,7 @@ fn turn_parts(turn: &ModelTurn, name: &str) -> Vec<Value> {
     if let Some(Value::Array(parts)) = turn.state(Wire::Gemini.name(), name) {
         return parts.clone();
     }
-    let call = |call: &ToolCall| {
-        json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}})
-    };
+    let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}});
     let text = Some(turn.text()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
     text.into_iter().chain(turn.calls().iter().map(call)).collect()
 }
@@ -205,7 +203,8 @@ fn usage(usage: &Value) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    let beside = |tokens: Option<u64>, name: &str| tokens.unwrap_or(0).saturating_add(count(name).unwrap_or(0));
+    let beside =
+        |tokens: Option<u64>, name: &str| tokens.unwrap_or(0).saturating_add(count(name).unwrap_or(0));
     Some(Usage {
         input_tokens: beside(input, "toolUsePromptTokenCount"),
         cached_input_tokens: count("cachedContentTokenCount").unwrap_or(0),

@@ -5,30 +5,64 @@ use serde_json::Value;
 use super::status::Refusal;
 use super::{Wire, base, headers};
 use crate::chat::CallBudget;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Price};
 use crate::error::ChatError;
 use crate::http::{Call, HttpClient};
-use crate::limits::{MAX_LISTING_BYTES, MAX_LISTING_PAGES, MAX_MODEL_ID_CHARS};
+use crate::limits::{MAX_LISTED_MODELS, MAX_LISTING_BYTES, MAX_LISTING_PAGES, MAX_MODEL_ID_BYTES};
 use crate::recording::Exchanges;
+use crate::table::is_price;
 
 /// A model as its provider lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ListedModel {
-    /// The id to ask for. It comes from the server, but has no control character and at most
-    /// [`MAX_MODEL_ID_CHARS`].
+    /// The id to ask for. It comes from the server, but is printable ASCII without spaces, of at most
+    /// [`MAX_MODEL_ID_BYTES`].
     pub id: String,
     /// When it came to be, in seconds since 1970 (UTC), where the provider says so.
-    pub created: Option<i64>,
+    pub created: Option<u64>,
+    /// What it costs, where the provider says so.
+    pub price: Option<Price>,
+    /// Tokens of request and answer together, where the provider says so.
+    pub context_tokens: Option<u64>,
 }
 
 impl ListedModel {
-    /// `None` for an id that can't be asked for.
-    pub(super) fn new(id: &str, created: Option<i64>) -> Option<Self> {
-        let is_fit = !id.trim().is_empty()
-            && id.chars().count() <= MAX_MODEL_ID_CHARS
-            && !id.chars().any(char::is_control);
-        is_fit.then(|| Self { id: id.to_owned(), created })
+    /// A model of which nothing but the id is known.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), created: None, price: None, context_tokens: None }
     }
+
+    /// `None` for an id that can't be asked for.
+    pub(super) fn read(id: &str, created: Option<i64>) -> Option<Self> {
+        let is_fit = !id.is_empty()
+            && id.len() <= MAX_MODEL_ID_BYTES
+            && id.bytes().all(|byte| byte.is_ascii_graphic());
+        let created = created.and_then(|created| u64::try_from(created).ok());
+        is_fit.then(|| Self { created, ..Self::new(id) })
+    }
+}
+
+/// `{"prompt": "0.0000001", …}`, dollars per token as text (OpenRouter), or `{"input": 0.1, …}`, dollars per million
+/// tokens (Together).
+pub(super) fn price(pricing: &Value) -> Option<Price> {
+    let number = |field: &str| pricing[field].as_f64().filter(|price| is_price(*price));
+    let text = |field: &str| {
+        // Rounded, so that a decimal fraction stays what it was.
+        let price = (pricing[field].as_str()?.parse::<f64>().ok()? * 1e12).round() / 1e6;
+        is_price(price).then_some(price)
+    };
+    let of = |input: Option<f64>, cached: Option<f64>, output: Option<f64>| {
+        let input = input?;
+        Some(Price { input, cached_input: cached.unwrap_or(input), output: output? })
+    };
+    of(text("prompt"), text("input_cache_read"), text("completion"))
+        .or_else(|| of(number("input"), number("cached_input"), number("output")))
+}
+
+/// Tokens of request and answer together, under the names that servers give them.
+pub(super) fn context_tokens(model: &Value) -> Option<u64> {
+    let names = ["context_length", "context_window", "max_model_len", "max_context_length"];
+    names.iter().find_map(|name| model[*name].as_u64()).filter(|tokens| *tokens > 0)
 }
 
 pub(super) fn list(
@@ -70,6 +104,9 @@ pub(super) fn list(
         let page: Value = serde_json::from_slice(&reply.body).map_err(|_| bad("it is not JSON"))?;
         let (listed, next) = protocol.read_listing(&page).ok_or_else(|| bad("it is no list of models"))?;
         models.extend(listed);
+        if models.len() > MAX_LISTED_MODELS {
+            return Err(bad("its list has too many models"));
+        }
         if next.is_none() {
             return Ok(models);
         }
@@ -102,9 +139,12 @@ pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
         && (0..=60).contains(&second);
     // Days since the first of March of the year 0, so that a leap day is the last day of its year.
     let years = if month > 2 { year } else { year - 1 };
-    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days =
+        365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     const DAYS_TO_1970: i64 = 719_468;
-    in_range.then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second).filter(|at| *at > 0)
+    in_range
+        .then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second)
+        .filter(|at| *at > 0)
 }
 
 #[cfg(test)]
@@ -128,9 +168,24 @@ mod tests {
 
     #[test]
     fn an_id_that_is_none_is_left_out() {
-        assert!(ListedModel::new("a/b:c", None).is_some());
+        assert!(ListedModel::read("a/b:c", None).is_some());
         for odd in ["", " ", "a\nb", &"x".repeat(300)] {
-            assert!(ListedModel::new(odd, None).is_none(), "{odd}");
+            assert!(ListedModel::read(odd, None).is_none(), "{odd}");
         }
+    }
+
+    #[test]
+    fn prices_and_context_of_a_list_are_read() {
+        let body = r#"{"data":[
+            {"id":"a","context_length":9,"pricing":{"prompt":"0.00000012","completion":"0.0000008","input_cache_read":"0.00000007"}},
+            {"id":"b","pricing":{"input":0.18,"output":0.5}},
+            {"id":"c","pricing":{"prompt":"-1","completion":"-1"}},
+            {"id":"d","pricing":{"prompt":"NaN","completion":"inf"}}]}"#;
+        let models =
+            Wire::OpenAiChat.protocol().read_listing(&serde_json::from_str(body).unwrap()).unwrap().0;
+        let prices: Vec<Option<(f64, f64)>> =
+            models.iter().map(|model| model.price.map(|price| (price.input, price.output))).collect();
+        assert_eq!(prices, [Some((0.12, 0.8)), Some((0.18, 0.5)), None, None]);
+        assert_eq!(models[0].context_tokens, Some(9));
     }
 }

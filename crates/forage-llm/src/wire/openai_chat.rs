@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, unique_ids};
-use super::listing::{ListedModel, unix_seconds};
+use super::listing::{ListedModel, context_tokens, price, unix_seconds};
 use super::{Events, Fault, Protocol, Said, Wire};
 use crate::chat::{AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
 use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
@@ -97,7 +97,10 @@ impl Protocol for OpenAiChat {
         // One server leaves the envelope out.
         let data = page["data"].as_array().or(page.as_array())?;
         let model = |model: &Value| {
-            ListedModel::new(model["id"].as_str()?, model["created"].as_i64().and_then(unix_seconds))
+            let listed =
+                ListedModel::read(model["id"].as_str()?, model["created"].as_i64().and_then(unix_seconds))?;
+            let (price, context_tokens) = (price(&model["pricing"]), context_tokens(model));
+            Some(ListedModel { price, context_tokens, ..listed })
         };
         Some((data.iter().filter_map(model).collect(), None))
     }
@@ -507,7 +510,8 @@ mod tests {
     #[test]
     fn reasoning_details_are_joined() {
         let mut details = Vec::new();
-        let text = |text: &str| json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null});
+        let text =
+            |text: &str| json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null});
         let signed = json!({"type": "reasoning.text", "index": 0, "signature": "s"});
         for piece in [text("a"), text("b"), signed, json!({"type": "reasoning.encrypted", "data": "x"})] {
             join_details(&mut details, &[piece]).unwrap();

@@ -146,7 +146,7 @@ impl Tool for KeywordSearch {
         check(&request)?;
         let settings = &context.filter;
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
-            return Err(ToolError::NoModel { looked_for: settings.looked_for.clone() });
+            return Err(ToolError::NoModel { looked_for: settings.what_was_looked_for() });
         }
         let root = context.roots.main();
         let start = search_start(root, context.roots.base());

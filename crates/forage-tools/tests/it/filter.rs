@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Redactor, Usage};
 use forage_tools::{
-    Answer, AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterMode, OnModelFailure,
-    ToolError,
+    Answer, AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterMode,
+    OnModelFailure, ToolError,
 };
 use serde_json::{Value, json};
 
@@ -142,7 +142,10 @@ fn the_requirements_form_is_what_it_was() {
     let (sent, _) = sent(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &["needle"]);
     let root = fs::canonicalize(tree.root()).unwrap();
     let root = root.display();
-    assert_eq!(evidence(&sent), format!("\nFILE {root}/a.txt\n  1: line 1\n> 2: line 2 needle\n  3: line 3\n"));
+    assert_eq!(
+        evidence(&sent),
+        format!("\nFILE {root}/a.txt\n  1: line 1\n> 2: line 2 needle\n  3: line 3\n")
+    );
 }
 
 #[test]
@@ -248,9 +251,14 @@ fn windows_that_are_equal_are_shown_once() {
     tree.write("short/b.rs", "needle\n");
     for (form, original) in [(IDS, "F1"), (AnswerForm::Paths, "src/copy.rs")] {
         let (sent, _) = sent(&tree, EvidenceForm::Compact, form, &["copy_the_needle", "needle"]);
-        assert_eq!(sent.matches("haystack.push_str").count(), 2, "the two blank lines make another window: {sent}");
+        assert_eq!(
+            sent.matches("haystack.push_str").count(),
+            2,
+            "the two blank lines make another window: {sent}"
+        );
         tree.write("vendor/copy.rs", body);
-        let (sent, _) = super::filter::sent(&tree, EvidenceForm::Compact, form, &["copy_the_needle", "needle"]);
+        let (sent, _) =
+            super::filter::sent(&tree, EvidenceForm::Compact, form, &["copy_the_needle", "needle"]);
         assert_eq!(sent.matches("haystack.push_str").count(), 1, "{sent}");
         assert!(sent.contains(&format!("\n= lines 1-4 equal {original} lines 1-4\n")), "{sent}");
         assert_eq!(sent.matches("1: needle").count(), 2, "a reference would be longer: {sent}");
@@ -295,7 +303,11 @@ fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
         assert!(warning.contains(&format!("{shown} of 1,800 matching lines")), "{shown}: {warning}");
         // The best file is shown best, and the budget is used.
         assert!(headings[0].starts_with("F1 ") && headings[0].ends_with(')'), "{}", headings[0]);
-        assert!(left_out == 0 || evidence(sent).len() > budget * 9 / 10, "{} of {budget}", evidence(sent).len());
+        assert!(
+            left_out == 0 || evidence(sent).len() > budget * 9 / 10,
+            "{} of {budget}",
+            evidence(sent).len()
+        );
     }
 }
 
@@ -313,7 +325,11 @@ fn the_same_tree_gives_the_same_bytes() {
         let runs: Vec<Vec<String>> = [1, 2, 8, 1]
             .into_iter()
             .map(|threads| {
-                let model = Scripted::saying(if answer == AnswerForm::Paths { "No relevant files found" } else { "[]" });
+                let model = Scripted::saying(if answer == AnswerForm::Paths {
+                    "No relevant files found"
+                } else {
+                    "[]"
+                });
                 let mut context = context(&tree, form, answer, &[&model]);
                 (context.threads, context.filter.evidence_tokens) = (threads, 1_000);
                 search(&context, &["needle", "line 4"]).unwrap();
@@ -335,10 +351,9 @@ fn files_come_by_grade_and_then_in_lexical_order() {
     let model = Scripted::new("small", |request, _| {
         let files: HashMap<String, String> =
             headings(user(request)).into_iter().map(|(id, path)| (path, id)).collect();
-        let entry = |path: &str, grade: u8| {
-            json!({"id": files[path], "grade": grade, "ranges": [[20, 20], [38, 39]], "why": "as graded"})
-        };
-        let entries = [entry("other.txt", 1), entry("most.txt", 0), entry("one.txt", 2), entry("some.txt", 2)];
+        let entry = |path: &str, grade: u8| json!({"id": files[path], "grade": grade, "ranges": [[20, 20], [38, 39]], "why": "as graded"});
+        let entries =
+            [entry("other.txt", 1), entry("most.txt", 0), entry("one.txt", 2), entry("some.txt", 2)];
         Ok(ChatAnswer {
             usage: Some(Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 50 }),
             cost_usd: Some(0.00123),
@@ -348,7 +363,11 @@ fn files_come_by_grade_and_then_in_lexical_order() {
     let context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
     let answer = search(&context, &["needle"]).unwrap();
     assert_eq!(graded(&answer), ["some.txt 2", "one.txt 2", "other.txt 1"]);
-    assert!(answer.text.contains("/some.txt: as graded\n  read lines 20; unverified lines 38-39\n"), "{}", answer.text);
+    assert!(
+        answer.text.contains("/some.txt: as graded\n  read lines 20; unverified lines 38-39\n"),
+        "{}",
+        answer.text
+    );
     let note = "[filtered by test/small, 1,200 tokens in (1,000 cached), 50 out, $0.0012, ";
     assert!(answer.text.contains(note), "{}", answer.text);
 
@@ -370,7 +389,10 @@ fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
             let context = context(&tree, form, IDS, &[&Scripted::saying(bad), &good]);
             let answer = search(&context, &["needle"]).unwrap();
             assert_eq!(graded(&answer), ["a.txt 3"], "{bad}");
-            assert!(warnings(&answer).contains("another model was used: test/small answered without"), "{bad}");
+            assert!(
+                warnings(&answer).contains("another model was used: test/small answered without"),
+                "{bad}"
+            );
         }
     }
     let context = context(&tree, EvidenceForm::Compact, IDS, &[&Scripted::saying("{}")]);
@@ -421,7 +443,9 @@ fn shards_hold_every_file_once_and_are_merged_by_grade() {
     for form in [EvidenceForm::Compact, EvidenceForm::Requirement] {
         // Every fourth file is of grade 3, and the others of grade 1.
         let model = Scripted::new("small", |request, _| {
-            let grade = |path: &str| if path[path.len() - 5..path.len() - 4].parse::<u8>().unwrap() % 4 == 0 { 3 } else { 1 };
+            let grade = |path: &str| {
+                if path[path.len() - 5..path.len() - 4].parse::<u8>().unwrap() % 4 == 0 { 3 } else { 1 }
+            };
             let entries: Vec<Value> =
                 headings(user(request)).iter().map(|(id, path)| entry(id, grade(path))).collect();
             Ok(ChatAnswer {
@@ -436,14 +460,23 @@ fn shards_hold_every_file_once_and_are_merged_by_grade() {
             let model = Scripted::new("small", |request, _| {
                 let lines = evidence(user(request)).lines().filter_map(|line| line.strip_prefix("FILE "));
                 let entries: Vec<Value> = lines
-                    .map(|line| entry(line.split(' ').next().unwrap(), if line.ends_with("0.txt") { 3 } else { 1 }))
+                    .map(|line| {
+                        entry(line.split(' ').next().unwrap(), if line.ends_with("0.txt") { 3 } else { 1 })
+                    })
                     .collect();
                 Ok(says(&json!({"files": entries}).to_string()))
             });
             context.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>];
             let answer = search(&context, &["needle"]).unwrap();
             let graded = graded(&answer);
-            assert_eq!((graded.len(), &graded[..4]), (40, &["file_00.txt 3", "file_10.txt 3", "file_20.txt 3", "file_30.txt 3"].map(str::to_owned)[..]));
+            assert_eq!(
+                (graded.len(), &graded[..4]),
+                (
+                    40,
+                    &["file_00.txt 3", "file_10.txt 3", "file_20.txt 3", "file_30.txt 3"].map(str::to_owned)
+                        [..]
+                )
+            );
             assert_eq!(model.sent().len(), 4);
             continue;
         }
@@ -457,8 +490,14 @@ fn shards_hold_every_file_once_and_are_merged_by_grade() {
         assert!(sent.iter().all(|sent| evidence(sent).len() <= 12_800));
         let graded = graded(&answer);
         assert_eq!(graded.len(), 40);
-        assert!(graded.is_sorted_by_key(|file| std::cmp::Reverse(file.split(' ').nth(1).unwrap().to_owned())));
-        assert!(answer.text.contains("[filtered by test/small in 4 requests, 400 tokens in, 40 out, "), "{}", answer.text);
+        assert!(
+            graded.is_sorted_by_key(|file| std::cmp::Reverse(file.split(' ').nth(1).unwrap().to_owned()))
+        );
+        assert!(
+            answer.text.contains("[filtered by test/small in 4 requests, 400 tokens in, 40 out, "),
+            "{}",
+            answer.text
+        );
     }
 }
 
@@ -483,7 +522,8 @@ fn shards_wait_for_each_other_and_not_in_turn() {
         Ok(says("[]"))
     });
     let context = sharded(&tree, 4, &[&model]);
-    let answer = within(Duration::from_secs(30), "the search", move || search(&context, &["needle"])).unwrap();
+    let answer =
+        within(Duration::from_secs(30), "the search", move || search(&context, &["needle"])).unwrap();
     assert_eq!(model.sent().len(), 4);
     let elapsed = answer.records["model"]["elapsed_ms"].as_u64().unwrap();
     assert!((600..1_800).contains(&elapsed), "{elapsed} ms; in turn it would be 2,400");
@@ -567,10 +607,16 @@ fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
         context.filter.cache = Some(Arc::new(MemoryCache::default()));
         let asked = |context: &Context, query: &str, terms: &[&str]| {
             let before = model.requests.lock().unwrap().len();
-            let answer = call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
+            let answer =
+                call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
             assert_eq!(answer.records["files"].as_array().unwrap().len(), 1);
             let asked = model.requests.lock().unwrap().len() - before;
-            assert_eq!(answer.text.contains("[answer from the cache, 2 h old]"), asked == 0, "{}", answer.text);
+            assert_eq!(
+                answer.text.contains("[answer from the cache, 2 h old]"),
+                asked == 0,
+                "{}",
+                answer.text
+            );
             asked
         };
         assert_eq!(asked(&context, "q", &["needle"]), 1);
@@ -584,7 +630,10 @@ fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
         tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
         assert_eq!(asked(&context, "q", &["needle"]), 1);
         // One that it does not see.
-        tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"));
+        tree.write(
+            "a.txt",
+            numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"),
+        );
         assert_eq!(asked(&context, "q", &["needle"]), 0);
         tree.write("a.txt", numbered(30, &[2]));
     }
@@ -596,11 +645,8 @@ fn failures_and_halves_are_not_kept() {
     tree.write("a.txt", numbered(3, &[2]));
     let good = json!({"files": [entry("F1", 3)]}).to_string();
     let cut = format!("{},{{\"id\":", &good[..good.len() - 2]);
-    let replies: Vec<(String, Finish)> = vec![
-        ("{}".to_owned(), Finish::Complete),
-        (cut, Finish::Complete),
-        (good.clone(), Finish::Length),
-    ];
+    let replies: Vec<(String, Finish)> =
+        vec![("{}".to_owned(), Finish::Complete), (cut, Finish::Complete), (good.clone(), Finish::Length)];
     for (text, finish) in replies {
         let cache = Arc::new(MemoryCache::default());
         let model = Scripted::new("small", move |_, _| Ok(ChatAnswer { finish, ..says(&text) }));

@@ -150,7 +150,7 @@ pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, To
     let recorder = Arc::new(Recorder::default());
     let mut context = context.clone();
     context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![Arc::clone(&recorder) as Arc<dyn ChatModel>];
+    context.filter.models = vec![Arc::clone(&recorder) as Arc<dyn ChatModel>].into();
     let result = call(&context, "keyword_search", request);
     let sent = recorder.sent.lock().unwrap().clone();
     (result, sent)

@@ -22,6 +22,9 @@ pub const TOTAL: Duration = Duration::from_secs(120);
 /// Time for one call to a model.
 pub const MODEL_CALL: Duration = Duration::from_secs(60);
 
+/// Silence within a streamed answer after which the model is given up. Some say nothing while they reason.
+pub const MODEL_SILENCE: Duration = Duration::from_secs(45);
+
 /// Calls that run at the same time, if the turn has as many.
 pub const PARALLEL: usize = CALLS_PER_TURN;
 

@@ -8,7 +8,7 @@ use forage_fs::Stop;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 
 use super::event::{Event, Watch};
-use super::limits::{RETRY_PAUSE, WAIT_SLICE};
+use super::limits::{MODEL_SILENCE, RETRY_PAUSE, WAIT_SLICE};
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum Silence {
 pub(super) struct Speaker<'a> {
     models: &'a [Arc<dyn ChatModel>],
     at: usize,
+    /// Another model than the first has taken over.
+    changed: bool,
     stop: &'a Stop,
     watch: Watch<'a>,
     streams: bool,
@@ -47,7 +49,16 @@ impl<'a> Speaker<'a> {
         watch: Watch<'a>,
         streams: bool,
     ) -> Self {
-        Self { models, at: 0, stop, watch, streams, failures: Vec::new(), unfinished: String::new() }
+        Self {
+            models,
+            at: 0,
+            changed: false,
+            stop,
+            watch,
+            streams,
+            failures: Vec::new(),
+            unfinished: String::new(),
+        }
     }
 
     /// The name of the model that is asked next.
@@ -81,7 +92,7 @@ impl<'a> Speaker<'a> {
                     self.failures.push(error.to_string());
                     return Err(Silence::Empty);
                 }
-                error if is_too_long(error) => {
+                ChatError::ContextOverflow { .. } => {
                     self.failures.push(error.to_string());
                     return Err(Silence::TooLong);
                 }
@@ -103,15 +114,19 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// Lets the next model go on with the conversation, once.
+    /// Lets the next model go on with the conversation, once; one of another provider where the error says that no
+    /// model of this one will answer.
     fn change(&mut self, error: &ChatError) -> bool {
-        let next = self.models.get(self.at + 1).filter(|_| self.at == 0).map(|model| model.name());
-        let Some(next) = next else {
+        let provider = self.models.get(self.at).map(|model| model.provider());
+        let is_fit =
+            |model: &Arc<dyn ChatModel>| !error.rules_out_provider() || Some(model.provider()) != provider;
+        let next = (self.at + 1..self.models.len()).find(|&at| is_fit(&self.models[at]));
+        let Some(next) = next.filter(|_| !self.changed) else {
             self.note(error, "no other model is left");
             return false;
         };
-        self.note(error, &format!("{next} goes on"));
-        self.at += 1;
+        (self.at, self.changed) = (next, true);
+        self.note(error, &format!("{} goes on", self.name()));
         true
     }
 
@@ -138,10 +153,11 @@ impl<'a> Speaker<'a> {
         deadline: Instant,
     ) -> Result<ChatAnswer, ChatError> {
         let cancelled = || self.stop.is_cancelled();
-        let budget = CallBudget { deadline: deadline.min(Instant::now() + most), cancelled: &cancelled };
+        let budget = CallBudget::new(deadline.min(Instant::now() + most), &cancelled);
         if !self.streams {
             return model.complete(request, &budget);
         }
+        let budget = CallBudget { idle: Some(MODEL_SILENCE), ..budget };
         let mut written = String::new();
         let answer = model.stream(request, &budget, &mut |piece| {
             written.push_str(piece);
@@ -170,39 +186,4 @@ impl<'a> Speaker<'a> {
 /// protocol says: in the middle of a conversation the model has shown that it can do better.
 fn is_momentary(error: &ChatError) -> bool {
     error.is_retryable() || matches!(error, ChatError::BadAnswer { .. })
-}
-
-/// Whether a provider refused a request for its length. There is no code for it that all providers share.
-fn is_too_long(error: &ChatError) -> bool {
-    let ChatError::BadRequest { status, message, .. } = error else { return false };
-    let message = message.to_lowercase();
-    let says_so = ["context", "too long", "too large", "maximum", "token limit", "exceeds"]
-        .iter()
-        .any(|words| message.contains(words));
-    *status == 413 || (matches!(status, 400 | 422) && says_so)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_that_is_too_long_is_told_from_other_mistakes() {
-        let error = |status, message: &str| ChatError::BadRequest {
-            model: "p/m".to_owned(),
-            status,
-            message: message.to_owned(),
-        };
-        for (status, message) in [
-            (400, "This model's maximum context length is 8192 tokens."),
-            (400, "prompt is too long: 210000 tokens > 200000 maximum"),
-            (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
-            (413, "request_too_large"),
-        ] {
-            assert!(is_too_long(&error(status, message)), "{message}");
-        }
-        for (status, message) in [(400, "unknown field `tools`"), (404, "no such model: context-1")] {
-            assert!(!is_too_long(&error(status, message)), "{message}");
-        }
-    }
 }

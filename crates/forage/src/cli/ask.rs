@@ -78,13 +78,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let (mut context, config) = session::open_with_config(global, arguments.overrides(), None, output)?;
     context.stop = signals::stop()?;
     let tools = usable_tools(&context, config.enabled_tools());
-    let mut agent = Agent::new(config.ask_models()?, tools, context);
+    let found = config.agent_models()?;
+    let mut agent = Agent::new(found.models, tools, context);
     agent.limits = config.ask_limits();
     let transcript = {
         let view = View::start(arguments.quiet);
         agent.streams = view.shows_text();
         agent.ask(&arguments.question, &|event| view.show(event)).map_err(|error| match error {
-            AskError::NoModel => anyhow::anyhow!("{error}. {}", config.no_models()),
+            AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
             error => error.into(),
         })?
     };

@@ -1,15 +1,13 @@
 //! `[ask]`: the bounds of a conversation with the agent.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use forage::agent::Limits;
-use forage_llm::ChatModel;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Config, ModelSetting, Setting};
+use super::{Config, Setting};
 
 /// What one source says of them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -42,7 +40,8 @@ pub(super) struct Ask {
 impl Default for Ask {
     fn default() -> Self {
         let limits = Limits::default();
-        let bound = |name, value: u64, least, most| Bound { name, setting: Setting::default(value), least, most };
+        let bound =
+            |name, value: u64, least, most| Bound { name, setting: Setting::default(value), least, most };
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
             bounds: [
@@ -60,7 +59,8 @@ impl Default for Ask {
 
 impl Ask {
     pub(super) fn apply(&mut self, overrides: &AskOverrides, source: &str) {
-        let AskOverrides { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel } = overrides;
+        let AskOverrides { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel } =
+            overrides;
         let values = [turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel];
         for (bound, value) in self.bounds.iter_mut().zip(values) {
             bound.setting.set(*value, source);
@@ -104,12 +104,6 @@ impl Config {
     /// The bounds of a conversation.
     pub(crate) fn ask_limits(&self) -> Limits {
         self.ask.limits()
-    }
-
-    /// Who answers questions, in order of preference, whatever filters the results of `keyword_search`.
-    pub(crate) fn ask_models(&self) -> anyhow::Result<Vec<Arc<dyn ChatModel>>> {
-        let models = self.models.value.iter().map(ModelSetting::open).collect::<Result<Vec<_>, _>>();
-        Ok(models.context("`models`")?.into_iter().flatten().collect())
     }
 
     /// What to say when there is none: names of what was looked for.

@@ -1,9 +1,11 @@
 //! The user's configuration file.
 
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use forage_llm::{FactSettings, ProviderSettings, RoleTable, TableSettings};
 use serde::Deserialize;
 
 use super::filter::FilterTable;
@@ -25,6 +27,12 @@ struct File {
     on_model_failure: Option<String>,
     model_timeout_ms: Option<u64>,
     models: Option<Vec<ModelSetting>>,
+    #[serde(default)]
+    providers: BTreeMap<String, ProviderSettings>,
+    #[serde(default)]
+    roles: RoleTable,
+    #[serde(default)]
+    model_facts: Vec<FactSettings>,
     #[serde(default)]
     tools: Tools,
     #[serde(default)]
@@ -84,7 +92,9 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         .with_context(|| format!("the configuration file {} is not valid", path.display()))?;
     let filter = file.filter.map(FilterTable::from_toml).transpose();
     let filter = filter.with_context(|| format!("the configuration file {} is not valid", path.display()))?;
+    let table = TableSettings { providers: file.providers, roles: file.roles, model_facts: file.model_facts };
     Ok(Some(Overrides {
+        table: (!table.is_empty()).then_some(table),
         roots: file.roots,
         allow_broad_root: file.allow_broad_root,
         text_bytes: file.limits.text_bytes,

@@ -1,60 +1,103 @@
-//! Models that are asked over the OpenAI chat protocol.
+//! Models that the user names, instead of leaving the choice to the table of providers.
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use forage_llm::{
-    ApiKey, ChatModel, Endpoint, EndpointSettings, ModelFacts, OutputLimitField, Wire, is_loopback_url,
+    ChatModel, Endpoint, EndpointSettings, ModelFacts, OutputLimitField, ProviderTable, Resolved, Wire,
+    is_loopback_url,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::environment::variable;
+use super::providers::key;
 
 /// One model of the list, as it is configured.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModelSetting {
-    /// A short name for messages.
+    /// A short name for messages; without `base_url` a provider of the table.
     pub(super) provider: Option<String>,
     pub(super) base_url: Option<String>,
     /// The id that the provider knows the model by.
     pub(super) model: Option<String>,
     /// The environment variable that holds the key. A key itself is never part of a configuration file.
     pub(super) key_env: Option<String>,
+    /// The protocol; without it the one of the provider in the table, else OpenAI's.
+    pub(super) wire: Option<Wire>,
     /// Permits plain `http` to another machine.
     #[serde(default)]
     pub(super) allow_insecure: bool,
     /// The request names its limit `max_completion_tokens`.
-    #[serde(default)]
-    pub(super) max_completion_tokens: bool,
+    pub(super) max_completion_tokens: Option<bool>,
     /// The model accepts a temperature of 0.
-    #[serde(default)]
-    pub(super) accepts_temperature: bool,
+    pub(super) accepts_temperature: Option<bool>,
 }
 
 impl ModelSetting {
+    /// A model of a provider of the table.
+    pub(super) fn of_table(provider: &str, model: &str) -> Self {
+        Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Self::default() }
+    }
+
     /// The client, or `None` when the model can't be asked because its key or its id is missing.
-    pub(super) fn open(&self) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
-        let (Some(model), Some(base_url)) = (&self.model, &self.base_url) else { return Ok(None) };
-        let key = self.key_env.as_deref().and_then(variable);
-        if key.is_none() && !is_loopback_url(base_url) {
-            return Ok(None);
-        }
-        let mut settings = EndpointSettings::new(self.provider(), base_url, model);
-        settings.key = key.map(|key| ApiKey::new(&key)).transpose().with_context(|| {
-            format!("the key in the environment variable {}", self.key_env.as_deref().unwrap_or_default())
-        })?;
-        settings.allow_insecure = self.allow_insecure;
-        settings.facts = ModelFacts {
-            output_limit_field: match self.max_completion_tokens {
-                true => OutputLimitField::MaxCompletionTokens,
-                false => OutputLimitField::MaxTokens,
-            },
-            accepts_temperature: self.accepts_temperature,
-            ..ModelFacts::default()
+    pub(super) fn open(&self, table: &ProviderTable) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
+        let Some(model) = &self.model else { return Ok(None) };
+        let (wire, endpoint) = match (&self.base_url, self.resolve(table)) {
+            (Some(base_url), _) => {
+                let key = self.key_env.as_deref().map(key).transpose()?.flatten();
+                if key.is_none() && !is_loopback_url(base_url) {
+                    return Ok(None);
+                }
+                let mut settings = EndpointSettings::new(self.provider(), base_url, model);
+                settings.key = key;
+                settings.allow_insecure = self.allow_insecure;
+                settings.facts = self.facts(table, model);
+                (self.wire(table), Endpoint::new(settings)?)
+            }
+            (None, Some(provider)) if provider.obstacle.is_none() => {
+                let endpoint = provider.endpoint(model, self.facts(table, model));
+                (provider.wire, endpoint.map_err(anyhow::Error::msg)?)
+            }
+            (None, _) => return Ok(None),
         };
-        Ok(Some(Wire::OpenAiChat.client(Endpoint::new(settings)?)))
+        Ok(Some(wire.client(endpoint)))
+    }
+
+    /// The provider of the table that this is a model of, with its own key variable where one is given.
+    fn resolve(&self, table: &ProviderTable) -> Option<Resolved> {
+        let name = self.provider.as_deref().filter(|_| self.base_url.is_none())?;
+        match &self.key_env {
+            None => table.resolve(name, &variable),
+            Some(own) => {
+                let key_env = table.key_variables(name).to_vec();
+                table.resolve(name, &|asked| {
+                    variable(if key_env.iter().any(|it| it == asked) { own } else { asked })
+                })
+            }
+        }
+    }
+
+    /// The provider's name in the table, for what the table knows.
+    fn name_in_table<'a>(&'a self, table: &'a ProviderTable) -> Option<&'a str> {
+        let named = self.provider.as_deref().filter(|name| table.provider(name).is_some());
+        named.or_else(|| table.provider_at(self.base_url.as_deref()?))
+    }
+
+    fn wire(&self, table: &ProviderTable) -> Wire {
+        let provider = || table.provider(self.name_in_table(table)?);
+        self.wire.or_else(|| Some(provider()?.wire())).unwrap_or_default()
+    }
+
+    fn facts(&self, table: &ProviderTable, model: &str) -> ModelFacts {
+        let mut facts = table.facts(self.name_in_table(table).unwrap_or_default(), model);
+        facts.output_limit_field = match self.max_completion_tokens {
+            Some(true) => OutputLimitField::MaxCompletionTokens,
+            Some(false) => OutputLimitField::MaxTokens,
+            None => facts.output_limit_field,
+        };
+        facts.accepts_temperature = self.accepts_temperature.unwrap_or(facts.accepts_temperature);
+        facts
     }
 
     fn provider(&self) -> String {
@@ -67,26 +110,42 @@ impl ModelSetting {
             .unwrap_or_else(|| "model".to_owned())
     }
 
-    /// Why there is no client, in words without values of secrets.
-    pub(super) fn why_unusable(&self) -> String {
-        match (&self.model, &self.base_url, &self.key_env) {
-            (None, ..) => format!("{} has no `model`", self.provider()),
-            (Some(model), None, _) => format!("{model} has no `base_url`"),
-            (Some(model), _, Some(key)) => {
-                format!("{model} at {}, because the variable {key} is not set", self.provider())
-            }
-            (Some(model), _, None) => format!("{model} at {}, because it has no `key_env`", self.provider()),
-        }
+    /// Whether `name` is its id, or its provider and its id.
+    pub(super) fn is_named(&self, name: &str) -> bool {
+        let Some(model) = &self.model else { return false };
+        name == model
+            || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
     }
 
-    pub(super) fn describe(&self) -> Value {
-        let key_set = self.key_env.as_deref().is_some_and(|name| variable(name).is_some());
+    /// Why there is no client, in words without values of secrets; `None` when there is one.
+    pub(super) fn why_unusable(&self, table: &ProviderTable) -> Option<String> {
+        if matches!(self.open(table), Ok(Some(_))) {
+            return None;
+        }
+        let place = || format!("{} at {}", self.model.as_deref().unwrap_or_default(), self.provider());
+        let because = |why: &str| format!("{}, because {why}", place());
+        Some(match (&self.model, &self.base_url, &self.key_env) {
+            (None, ..) => format!("{} has no `model`", self.provider()),
+            (Some(model), None, _) => match self.resolve(table) {
+                Some(provider) => because(provider.obstacle.as_deref().unwrap_or("its address is not valid")),
+                None => format!("{model} has no `base_url`, nor the `provider` of an address that is known"),
+            },
+            (Some(_), _, Some(key)) => because(&format!("the variable {key} is not set")),
+            (Some(_), _, None) => because("it has no `key_env`"),
+        })
+    }
+
+    pub(super) fn describe(&self, table: Option<&ProviderTable>) -> Value {
+        let provider = table.and_then(|table| self.resolve(table));
+        let key_env = self.key_env.clone().or_else(|| provider.as_ref()?.key_variable.clone());
+        let key_set = key_env.as_deref().is_some_and(|name| variable(name).is_some());
+        // What stands before an `@` could be a password.
+        let own = self.base_url.as_deref().map(|url| url.rsplit('@').next().unwrap_or_default().to_owned());
         json!({
             "provider": self.provider(),
             "model": self.model,
-            // What stands before an `@` could be a password.
-            "base_url": self.base_url.as_deref().map(|url| url.rsplit('@').next().unwrap_or_default()),
-            "key_env": self.key_env,
+            "base_url": own.or_else(|| provider?.base_url),
+            "key_env": key_env,
             "key_set": key_set,
         })
     }

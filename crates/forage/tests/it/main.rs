@@ -8,9 +8,10 @@ mod command_line;
 mod configuration;
 mod definitions;
 mod documentation;
-mod interrupt;
 mod filter;
+mod interrupt;
 mod model;
+mod models;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
@@ -77,6 +78,9 @@ impl Project {
             .current_dir(directory)
             .env_clear()
             .env("HOME", &self.home)
+            // Whatever runs on the machine of the tests is none of their providers.
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
             .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .output()

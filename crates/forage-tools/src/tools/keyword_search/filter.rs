@@ -221,7 +221,16 @@ impl Asking<'_> {
     /// Asks the models in order. An answer that is no answer counts as a failure of its model.
     fn one(&self, shard: &Shard) -> Result<Answered, Failure> {
         let mut failures = Vec::new();
-        for model in self.settings.models.iter().take(forage_llm::limits::MAX_MODELS_PER_CALL) {
+        let mut ruled_out: Vec<String> = Vec::new();
+        let mut asked = 0;
+        for model in self.settings.models.iter() {
+            if asked == forage_llm::limits::MAX_MODELS_PER_CALL {
+                break;
+            }
+            if ruled_out.contains(&model.provider()) {
+                continue;
+            }
+            asked += 1;
             let key = self
                 .settings
                 .cache
@@ -242,7 +251,8 @@ impl Asking<'_> {
                 });
             }
             match self.ask(model, shard, &mut failures) {
-                ControlFlow::Continue(()) => {}
+                ControlFlow::Continue(None) => {}
+                ControlFlow::Continue(Some(provider)) => ruled_out.push(provider),
                 ControlFlow::Break(Err(failure)) => return Err(failure),
                 ControlFlow::Break(Ok((text, answered))) => {
                     // Half an answer is good enough to be shown with a warning, but not to be given again.
@@ -259,21 +269,25 @@ impl Asking<'_> {
         Err(Failure::All(failures))
     }
 
-    /// Asks one model. Goes on to the next with the reason among the failures.
+    /// Asks one model. Goes on to the next with the reason among the failures, and with the provider if no model of it
+    /// will answer.
     fn ask(
         &self,
         model: &std::sync::Arc<dyn ChatModel>,
         shard: &Shard,
         failures: &mut Vec<String>,
-    ) -> ControlFlow<Result<(String, Answered), Failure>> {
+    ) -> ControlFlow<Result<(String, Answered), Failure>, Option<String>> {
         let answer = match complete_first(std::slice::from_ref(model), &shard.request, &self.budget) {
             Ok((answer, _)) => answer,
             Err(all) if all.is_cancelled() => return ControlFlow::Break(Err(Failure::Cancelled)),
             Err(all) => {
                 failures.extend(all.errors.iter().map(ChatError::to_string));
-                return match all.errors.last().is_some_and(ChatError::is_stop) {
+                let last = all.errors.last();
+                return match last.is_some_and(ChatError::is_stop) {
                     true => ControlFlow::Break(Err(Failure::All(std::mem::take(failures)))),
-                    false => ControlFlow::Continue(()),
+                    false => ControlFlow::Continue(
+                        last.filter(|error| error.rules_out_provider()).map(|_| model.provider()),
+                    ),
                 };
             }
         };
@@ -287,7 +301,7 @@ impl Asking<'_> {
                 answer.model,
                 spent.unwrap_or_default()
             ));
-            return ControlFlow::Continue(());
+            return ControlFlow::Continue(None);
         };
         let answered = Answered {
             model: format!("{}/{}", answer.provider, answer.model),

@@ -1,0 +1,399 @@
+//! The table of providers, preferred models and facts about models. It is data: `providers.toml`, over it what the
+//! user's configuration says.
+
+mod choose;
+mod facts;
+mod list;
+mod pattern;
+mod resolve;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::wire::Wire;
+
+pub use choose::{Candidate, Choice, PassedOver, choose};
+pub use facts::FactSettings;
+pub use list::{ListFailure, Listing, ModelLister, WireLister};
+pub use pattern::IdPattern;
+pub use resolve::Resolved;
+
+/// The table that is built in.
+const BUILT_IN: &str = include_str!("providers.toml");
+
+/// What a model is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Keeping the relevant files of a search.
+    Filter,
+    /// Answering a question with tools.
+    Agent,
+}
+
+impl Role {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Filter, Self::Agent];
+
+    /// The name in configuration files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Agent => "agent",
+        }
+    }
+}
+
+/// What one file says of providers, roles and models. Every field may be missing.
+#[derive(Debug, Clone, Default)]
+pub struct TableSettings {
+    /// Providers by name.
+    pub providers: BTreeMap<String, ProviderSettings>,
+    /// Who is preferred for what.
+    pub roles: RoleTable,
+    /// Facts about models; they stand before those of the table below.
+    pub model_facts: Vec<FactSettings>,
+}
+
+impl TableSettings {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.providers.is_empty() && self.roles == RoleTable::default() && self.model_facts.is_empty()
+    }
+}
+
+/// A provider as a file describes it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProviderSettings {
+    wire: Option<Wire>,
+    /// The address when no variable gives one.
+    base_url: Option<String>,
+    /// Variables that hold an address.
+    base_url_env: Option<Vec<String>>,
+    /// Variables that hold `host[:port]`; scheme, port and path are taken from `base_url`.
+    host_env: Option<Vec<String>>,
+    /// Variables that hold the key; empty for a server that asks for none.
+    key_env: Option<Vec<String>>,
+    /// It runs on the user's machine: no key, no price, and there only when its list can be read. Unsaid, the address
+    /// decides; false is for a gateway on this machine to providers elsewhere.
+    local: Option<bool>,
+    allow_insecure: Option<bool>,
+    /// False takes it out.
+    enabled: Option<bool>,
+}
+
+/// The roles of a file.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleTable {
+    /// Ids that no role takes.
+    exclude: Option<Vec<IdPattern>>,
+    #[serde(default)]
+    filter: RoleSettings,
+    #[serde(default)]
+    agent: RoleSettings,
+}
+
+impl RoleTable {
+    /// The names of the roles that are mentioned.
+    pub fn names(&self) -> Vec<&'static str> {
+        let is_mentioned = |role: &Role| *self.of(*role) != RoleSettings::default();
+        Role::ALL.into_iter().filter(is_mentioned).map(Role::name).collect()
+    }
+
+    fn of(&self, role: Role) -> &RoleSettings {
+        match role {
+            Role::Filter => &self.filter,
+            Role::Agent => &self.agent,
+        }
+    }
+}
+
+/// A role as a file describes it.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoleSettings {
+    /// In order: the first preference that an available model fits wins.
+    prefer: Option<Vec<Preference>>,
+    /// Ids that this role does not take.
+    exclude: Option<Vec<IdPattern>>,
+    /// Models that are known to take fewer tokens are passed over.
+    min_context_tokens: Option<u64>,
+}
+
+/// One line of a role's list of preferences.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preference {
+    /// A provider's name, or `*` for all.
+    provider: String,
+    #[serde(rename = "match")]
+    patterns: Vec<IdPattern>,
+    #[serde(default)]
+    order: Order,
+    /// US dollars per million input tokens; a model that is known to cost more is passed over.
+    max_input_price: Option<f64>,
+}
+
+/// Which of the models that fit a preference comes first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Order {
+    #[default]
+    Newest,
+    Cheapest,
+}
+
+/// A provider of the table.
+#[derive(Debug, Clone)]
+pub struct Provider {
+    settings: ProviderSettings,
+    origin: Origin,
+}
+
+/// Where an entry comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The table that is built in.
+    BuiltIn,
+    /// The table that is built in, changed by the user's configuration.
+    Changed,
+    /// The user's configuration alone.
+    Added,
+}
+
+impl Provider {
+    /// The protocol.
+    pub fn wire(&self) -> Wire {
+        self.settings.wire.unwrap_or_default()
+    }
+
+    /// Where it is described.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+/// Providers, roles and facts, ready for use.
+#[derive(Debug, Clone)]
+pub struct ProviderTable {
+    as_of: String,
+    providers: BTreeMap<String, Provider>,
+    roles: RoleTable,
+    facts: Vec<FactSettings>,
+}
+
+/// A table that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum TableError {
+    /// The file is no TOML of this shape.
+    #[error("the table of providers is not valid: {0}")]
+    Syntax(String),
+    /// A provider that the user adds has no address.
+    #[error("`providers.{0}` has neither `base_url` nor `base_url_env`; give the address of its API")]
+    NoAddress(String),
+    /// A name that `provider/id` could not hold.
+    #[error("`providers.{0}`: a provider's name consists of letters, digits, `-` and `_`; rename it")]
+    Name(String),
+    /// A preference or a fact names a provider that there is not.
+    #[error("`{place}` names the provider `{provider}`, which there is not; there are: {known}")]
+    UnknownProvider {
+        /// The table in which it is named.
+        place: String,
+        /// The name.
+        provider: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// A preference without patterns.
+    #[error("`{0}` has an empty `match`; write `[\"*\"]` for any model")]
+    NoPattern(String),
+    /// A number that is no price.
+    #[error("`{0}` has a price that is negative or no number; give US dollars per million tokens")]
+    Price(String),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    as_of: String,
+    providers: BTreeMap<String, ProviderSettings>,
+    roles: RoleTable,
+    model_facts: Vec<FactSettings>,
+}
+
+impl ProviderTable {
+    /// The table that is built in.
+    ///
+    /// # Errors
+    /// Never, as a test makes sure of; the signature keeps a broken build from ending in a panic.
+    pub fn built_in() -> Result<Self, TableError> {
+        let file: File = toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
+        let provider = |settings| Provider { settings, origin: Origin::BuiltIn };
+        Ok(Self {
+            as_of: file.as_of,
+            providers: file.providers.into_iter().map(|(name, it)| (name, provider(it))).collect(),
+            roles: file.roles,
+            facts: file.model_facts,
+        })
+    }
+
+    /// The table with the user's settings over it, field by field. A list is replaced as a whole; facts are added
+    /// before those that are there.
+    ///
+    /// # Errors
+    /// [`TableError`] for the first entry that can't be used.
+    pub fn with(mut self, user: &TableSettings) -> Result<Self, TableError> {
+        for (name, settings) in &user.providers {
+            let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+            if name.is_empty() || !name.chars().all(fits) {
+                return Err(TableError::Name(name.escape_debug().to_string()));
+            }
+            match self.providers.get_mut(name) {
+                Some(provider) => {
+                    provider.settings.override_with(settings);
+                    provider.origin = Origin::Changed;
+                }
+                None if settings.base_url.is_none() && settings.base_url_env.is_none() => {
+                    return Err(TableError::NoAddress(name.clone()));
+                }
+                None => {
+                    let provider = Provider { settings: settings.clone(), origin: Origin::Added };
+                    self.providers.insert(name.clone(), provider);
+                }
+            }
+        }
+        let roles = &mut self.roles;
+        replace(&mut roles.exclude, &user.roles.exclude);
+        roles.filter.override_with(&user.roles.filter);
+        roles.agent.override_with(&user.roles.agent);
+        self.facts.splice(0..0, user.model_facts.iter().cloned());
+        self.check()?;
+        Ok(self)
+    }
+
+    fn check(&self) -> Result<(), TableError> {
+        for role in Role::ALL {
+            for preference in self.preferences(role) {
+                let place = || format!("roles.{}", role.name());
+                if preference.provider != "*" {
+                    self.check_provider(&preference.provider, place)?;
+                }
+                if preference.patterns.is_empty() {
+                    return Err(TableError::NoPattern(place()));
+                }
+                if preference.max_input_price.is_some_and(|price| !is_price(price)) {
+                    return Err(TableError::Price(place()));
+                }
+            }
+        }
+        for facts in &self.facts {
+            let place = || "model_facts".to_owned();
+            if let Some(provider) = facts.provider() {
+                self.check_provider(provider, place)?;
+            }
+            if !facts.has_patterns() {
+                return Err(TableError::NoPattern(place()));
+            }
+            if !facts.has_valid_price() {
+                return Err(TableError::Price(place()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_provider(&self, name: &str, place: impl FnOnce() -> String) -> Result<(), TableError> {
+        if self.providers.contains_key(name) {
+            return Ok(());
+        }
+        let known = self.providers.keys().cloned().collect::<Vec<_>>().join(", ");
+        let provider = name.escape_debug().to_string();
+        Err(TableError::UnknownProvider { place: place(), provider, known })
+    }
+
+    /// The date of the facts that are built in.
+    pub fn as_of(&self) -> &str {
+        &self.as_of
+    }
+
+    /// The provider of this name.
+    pub fn provider(&self, name: &str) -> Option<&Provider> {
+        self.providers.get(name)
+    }
+
+    /// The names of all providers, in order.
+    pub fn provider_names(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str)
+    }
+
+    /// The variables that may hold a provider's key, in order.
+    pub fn key_variables(&self, name: &str) -> &[String] {
+        let provider = self.providers.get(name);
+        provider.and_then(|provider| provider.settings.key_env.as_deref()).unwrap_or_default()
+    }
+
+    fn preferences(&self, role: Role) -> &[Preference] {
+        self.roles.of(role).prefer.as_deref().unwrap_or_default()
+    }
+
+    /// The pattern that keeps an id from a role.
+    fn exclusion(&self, role: Role, id: &str) -> Option<&IdPattern> {
+        let lists = [&self.roles.exclude, &self.roles.of(role).exclude];
+        lists.into_iter().flatten().flatten().find(|pattern| pattern.matches(id))
+    }
+
+    fn min_context_tokens(&self, role: Role) -> u64 {
+        self.roles.of(role).min_context_tokens.unwrap_or(0)
+    }
+}
+
+impl ProviderSettings {
+    /// A server that is known by its address, with the variables that may hold its key.
+    pub fn at(base_url: impl Into<String>, key_env: Vec<String>, allow_insecure: bool) -> Self {
+        Self {
+            base_url: Some(base_url.into()),
+            key_env: Some(key_env),
+            allow_insecure: Some(allow_insecure),
+            ..Self::default()
+        }
+    }
+
+    fn override_with(&mut self, user: &Self) {
+        replace(&mut self.wire, &user.wire);
+        // An address that the user writes down is the address, whatever the variables of the built-in entry say.
+        if user.base_url.is_some() {
+            self.base_url_env = None;
+            self.host_env = None;
+        }
+        replace(&mut self.base_url, &user.base_url);
+        replace(&mut self.base_url_env, &user.base_url_env);
+        replace(&mut self.host_env, &user.host_env);
+        replace(&mut self.key_env, &user.key_env);
+        replace(&mut self.local, &user.local);
+        replace(&mut self.allow_insecure, &user.allow_insecure);
+        replace(&mut self.enabled, &user.enabled);
+    }
+}
+
+impl RoleSettings {
+    fn override_with(&mut self, user: &Self) {
+        replace(&mut self.prefer, &user.prefer);
+        replace(&mut self.exclude, &user.exclude);
+        replace(&mut self.min_context_tokens, &user.min_context_tokens);
+    }
+}
+
+fn replace<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
+    if new.is_some() {
+        old.clone_from(new);
+    }
+}
+
+/// Whether a number is a price.
+pub(crate) fn is_price(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
+}

@@ -1,0 +1,315 @@
+//! The choice of models for a role: pure, from the table, the providers as they are found, and their lists.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{IdPattern, Listing, Order, Preference, ProviderTable, Resolved, Role};
+use crate::chat::Usage;
+use crate::endpoint::{ModelFacts, Price};
+use crate::wire::ListedModel;
+
+/// A model that can be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The provider's name.
+    pub provider: String,
+    /// The id.
+    pub model: String,
+    /// Why it stands where it stands.
+    pub reason: String,
+    /// What is known about it.
+    pub facts: ModelFacts,
+}
+
+/// A provider, or models of it, that are not asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The provider's name.
+    pub provider: String,
+    /// The ids; empty when it is the provider as a whole.
+    pub models: Vec<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// The models for a role.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Choice {
+    /// Best first.
+    pub candidates: Vec<Candidate>,
+    /// What is not a candidate, and why.
+    pub passed_over: Vec<PassedOver>,
+    /// Providers whose lists have to be known before there is a choice; then the rest is not complete.
+    pub needs: Vec<String>,
+}
+
+impl Choice {
+    /// The candidates that a call asks one after the other: the first, then the best of other providers, because what
+    /// makes a listed model fail mostly concerns its provider; then the others.
+    pub fn picks(&self, most: usize) -> Vec<&Candidate> {
+        let mut providers = BTreeSet::new();
+        let (first, others): (Vec<_>, Vec<_>) =
+            self.candidates.iter().partition(|candidate| providers.insert(candidate.provider.as_str()));
+        first.into_iter().chain(others).take(most).collect()
+    }
+}
+
+/// Orders the models of the providers for a role. `lists` holds what is known; a provider that is missing there is
+/// named in [`Choice::needs`] when its list decides, and else its pinned ids stand for it.
+pub fn choose(
+    table: &ProviderTable,
+    role: Role,
+    providers: &[Resolved],
+    lists: &BTreeMap<String, Listing>,
+) -> Choice {
+    let mut chooser = Chooser { table, role, lists, choice: Choice::default(), passed: Vec::new() };
+    for provider in providers {
+        if let Some(obstacle) = &provider.obstacle {
+            chooser.pass_over(provider, obstacle);
+        }
+    }
+    for preference in table.preferences(role) {
+        let named = |provider: &&Resolved| ["*", &provider.name].contains(&preference.provider.as_str());
+        let fitting: Vec<&Resolved> =
+            providers.iter().filter(|provider| provider.obstacle.is_none()).filter(named).collect();
+        let unknown = fitting.iter().filter(|provider| !lists.contains_key(&provider.name));
+        if chooser.choice.candidates.is_empty() {
+            chooser.choice.needs = unknown.map(|provider| provider.name.clone()).collect();
+            if !chooser.choice.needs.is_empty() {
+                break;
+            }
+        }
+        chooser.apply(preference, &fitting);
+    }
+    chooser.finish()
+}
+
+/// A model that a provider has, by its list or by the table.
+struct Offer {
+    model: ListedModel,
+    /// Why it is believed to be there.
+    source: String,
+}
+
+/// An offer that fits a preference.
+struct Fit<'a> {
+    provider: &'a Resolved,
+    pattern: &'a IdPattern,
+    model: ListedModel,
+    source: String,
+    facts: ModelFacts,
+    /// Its place among the ids of the table.
+    place: usize,
+}
+
+struct Chooser<'a> {
+    table: &'a ProviderTable,
+    role: Role,
+    lists: &'a BTreeMap<String, Listing>,
+    choice: Choice,
+    /// Models that did not fit, with the reason.
+    passed: Vec<(String, String, String)>,
+}
+
+/// What a call of a filter uses, to compare prices by.
+const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
+
+impl<'a> Chooser<'a> {
+    fn pass_over(&mut self, provider: &Resolved, reason: &str) {
+        let entry =
+            PassedOver { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
+        if !self.choice.passed_over.contains(&entry) {
+            self.choice.passed_over.push(entry);
+        }
+    }
+
+    fn apply(&mut self, preference: &'a Preference, providers: &[&'a Resolved]) {
+        let mut fits: Vec<Fit<'a>> = Vec::new();
+        for provider in providers {
+            let own = self.fits(preference, provider);
+            fits.extend(own);
+        }
+        match preference.order {
+            Order::Newest => fits.sort_by_cached_key(newest_first),
+            Order::Cheapest => fits.sort_by_cached_key(|fit| (cost(fit), newest_first(fit))),
+        }
+        for index in 0..fits.len() {
+            let reason = reason(preference, &fits, index);
+            let fit = &fits[index];
+            self.choice.candidates.push(Candidate {
+                provider: fit.provider.name.clone(),
+                model: fit.model.id.clone(),
+                reason,
+                facts: fit.facts,
+            });
+        }
+    }
+
+    fn fits(&mut self, preference: &'a Preference, provider: &'a Resolved) -> Vec<Fit<'a>> {
+        let Some(offers) = self.offers(provider) else { return Vec::new() };
+        let count = offers.len();
+        let mut fits = Vec::new();
+        let mut matched = false;
+        for Offer { model, source } in offers {
+            let Some(pattern) = preference.patterns.iter().find(|pattern| pattern.matches(&model.id)) else {
+                continue;
+            };
+            matched = true;
+            let taken = |it: &Candidate| it.provider == provider.name && it.model == model.id;
+            if self.choice.candidates.iter().any(taken) {
+                continue;
+            }
+            let mut facts = self.table.facts(&provider.name, &model.id);
+            facts.price = model.price.or(facts.price);
+            facts.context_tokens = model.context_tokens.or(facts.context_tokens);
+            match self.objection(preference, provider, pattern, &model.id, &facts) {
+                Some(reason) => self.passed.push((provider.name.clone(), model.id, reason)),
+                None => {
+                    let place = self.table.whole_ids(&provider.name).position(|(id, _)| id == model.id);
+                    let place = place.unwrap_or(usize::MAX);
+                    fits.push(Fit { provider, pattern, model, source, facts, place });
+                }
+            }
+        }
+        if !matched && preference.provider != "*" {
+            let reason = format!("none of its {count} ids matches {}", patterns(preference));
+            self.pass_over(provider, &reason);
+        }
+        self.note_missing(preference, provider);
+        fits
+    }
+
+    /// What the provider has; nothing when it is passed over as a whole.
+    fn offers(&mut self, provider: &Resolved) -> Option<Vec<Offer>> {
+        let why = match self.lists.get(&provider.name) {
+            Some(Listing::Read(models)) => {
+                let offer = |model: &ListedModel| Offer { model: model.clone(), source: "listed".to_owned() };
+                return Some(models.iter().map(offer).collect());
+            }
+            Some(Listing::Failed(failure)) if failure.key_refused => {
+                self.pass_over(provider, &failure.why);
+                return None;
+            }
+            Some(Listing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
+            None => "its list is not needed, because an earlier choice is there".to_owned(),
+        };
+        let pinned: Vec<&str> = self.table.pinned(&provider.name).collect();
+        if provider.is_local || pinned.is_empty() {
+            let rest = if provider.is_local { "" } else { ", and the table has no id of it" };
+            self.pass_over(provider, &format!("{why}{rest}"));
+            return None;
+        }
+        let offer = |id: &str| Offer { model: ListedModel::new(id), source: format!("pinned id: {why}") };
+        Some(pinned.into_iter().map(offer).collect())
+    }
+
+    /// Why a model that matches is not taken.
+    fn objection(
+        &self,
+        preference: &Preference,
+        provider: &Resolved,
+        pattern: &IdPattern,
+        id: &str,
+        facts: &ModelFacts,
+    ) -> Option<String> {
+        // A whole id is meant as it stands.
+        let exclusion = self.table.exclusion(self.role, id).filter(|_| !pattern.is_exact());
+        if let Some(exclusion) = exclusion {
+            return Some(format!("excluded by {}", exclusion.as_str()));
+        }
+        let least = self.table.min_context_tokens(self.role);
+        if let Some(tokens) = facts.context_tokens.filter(|tokens| *tokens < least) {
+            return Some(format!("takes {tokens} tokens, less than the {least} that the role needs"));
+        }
+        let (price, cap) = (facts.price?.input, preference.max_input_price?);
+        (price > cap && !provider.is_local).then(|| {
+            format!("over the price cap: {} per million input tokens, cap {}", dollars(price), dollars(cap))
+        })
+    }
+
+    /// Ids that the table knows and the provider's list has no more.
+    fn note_missing(&mut self, preference: &Preference, provider: &Resolved) {
+        let Some(Listing::Read(models)) = self.lists.get(&provider.name) else { return };
+        for (id, retired) in self.table.whole_ids(&provider.name) {
+            let wanted = preference.patterns.iter().any(|pattern| pattern.matches(id));
+            if wanted && !models.iter().any(|model| model.id == id) {
+                let reason = if retired {
+                    "retired, and not listed by the provider"
+                } else {
+                    "not listed by the provider"
+                };
+                self.passed.push((provider.name.clone(), id.to_owned(), reason.to_owned()));
+            }
+        }
+    }
+
+    fn finish(self) -> Choice {
+        let mut choice = self.choice;
+        let mut seen = BTreeSet::new();
+        for (provider, model, reason) in self.passed {
+            // What one preference passed over, a later one may have taken.
+            let taken = choice.candidates.iter().any(|it| it.provider == provider && it.model == model);
+            if taken || !seen.insert((provider.clone(), model.clone())) {
+                continue;
+            }
+            let same = choice.passed_over.iter_mut().find(|entry| {
+                !entry.models.is_empty() && entry.provider == provider && entry.reason == reason
+            });
+            match same {
+                Some(entry) => entry.models.push(model),
+                None => choice.passed_over.push(PassedOver { provider, models: vec![model], reason }),
+            }
+        }
+        choice
+    }
+}
+
+/// By the list's time of making; without one by the table, and at the end by the numbers in the id, the larger first.
+fn newest_first(fit: &Fit<'_>) -> (Reverse<u64>, usize, Reverse<Vec<u64>>, String) {
+    let id = &fit.model.id;
+    let numbers = id.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
+    (Reverse(fit.model.created.unwrap_or(0)), fit.place, Reverse(numbers), id.clone())
+}
+
+/// The cost of a typical call in nanodollars; unknown ones are last.
+fn cost(fit: &Fit<'_>) -> u64 {
+    match (fit.provider.is_local, fit.facts.price) {
+        (true, _) => 0,
+        (false, Some(price)) => (price.of(&TYPICAL) * 1e9) as u64,
+        (false, None) => u64::MAX,
+    }
+}
+
+fn reason(preference: &Preference, fits: &[Fit<'_>], index: usize) -> String {
+    let fit = &fits[index];
+    let place = match preference.order {
+        Order::Cheapest => match (fit.provider.is_local, fit.facts.price) {
+            (true, _) => "free".to_owned(),
+            (false, Some(price)) => price_text(&price),
+            (false, None) => "price unknown, cheapest-first puts it last".to_owned(),
+        },
+        Order::Newest if fits.len() == 1 => "the only one".to_owned(),
+        Order::Newest if fit.model.created.is_none() => {
+            format!("{} of {} in the table's order", index + 1, fits.len())
+        }
+        Order::Newest if index == 0 => format!("newest of {}", fits.len()),
+        Order::Newest => format!("{} of {}, newest first", index + 1, fits.len()),
+    };
+    format!("{}, matches {}, {place}", fit.source, fit.pattern.as_str())
+}
+
+fn price_text(price: &Price) -> String {
+    format!("{} in, {} out per million tokens", dollars(price.input), dollars(price.output))
+}
+
+fn dollars(price: f64) -> String {
+    // Four places tell the cheapest prices apart; whole cents are usual.
+    let text = format!("{price:.4}");
+    let cut = text.trim_end_matches('0');
+    let places = cut.rsplit_once('.').map_or(0, |(_, places)| places.len()).max(2);
+    format!("${price:.places$}")
+}
+
+fn patterns(preference: &Preference) -> String {
+    preference.patterns.iter().map(IdPattern::as_str).collect::<Vec<_>>().join(", ")
+}

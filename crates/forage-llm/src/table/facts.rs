@@ -1,0 +1,137 @@
+//! What is known about models by their ids.
+
+use serde::Deserialize;
+
+use super::{IdPattern, ProviderTable, is_price};
+use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning};
+
+/// Facts about the models whose ids match. For each field of a model the first entry counts that matches and has it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FactSettings {
+    /// The provider whose models these are; without one, of any provider.
+    provider: Option<String>,
+    #[serde(rename = "match")]
+    patterns: Vec<IdPattern>,
+    /// Whether a temperature of 0 is accepted.
+    temperature: Option<bool>,
+    output_limit_field: Option<OutputLimitField>,
+    reasoning_effort: Option<Effort>,
+    answer_schema: Option<bool>,
+    context_tokens: Option<u64>,
+    price: Option<PriceSettings>,
+    /// The date on which the provider ceased to serve it.
+    retired: Option<String>,
+}
+
+/// US dollars per million tokens.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceSettings {
+    input: f64,
+    /// As `input` where it is not said.
+    cached_input: Option<f64>,
+    output: f64,
+}
+
+/// The least reasoning effort that a model takes; empty for models to which none is sent.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Effort {
+    #[serde(rename = "")]
+    Unsaid,
+    None,
+    Minimal,
+    Low,
+    Medium,
+    High,
+}
+
+impl FactSettings {
+    pub(super) fn provider(&self) -> Option<&str> {
+        self.provider.as_deref()
+    }
+
+    pub(super) fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty()
+    }
+
+    pub(super) fn has_valid_price(&self) -> bool {
+        self.price.is_none_or(|price| {
+            [Some(price.input), price.cached_input, Some(price.output)].into_iter().flatten().all(is_price)
+        })
+    }
+
+    fn is_about(&self, provider: &str, id: &str) -> bool {
+        self.provider.as_deref().is_none_or(|own| own == provider)
+            && self.patterns.iter().any(|pattern| pattern.matches(id))
+    }
+}
+
+impl From<PriceSettings> for Price {
+    fn from(price: PriceSettings) -> Self {
+        let cached_input = price.cached_input.unwrap_or(price.input);
+        Self { input: price.input, cached_input, output: price.output }
+    }
+}
+
+impl From<Effort> for Reasoning {
+    fn from(effort: Effort) -> Self {
+        match effort {
+            Effort::Unsaid => Self::AsItIs,
+            Effort::None => Self::Effort("none"),
+            Effort::Minimal => Self::Effort("minimal"),
+            Effort::Low => Self::Effort("low"),
+            Effort::Medium => Self::Effort("medium"),
+            Effort::High => Self::Effort("high"),
+        }
+    }
+}
+
+impl ProviderTable {
+    /// What is known about a model. A provider that is not in the table has the facts that hold of any.
+    pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
+        let facts: Vec<&FactSettings> =
+            self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();
+        fn first<T>(facts: &[&FactSettings], field: impl FnMut(&&FactSettings) -> Option<T>) -> Option<T> {
+            facts.iter().find_map(field)
+        }
+        ModelFacts {
+            output_limit_field: first(&facts, |facts| facts.output_limit_field).unwrap_or_default(),
+            accepts_temperature: first(&facts, |facts| facts.temperature).unwrap_or_default(),
+            reasoning: first(&facts, |facts| facts.reasoning_effort).map(Into::into).unwrap_or_default(),
+            answer_schema: first(&facts, |facts| facts.answer_schema).unwrap_or_default(),
+            price: first(&facts, |facts| facts.price).map(Into::into),
+            context_tokens: first(&facts, |facts| facts.context_tokens),
+        }
+    }
+
+    /// The ids of a provider that stand in the table as a whole and that it serves, newest first.
+    pub fn pinned(&self, provider: &str) -> impl Iterator<Item = &str> {
+        self.whole_ids(provider).filter(|(_, retired)| !retired).map(|(id, _)| id)
+    }
+
+    /// Every whole id of a provider, and whether it is retired.
+    pub(super) fn whole_ids(&self, provider: &str) -> impl Iterator<Item = (&str, bool)> {
+        let own = self.facts.iter().filter(move |facts| facts.provider() == Some(provider));
+        own.flat_map(|facts| {
+            let exact = facts.patterns.iter().filter(|pattern| pattern.is_exact());
+            exact.map(|pattern| (pattern.as_str(), facts.retired.is_some()))
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for OutputLimitField {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Name {
+            MaxTokens,
+            MaxCompletionTokens,
+        }
+        Ok(match Name::deserialize(deserializer)? {
+            Name::MaxTokens => Self::MaxTokens,
+            Name::MaxCompletionTokens => Self::MaxCompletionTokens,
+        })
+    }
+}

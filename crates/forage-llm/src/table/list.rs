@@ -1,0 +1,84 @@
+//! What a provider offers, by its own list.
+
+use super::Resolved;
+use crate::chat::CallBudget;
+use crate::endpoint::ModelFacts;
+use crate::error::ChatError;
+use crate::recording::Exchanges;
+use crate::wire::ListedModel;
+
+/// What came of asking for a list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Listing {
+    /// The list.
+    Read(Vec<ListedModel>),
+    /// There is none.
+    Failed(ListFailure),
+}
+
+/// Why a list can't be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListFailure {
+    /// The provider does not accept the key, so no model of it can be asked.
+    pub key_refused: bool,
+    /// The reason in words, without a key.
+    pub why: String,
+}
+
+impl ListFailure {
+    /// A failure that leaves the provider's models usable.
+    pub fn because(why: impl Into<String>) -> Self {
+        Self { key_refused: false, why: why.into() }
+    }
+}
+
+/// Asks providers for their lists.
+pub trait ModelLister: Sync {
+    /// The models of a provider, in its order.
+    ///
+    /// # Errors
+    /// [`ListFailure`]. By the budget's deadline the call has returned.
+    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ListFailure>;
+}
+
+/// Asks the providers themselves, each over its wire.
+#[derive(Debug, Default)]
+pub struct WireLister {
+    /// Where answers come from.
+    pub exchanges: Exchanges,
+}
+
+impl ModelLister for WireLister {
+    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ListFailure> {
+        // A list belongs to no model; the name only stands in for one.
+        let endpoint = provider.endpoint("models", ModelFacts::default()).map_err(ListFailure::because)?;
+        provider.wire.list_models(&endpoint, &self.exchanges, budget).map_err(|error| failure(&error))
+    }
+}
+
+fn failure(error: &ChatError) -> ListFailure {
+    let refused = |status: u16| format!("the provider has no list for this key (HTTP {status})");
+    let why = match error {
+        ChatError::Unauthorized { status: 401, .. } => {
+            let why = "the provider refused the key (HTTP 401)".to_owned();
+            return ListFailure { key_refused: true, why };
+        }
+        ChatError::Unauthorized { status, .. }
+        | ChatError::OutOfCredit { status, .. }
+        | ChatError::Server { status, .. }
+        | ChatError::ModelUnusable { status, .. }
+        | ChatError::ContextOverflow { status, .. }
+        | ChatError::BadRequest { status, .. } => refused(*status),
+        ChatError::RateLimited { .. } => refused(429),
+        ChatError::DeadlineExceeded { .. } => "no answer in time".to_owned(),
+        ChatError::Unreachable { why, .. } => format!("cannot connect: {why}"),
+        ChatError::ConnectionLost { .. } => "the connection was lost".to_owned(),
+        ChatError::AnswerTooLarge { limit, .. } => format!("the list is larger than {limit} bytes"),
+        ChatError::BadAnswer { why, .. } => format!("the answer is no list: {why}"),
+        ChatError::Recording { why, .. } => why.clone(),
+        ChatError::Stalled { .. } | ChatError::Cancelled { .. } | ChatError::EmptyAnswer { .. } => {
+            "it was not answered".to_owned()
+        }
+    };
+    ListFailure::because(why)
+}

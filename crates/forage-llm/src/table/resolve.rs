@@ -1,0 +1,195 @@
+//! A provider of the table in the user's environment: its address, its key, and why it can't be asked.
+
+use super::{Origin, Provider, ProviderTable};
+use crate::endpoint::{Endpoint, EndpointSettings, ModelFacts, is_loopback_url};
+use crate::key::ApiKey;
+use crate::wire::Wire;
+
+/// A provider with its address and its key. `Debug` does not show the key.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// Its name.
+    pub name: String,
+    /// The protocol.
+    pub wire: Wire,
+    /// Where the entry is described.
+    pub origin: Origin,
+    /// The address, if there is a valid one.
+    pub base_url: Option<String>,
+    /// The variable that gave the address.
+    pub base_url_variable: Option<String>,
+    /// The variables that are looked at for a key, in order; empty when none is needed.
+    pub key_variables: Vec<String>,
+    /// The one that holds the key.
+    pub key_variable: Option<String>,
+    /// The key. It belongs to this address and to no other.
+    pub key: Option<ApiKey>,
+    /// It is on this machine or usually is: nothing is paid, and it is there only if its list can be read.
+    pub is_local: bool,
+    /// Whether plain `http` to another machine is permitted.
+    pub allow_insecure: bool,
+    /// Why it can't be asked.
+    pub obstacle: Option<String>,
+}
+
+impl ProviderTable {
+    /// The provider in an environment: `variable` gives the value of a variable, and nothing for one that is empty.
+    pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<Resolved> {
+        let provider = self.provider(name)?;
+        Some(resolve(name, provider, variable))
+    }
+
+    /// All providers, ordered by name.
+    pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Resolved> {
+        self.providers.iter().map(|(name, provider)| resolve(name, provider, variable)).collect()
+    }
+
+    /// The provider with this address, for facts about its models.
+    pub fn provider_at(&self, base_url: &str) -> Option<&str> {
+        let same = |own: &str| own.trim_end_matches('/') == base_url.trim().trim_end_matches('/');
+        let mut found = self
+            .providers
+            .iter()
+            .filter(|(_, provider)| provider.settings.base_url.as_deref().is_some_and(same));
+        found.next().map(|(name, _)| name.as_str())
+    }
+}
+
+fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Resolved {
+    let settings = &provider.settings;
+    let set = |names: &Option<Vec<String>>| {
+        let names = names.iter().flatten();
+        names.map(|name| (name, variable(name))).find_map(|(name, value)| Some((name.clone(), value?)))
+    };
+    let address = set(&settings.base_url_env).or_else(|| {
+        let (name, host) = set(&settings.host_env)?;
+        Some((name, url_of_host(&host, settings.base_url.as_deref().unwrap_or_default())))
+    });
+    let (base_url_variable, base_url) = match address {
+        Some((name, url)) => (Some(name), Some(url)),
+        None => (None, settings.base_url.clone()),
+    };
+    let key_variables = settings.key_env.clone().unwrap_or_default();
+    let key = set(&settings.key_env);
+    let key_variable = key.as_ref().map(|(name, _)| name.clone());
+    let mut resolved = Resolved {
+        name: name.to_owned(),
+        wire: provider.wire(),
+        origin: provider.origin,
+        base_url: None,
+        base_url_variable,
+        key_variables,
+        key_variable,
+        key: None,
+        is_local: settings.local.unwrap_or_else(|| base_url.as_deref().is_some_and(is_loopback_url)),
+        allow_insecure: settings.allow_insecure.unwrap_or(false),
+        obstacle: None,
+    };
+    resolved.obstacle = resolved.fill(provider, base_url, key.map(|(_, value)| value)).err();
+    resolved
+}
+
+impl Resolved {
+    fn fill(
+        &mut self,
+        provider: &Provider,
+        base_url: Option<String>,
+        key: Option<String>,
+    ) -> Result<(), String> {
+        let names = |names: &[String]| names.join(" or ");
+        if provider.settings.enabled == Some(false) {
+            return Err("switched off by `enabled = false`".to_owned());
+        }
+        let Some(base_url) = base_url else {
+            let variables = provider.settings.base_url_env.as_deref().unwrap_or_default();
+            return Err(format!("no address: {} is not set", names(variables)));
+        };
+        let mut endpoint = EndpointSettings::new(&self.name, base_url, "any");
+        endpoint.allow_insecure = self.allow_insecure;
+        let endpoint = Endpoint::new(endpoint).map_err(|error| error.to_string())?;
+        self.base_url = Some(endpoint.base_url().to_owned());
+        self.key =
+            match key {
+                Some(key) => Some(ApiKey::new(&key).map_err(|error| {
+                    format!("{}: {error}", self.key_variable.as_deref().unwrap_or_default())
+                })?),
+                None => None,
+            };
+        if self.key.is_none() && !self.key_variables.is_empty() && !self.is_local {
+            return Err(format!("no key: {} is not set", names(&self.key_variables)));
+        }
+        Ok(())
+    }
+
+    /// The endpoint of one of its models.
+    ///
+    /// # Errors
+    /// Why it can't be asked, in words.
+    pub fn endpoint(&self, model: &str, facts: ModelFacts) -> Result<Endpoint, String> {
+        if let Some(obstacle) = &self.obstacle {
+            return Err(obstacle.clone());
+        }
+        let base_url = self.base_url.as_deref().unwrap_or_default();
+        let mut settings = EndpointSettings::new(&self.name, base_url, model);
+        settings.key.clone_from(&self.key);
+        settings.allow_insecure = self.allow_insecure;
+        settings.facts = facts;
+        Endpoint::new(settings).map_err(|error| error.to_string())
+    }
+}
+
+/// The address for `[scheme://]host[:port][/path]`, read as Ollama reads it. An address that a server binds to reach
+/// all of this machine's addresses is reached at the loopback.
+fn url_of_host(host: &str, standard: &str) -> String {
+    let (_, standard) = standard.split_once("://").unwrap_or(("", standard));
+    let (standard_host, path) = standard.split_once('/').unwrap_or((standard, ""));
+    let standard_port = standard_host.rsplit_once(':').map_or("", |(_, port)| port);
+    let host = host.trim();
+    let (scheme, rest, port) = match host.split_once("://") {
+        None => ("http", host, standard_port),
+        Some((scheme @ "http", rest)) => (scheme, rest, "80"),
+        Some((scheme @ "https", rest)) => (scheme, rest, "443"),
+        // Refused later, with the provider's name.
+        Some(_) => return host.to_owned(),
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    // The colons of an IPv6 address stand in brackets, or are several.
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((name, own)) if !name.contains(':') || name.ends_with(']') => {
+            (name, if own.is_empty() { port } else { own })
+        }
+        _ => (authority, port),
+    };
+    let name = match name.trim_start_matches('[').trim_end_matches(']') {
+        "" | "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" => "[::1]".to_owned(),
+        address if address.contains(':') => format!("[{address}]"),
+        name => name.to_owned(),
+    };
+    format!("{scheme}://{name}:{port}/{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_read_as_the_server_reads_it() {
+        for (host, url) in [
+            ("127.0.0.1", "http://127.0.0.1:11434/v1"),
+            ("127.0.0.1:1", "http://127.0.0.1:1/v1"),
+            ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+            ("0.0.0.0:5000", "http://127.0.0.1:5000/v1"),
+            (":5000", "http://127.0.0.1:5000/v1"),
+            ("[::]:5000", "http://[::1]:5000/v1"),
+            ("::1", "http://[::1]:11434/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("http://box", "http://box:80/v1"),
+            ("https://box.example.com/", "https://box.example.com:443/v1"),
+            (" localhost ", "http://localhost:11434/v1"),
+            ("ftp://box", "ftp://box"),
+        ] {
+            assert_eq!(url_of_host(host, "http://127.0.0.1:11434/v1"), url, "{host}");
+        }
+    }
+}

@@ -1,0 +1,399 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::endpoint::{OutputLimitField, Reasoning};
+use crate::wire::ListedModel;
+
+fn table() -> ProviderTable {
+    ProviderTable::built_in().unwrap()
+}
+
+/// What a user's file would say.
+fn settings(text: &str) -> Result<TableSettings, String> {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct User {
+        #[serde(default)]
+        providers: BTreeMap<String, ProviderSettings>,
+        #[serde(default)]
+        roles: RoleTable,
+        #[serde(default)]
+        model_facts: Vec<FactSettings>,
+    }
+    let user: User = toml::from_str(text).map_err(|error| error.to_string())?;
+    Ok(TableSettings { providers: user.providers, roles: user.roles, model_facts: user.model_facts })
+}
+
+fn changed(text: &str) -> ProviderTable {
+    table().with(&settings(text).unwrap()).unwrap()
+}
+
+/// The providers in an environment of these variables.
+fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<Resolved> {
+    let value =
+        |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+    table.resolve_all(&value)
+}
+
+fn listed(ids: &[(&str, u64)]) -> Listing {
+    let model = |(id, created): &(&str, u64)| ListedModel {
+        created: (*created > 0).then_some(*created),
+        ..ListedModel::new(*id)
+    };
+    Listing::Read(ids.iter().map(model).collect())
+}
+
+fn lists(lists: &[(&str, Listing)]) -> BTreeMap<String, Listing> {
+    lists.iter().map(|(name, listing)| ((*name).to_owned(), listing.clone())).collect()
+}
+
+fn silent() -> Listing {
+    Listing::Failed(ListFailure::because("no answer in time"))
+}
+
+/// No list of a local server, as where none runs.
+fn without_local(mut all: BTreeMap<String, Listing>) -> BTreeMap<String, Listing> {
+    for local in ["ollama", "lmstudio"] {
+        all.entry(local.to_owned()).or_insert_with(silent);
+    }
+    all
+}
+
+fn names(choice: &Choice) -> Vec<String> {
+    choice.candidates.iter().map(|it| format!("{}/{}", it.provider, it.model)).collect()
+}
+
+fn why<'a>(choice: &'a Choice, provider: &str, model: &str) -> &'a str {
+    let found = choice.passed_over.iter().find(|passed| {
+        passed.provider == provider
+            && (passed.models.iter().any(|id| id == model) || model.is_empty() && passed.models.is_empty())
+    });
+    found.map_or("", |passed| &passed.reason)
+}
+
+const FIREWORKS: (&str, &str) = ("FIREWORKS_API_KEY", "k");
+const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "k");
+const CODER: &str = "accounts/fireworks/models/qwen9-coder";
+
+#[test]
+fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
+    let table = table();
+    let providers = providers(&table, &[FIREWORKS, OPENAI]);
+    let choice = choose(&table, Role::Filter, &providers, &lists(&[]));
+    assert_eq!((choice.needs.as_slice(), choice.candidates.len()), (&["fireworks".to_owned()][..], 0));
+    let old = "accounts/fireworks/models/qwen8-coder";
+    let known = lists(&[("fireworks", listed(&[(old, 5), (CODER, 9), ("accounts/x/other", 99)]))]);
+    let choice = choose(&table, Role::Filter, &providers, &known);
+    assert!(choice.needs.is_empty(), "{choice:?}");
+    assert_eq!(names(&choice)[..2], [format!("fireworks/{CODER}"), format!("fireworks/{old}")]);
+    assert_eq!(choice.candidates[0].reason, "listed, matches *qwen*coder*, newest of 2");
+    assert_eq!(choice.candidates[1].reason, "listed, matches *qwen*coder*, 2 of 2, newest first");
+    // The second to be asked is of another provider, whose list nobody waited for.
+    let picks = choice.picks(2);
+    assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
+    assert!(picks[1].reason.starts_with("pinned id: its list is not needed"), "{}", picks[1].reason);
+    assert_eq!(why(&choice, "anthropic", ""), "no key: ANTHROPIC_API_KEY is not set");
+    assert_eq!(why(&choice, "ollama", ""), "its list is not needed, because an earlier choice is there");
+}
+
+#[test]
+fn what_the_provider_does_not_list_is_not_chosen() {
+    let table = table();
+    let providers = providers(&table, &[FIREWORKS, OPENAI]);
+    let known = lists(&[
+        ("fireworks", listed(&[("accounts/fireworks/models/gpt-oss-20b", 1)])),
+        (
+            "openai",
+            listed(&[("gpt-5-mini", 1_754_425_928), ("gpt-8-mini", 1_799_000_000), ("gpt-5-mini-audio", 1)]),
+        ),
+    ]);
+    let choice = choose(&table, Role::Filter, &providers, &known);
+    assert_eq!(
+        names(&choice)[..3],
+        ["openai/gpt-8-mini", "openai/gpt-5-mini", "fireworks/accounts/fireworks/models/gpt-oss-20b"]
+    );
+    assert_eq!(why(&choice, "fireworks", ""), "none of its 1 ids matches *qwen*coder*");
+    let retired = "accounts/fireworks/models/qwen3-coder-480b-a35b-instruct";
+    assert_eq!(why(&choice, "fireworks", retired), "retired, and not listed by the provider");
+    assert_eq!(why(&choice, "openai", "gpt-5.6-luna"), "not listed by the provider");
+    assert_eq!(why(&choice, "openai", "gpt-5-mini-audio"), "excluded by *audio*");
+}
+
+#[test]
+fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothing() {
+    let table = table();
+    let providers = providers(&table, &[OPENAI, FIREWORKS]);
+    let choice = choose(
+        &table,
+        Role::Filter,
+        &providers,
+        &without_local(lists(&[("fireworks", silent()), ("openai", silent())])),
+    );
+    let pinned: Vec<&str> =
+        table.pinned("openai").filter(|id| id.contains("mini") || id.contains("luna")).collect();
+    assert_eq!(choice.candidates[0].model, pinned[0]);
+    assert_eq!(choice.candidates[0].provider, "openai");
+    assert!(choice.candidates[0].reason.contains("its list can't be read (no answer in time)"));
+    // A retired id is never pinned, so Fireworks comes later, with another family.
+    assert!(names(&choice).iter().all(|name| !name.contains("qwen3-coder-480b")));
+    let refused =
+        ListFailure { key_refused: true, why: "the provider refused the key (HTTP 401)".to_owned() };
+    let known =
+        without_local(lists(&[("fireworks", listed(&[(CODER, 1)])), ("openai", Listing::Failed(refused))]));
+    let choice = choose(&table, Role::Filter, &providers, &known);
+    assert_eq!(names(&choice), [format!("fireworks/{CODER}")]);
+    assert_eq!(why(&choice, "openai", ""), "the provider refused the key (HTTP 401)");
+}
+
+#[test]
+fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
+    let table = changed(
+        "[roles.filter]\nprefer = [{ provider = \"*\", match = [\"*\"], order = \"cheapest\", max_input_price = 1.0 }]\n\
+         [[model_facts]]\nmatch = [\"dear\"]\nprice = { input = 1.01, output = 0.0 }\n\
+         [[model_facts]]\nmatch = [\"cheap\"]\nprice = { input = 0.2, output = 0.1 }\n\
+         [[model_facts]]\nmatch = [\"cheaper\"]\nprice = { input = 0.1, output = 0.1 }\n",
+    );
+    let providers = providers(&table, &[("GROQ_API_KEY", "k")]);
+    let known = lists(&[("groq", listed(&[("who-knows", 9), ("dear", 8), ("cheap", 7), ("cheaper", 6)]))]);
+    let known = without_local(known);
+    let choice = choose(&table, Role::Filter, &providers, &known);
+    assert_eq!(names(&choice), ["groq/cheaper", "groq/cheap", "groq/who-knows"]);
+    assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown, cheapest-first puts it last");
+    assert_eq!(choice.candidates[0].reason, "listed, matches *, $0.10 in, $0.10 out per million tokens");
+    assert_eq!(why(&choice, "groq", "dear"), "over the price cap: $1.01 per million input tokens, cap $1.00");
+    // A local server is asked before, because it costs nothing.
+    let mut with_local = known;
+    with_local.insert("ollama".to_owned(), listed(&[("small:7b", 3)]));
+    let choice = choose(&table, Role::Filter, &providers, &with_local);
+    assert_eq!(
+        (names(&choice)[0].as_str(), choice.candidates[0].reason.as_str()),
+        ("ollama/small:7b", "listed, matches *, free")
+    );
+}
+
+#[test]
+fn a_local_server_is_there_only_when_its_list_can_be_read() {
+    let table = table();
+    let providers = providers(&table, &[]);
+    let choice = choose(&table, Role::Filter, &providers, &lists(&[]));
+    assert_eq!(choice.needs, ["lmstudio", "ollama"], "both at once");
+    let choice = choose(&table, Role::Filter, &providers, &without_local(lists(&[])));
+    assert!(choice.candidates.is_empty() && choice.needs.is_empty());
+    assert_eq!(why(&choice, "ollama", ""), "its list can't be read (no answer in time)");
+    let known = without_local(lists(&[("ollama", listed(&[("tiny", 1), ("nomic-embed-text", 2)]))]));
+    assert_eq!(names(&choose(&table, Role::Filter, &providers, &known)), ["ollama/tiny"]);
+}
+
+#[test]
+fn models_that_take_too_little_are_passed_over() {
+    let table =
+        changed("[[model_facts]]\nprovider = \"ollama\"\nmatch = [\"narrow\"]\ncontext_tokens = 8192\n");
+    let providers = providers(&table, &[]);
+    let known = without_local(lists(&[("ollama", listed(&[("narrow", 1), ("wide", 1)]))]));
+    let choice = choose(&table, Role::Filter, &providers, &known);
+    assert_eq!(names(&choice), ["ollama/wide"]);
+    assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
+}
+
+/// Patterns rot. Where one matches no id that the table knows, nobody has looked at it for long.
+#[test]
+fn every_default_pattern_matches_an_id_of_the_table() {
+    let table = table();
+    let mut checked = 0;
+    for role in Role::ALL {
+        for preference in table.preferences(role) {
+            let providers =
+                table.provider_names().filter(|name| ["*", name].contains(&&*preference.provider));
+            let ids: Vec<&str> = providers.flat_map(|name| table.whole_ids(name)).map(|(id, _)| id).collect();
+            for pattern in &preference.patterns {
+                assert!(ids.iter().any(|id| pattern.matches(id)), "{role:?} {pattern:?}");
+                checked += 1;
+            }
+        }
+        for id in table.provider_names().flat_map(|name| table.pinned(name)) {
+            assert!(table.exclusion(role, id).is_none(), "{id} is pinned and excluded");
+        }
+    }
+    assert!(checked > 20);
+    let never = IdPattern::try_from("gpt-4-turbo*".to_owned()).unwrap();
+    assert!(
+        !table.provider_names().flat_map(|name| table.pinned(name)).any(|id| never.matches(id)),
+        "it can fail"
+    );
+}
+
+#[test]
+fn the_built_in_table_is_valid_and_the_requirement_leads_every_role() {
+    let table = table();
+    table.check().unwrap();
+    for role in Role::ALL {
+        let first: Vec<&str> =
+            table.preferences(role).iter().take(3).map(|it| it.provider.as_str()).collect();
+        assert_eq!(first, ["fireworks", "openai", "anthropic"], "{role:?}");
+        let last = table.preferences(role).last().unwrap();
+        assert!(last.provider == "*" && last.max_input_price.is_some(), "any model has a price cap");
+    }
+    for name in table.provider_names() {
+        let urls = providers(&table, &[]).into_iter().find(|it| it.name == name).unwrap();
+        assert!(urls.base_url.is_some() || name == "custom", "{name}: {urls:?}");
+    }
+}
+
+#[test]
+fn facts_of_the_table_fit_the_models() {
+    let table = table();
+    let facts = table.facts("openai", "gpt-5-mini");
+    assert_eq!(facts.output_limit_field, OutputLimitField::MaxCompletionTokens);
+    assert_eq!((facts.accepts_temperature, facts.reasoning), (false, Reasoning::Effort("minimal")));
+    assert_eq!(facts.price.map(|price| price.output), Some(2.0));
+    assert_eq!(table.facts("openai", "gpt-5.4-mini").reasoning, Reasoning::Effort("none"));
+    assert_eq!(table.facts("openai", "gpt-5-chat-latest").reasoning, Reasoning::AsItIs);
+    let old = table.facts("openai", "gpt-4.1-mini");
+    assert_eq!((old.accepts_temperature, old.reasoning), (true, Reasoning::AsItIs));
+    assert_eq!(table.facts("fireworks", "accounts/x/gpt-oss-20b").reasoning, Reasoning::Effort("low"));
+    // Nothing is known of a stranger.
+    assert_eq!(table.facts("", "stranger"), crate::endpoint::ModelFacts::default());
+}
+
+#[test]
+fn the_user_overrides_entry_by_entry() {
+    let table = changed(
+        "[providers.openai]\nkey_env = [\"WORK_KEY\"]\n\
+         [providers.mine]\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+         [providers.gemini]\nenabled = false\n\
+         [roles.filter]\nprefer = [{ provider = \"mine\", match = [\"m\"] }]\n\
+         [[model_facts]]\nprovider = \"openai\"\nmatch = [\"gpt-5-mini\"]\ntemperature = true\n",
+    );
+    let found = providers(&table, &[("WORK_KEY", "k"), OPENAI, ("GEMINI_API_KEY", "k")]);
+    let of = |name: &str| found.iter().find(|provider| provider.name == name).unwrap();
+    assert_eq!(of("openai").key_variable.as_deref(), Some("WORK_KEY"));
+    assert_eq!(of("openai").base_url.as_deref(), Some("https://api.openai.com/v1"), "what is not said stays");
+    assert_eq!(
+        (of("openai").origin, of("mine").origin, of("groq").origin),
+        (Origin::Changed, Origin::Added, Origin::BuiltIn)
+    );
+    assert!(of("gemini").obstacle.as_deref().unwrap().contains("switched off"));
+    let facts = table.facts("openai", "gpt-5-mini");
+    assert!(facts.accepts_temperature && facts.price.is_some(), "the other facts stay");
+    let choice = choose(&table, Role::Filter, &found, &lists(&[("mine", listed(&[("m", 0), ("n", 0)]))]));
+    assert_eq!(names(&choice), ["mine/m"]);
+    let untouched = self::table();
+    assert_eq!(table.preferences(Role::Agent), untouched.preferences(Role::Agent));
+}
+
+#[test]
+fn mistakes_of_the_user_are_named() {
+    for (text, expected) in [
+        ("[providers.x]\n", "`providers.x` has neither `base_url`"),
+        ("[providers.\"a/b\"]\nbase_url = \"https://h\"\n", "letters, digits"),
+        ("[providers.x]\nbase_url = \"https://h\"\nkey = \"secret\"\n", "unknown field `key`"),
+        ("[providers.x]\nbase_url = \"https://h\"\nwire = \"smoke\"\n", "unknown variant `smoke`"),
+        ("[roles.cook]\n", "unknown field `cook`"),
+        (
+            "[roles.filter]\nprefer = [{ provider = \"nobody\", match = [\"*\"] }]\n",
+            "`nobody`, which there is not",
+        ),
+        ("[roles.filter]\nprefer = [{ provider = \"openai\", match = [] }]\n", "empty `match`"),
+        (
+            "[roles.filter]\nprefer = [{ provider = \"openai\", match = [\"*\"], max_input_price = -1.0 }]\n",
+            "no number",
+        ),
+        ("[[model_facts]]\nmatch = [\"a\"]\nprice = { input = nan, output = 1.0 }\n", "no number"),
+        ("[[model_facts]]\nmatch = [\"a\"]\nreasoning_effort = \"maximal\"\n", "unknown variant `maximal`"),
+        ("[[model_facts]]\nmatch = [\"a\"]\nprovider = \"nobody\"\n", "`nobody`"),
+    ] {
+        let error =
+            settings(text).and_then(|it| table().with(&it).map_err(|error| error.to_string())).unwrap_err();
+        assert!(error.contains(expected), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_key_goes_with_the_address_of_its_own_entry() {
+    let table = table();
+    let all = [
+        ("OPENAI_API_KEY", "openai-key"),
+        ("OPENAI_BASE_URL", "https://gateway.example.com/v1"),
+        ("FORAGE_API_KEY", "forage-key"),
+        ("FORAGE_BASE_URL", "https://own.example.com/v1"),
+        ("OLLAMA_HOST", "0.0.0.0:7"),
+    ];
+    let found = providers(&table, &all);
+    let with_key: Vec<(&str, &str)> =
+        found.iter().filter_map(|it| Some((it.base_url.as_deref()?, it.key.as_ref()?.expose()))).collect();
+    assert_eq!(
+        with_key,
+        [("https://own.example.com/v1", "forage-key"), ("https://gateway.example.com/v1", "openai-key"),]
+    );
+    let ollama = found.iter().find(|it| it.name == "ollama").unwrap();
+    assert_eq!(
+        (ollama.base_url.as_deref(), ollama.base_url_variable.as_deref()),
+        (Some("http://127.0.0.1:7/v1"), Some("OLLAMA_HOST"))
+    );
+    assert!(!format!("{found:?}").contains("-key\""), "keys are not shown");
+}
+
+#[test]
+fn what_cant_be_an_address_or_a_key_is_an_obstacle_that_shows_neither() {
+    let table = table();
+    for (variable, value, provider) in [
+        ("OPENAI_BASE_URL", "http://hunter2.example.com", "openai"),
+        ("OPENAI_BASE_URL", "https://u:hunter2@example.com", "openai"),
+        ("OPENAI_API_KEY", "hunter2 hunter2", "openai"),
+        ("OLLAMA_HOST", "ftp://hunter2", "ollama"),
+    ] {
+        let found = providers(&table, &[(variable, value)]);
+        let found = found.iter().find(|it| it.name == provider).unwrap();
+        let obstacle = found.obstacle.as_deref().unwrap_or_default();
+        assert!(!obstacle.is_empty(), "{value}");
+        // The host of an address may be told, a password and a key may not.
+        assert!(!obstacle.contains("hunter2") || value.starts_with("http://"), "{obstacle}");
+        assert!(!format!("{found:?}").contains("hunter2@"));
+    }
+}
+
+proptest! {
+    /// Whatever lists and keys there are: nothing is chosen twice, unlisted or excluded, every candidate has a key or
+    /// is local, and the answer does not depend on the order of a list.
+    #[test]
+    fn a_choice_holds_to_its_rules(
+        keys in proptest::collection::vec(proptest::bool::ANY, 4),
+        ids in proptest::collection::vec(("(gpt-5|claude-sonnet|x/qwen3-coder|gemini-3)-(mini|flash|audio|[0-9])", 0u64..4), 0..12),
+        fails in proptest::collection::vec(proptest::bool::ANY, 4),
+    ) {
+        let table = table();
+        let names_of = ["fireworks", "openai", "anthropic", "groq"];
+        let variables = ["FIREWORKS_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GROQ_API_KEY"];
+        let set: Vec<(&str, &str)> =
+            variables.iter().zip(&keys).filter(|(_, set)| **set).map(|(name, _)| (*name, "k")).collect();
+        let found = providers(&table, &set);
+        let ids: Vec<(&str, u64)> = ids.iter().map(|(id, created)| (id.as_str(), *created)).collect();
+        let mut unique = ids.clone();
+        unique.sort_unstable();
+        unique.dedup_by_key(|(id, _)| *id);
+        let known = |ids: &[(&str, u64)]| {
+            let list = names_of.iter().zip(&fails);
+            let list = list.map(|(name, fails)| (*name, if *fails { silent() } else { listed(ids) }));
+            without_local(lists(&list.collect::<Vec<_>>()))
+        };
+        let choice = choose(&table, Role::Filter, &found, &known(&unique));
+        let mut seen = std::collections::BTreeSet::new();
+        for candidate in &choice.candidates {
+            prop_assert!(seen.insert((&candidate.provider, &candidate.model)), "twice: {candidate:?}");
+            let at = names_of.iter().position(|name| *name == candidate.provider).unwrap();
+            prop_assert!(keys[at], "no key: {candidate:?}");
+            let is_listed = unique.iter().any(|(id, _)| *id == candidate.model);
+            prop_assert!(fails[at] || is_listed, "not listed: {candidate:?}");
+            prop_assert!(!candidate.model.contains("audio"));
+        }
+        prop_assert!(choice.needs.is_empty());
+        let mut reversed = unique.clone();
+        reversed.reverse();
+        prop_assert_eq!(choose(&table, Role::Filter, &found, &known(&reversed)).candidates, choice.candidates.clone());
+        let picks = choice.picks(2);
+        let providers: std::collections::BTreeSet<_> = choice.candidates.iter().map(|it| &it.provider).collect();
+        prop_assert!(picks.len() < 2 || providers.len() == 1 || picks[0].provider != picks[1].provider);
+    }
+}

@@ -1,0 +1,341 @@
+//! `forage models`: which providers there are, which models would be asked for what, and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forage_llm::limits::MAX_MODELS_PER_CALL;
+use forage_llm::{
+    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Choice, Finish, Listing, Origin, PassedOver,
+    Redacted, Resolved, Role,
+};
+use forage_tools::sanitize;
+use serde_json::{Value, json};
+
+use super::output::Output;
+use super::session::load;
+use super::{Global, Status};
+use crate::config::{Config, KnownList, Market, Overrides};
+
+/// Candidates of a role that are shown, as text and as records. A gateway has hundreds.
+const CANDIDATES: usize = 5;
+const CANDIDATE_RECORDS: usize = 50;
+
+/// Models that are named in one line about models passed over, as text and as records.
+const PASSED_OVER: usize = 3;
+const PASSED_OVER_RECORDS: usize = 50;
+
+/// Tokens that a check allows for an answer: a word, and the reasoning of a model that can't be kept from it.
+const CHECK_TOKENS: u32 = 256;
+
+/// Time for one check.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Ask each chosen model for one word, which costs some tokens
+    #[arg(long)]
+    check: bool,
+    /// Read the providers' lists of models again, although they are cached for a day
+    #[arg(long)]
+    refresh: bool,
+}
+
+/// What is known, and what would be asked.
+struct Report {
+    market: Market,
+    /// Lists of this machine's servers, which are shown but decide nothing when something comes before them.
+    shown: BTreeMap<String, KnownList>,
+    /// Where named models come from; then nothing is chosen.
+    named_by: Option<String>,
+    named: Vec<String>,
+    unusable: String,
+    choices: Vec<(Role, Choice)>,
+    checks: Vec<Check>,
+}
+
+struct Check {
+    model: String,
+    result: Result<ChatAnswer, ChatError>,
+    elapsed: Duration,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let config = load(global, Overrides::default())?;
+    let (report, models) = report(&config, arguments)?;
+    if output.wants_json() {
+        output.value(&report.records())?;
+    } else {
+        output.text(&sanitize(&report.text()?))?;
+        output.flush()?;
+    }
+    let works = |check: &Check| is_answer(&check.result);
+    let all = !models.is_empty() && report.checks.iter().all(works) && report.every_role_has_one();
+    Ok(if all { Status::Found } else { Status::NothingFound })
+}
+
+fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec<Arc<dyn ChatModel>>)> {
+    let mut market = Market::open(config)?;
+    let shown = market.read_all(arguments.refresh);
+    let mut models: Vec<Arc<dyn ChatModel>> = Vec::new();
+    let mut choices = Vec::new();
+    let named_by = config.names_models().then(|| config.source_of_models().to_owned());
+    if named_by.is_some() {
+        models = config.named_models()?;
+    } else {
+        for role in Role::ALL {
+            let choice = market.choose(role);
+            for candidate in choice.picks(MAX_MODELS_PER_CALL) {
+                let model = market.model(candidate)?;
+                if models.iter().all(|other| other.name() != model.name()) {
+                    models.push(model);
+                }
+            }
+            choices.push((role, choice));
+        }
+    }
+    let checks =
+        if arguments.check { models.iter().map(|model| check(model.as_ref())).collect() } else { Vec::new() };
+    let named = match named_by {
+        Some(_) => models.iter().map(|model| model.name()).collect(),
+        None => Vec::new(),
+    };
+    let unusable = config.unusable_models();
+    Ok((Report { market, shown, named_by, named, unusable, choices, checks }, models))
+}
+
+fn check(model: &dyn ChatModel) -> Check {
+    let started = Instant::now();
+    let request = ChatRequest::question(
+        Redacted::trusted("You are a test of a connection."),
+        Redacted::trusted("Answer with the word ok."),
+        CHECK_TOKENS,
+    );
+    let result = model.complete(&request, &CallBudget::until(started + CHECK_TIMEOUT));
+    Check { model: model.name(), result, elapsed: started.elapsed() }
+}
+
+/// A model that used up its tokens by reasoning did answer.
+fn is_answer(result: &Result<ChatAnswer, ChatError>) -> bool {
+    matches!(result, Ok(_) | Err(ChatError::EmptyAnswer { finish: Finish::Length, .. }))
+}
+
+impl Report {
+    fn every_role_has_one(&self) -> bool {
+        self.choices.iter().all(|(_, choice)| !choice.candidates.is_empty())
+    }
+
+    fn list(&self, provider: &Resolved) -> Option<&KnownList> {
+        self.market.list(&provider.name).or_else(|| self.shown.get(&provider.name))
+    }
+
+    fn text(&self) -> anyhow::Result<String> {
+        let mut text = "providers:\n".to_owned();
+        let width = self.market.providers.iter().map(|provider| provider.name.len()).max().unwrap_or(0);
+        for provider in &self.market.providers {
+            writeln!(text, "  {:width$}  {}", provider.name, self.provider_line(provider))?;
+        }
+        if let Some(source) = &self.named_by {
+            writeln!(text, "\nmodels named by {source}, asked in this order:")?;
+            for name in &self.named {
+                writeln!(text, "  {name}")?;
+            }
+            if !self.unusable.is_empty() {
+                writeln!(text, "  {}", self.unusable)?;
+            }
+        }
+        for (role, choice) in &self.choices {
+            writeln!(text, "\n{}, for {}:", role.name(), purpose(*role))?;
+            write_choice(&mut text, choice)?;
+        }
+        if !self.checks.is_empty() {
+            writeln!(text, "\nchecked:")?;
+            for check in &self.checks {
+                writeln!(text, "  {}: {}", check.model, check.status())?;
+            }
+        }
+        let as_of = self.market.table.as_of();
+        writeln!(
+            text,
+            "\nThe facts about models that are built in are of {as_of}; docs/models.md says how to change them."
+        )?;
+        Ok(text)
+    }
+
+    fn provider_line(&self, provider: &Resolved) -> String {
+        let mut parts = Vec::new();
+        if let Some(url) = &provider.base_url {
+            parts.push(match &provider.base_url_variable {
+                Some(variable) => format!("{url} (from {variable})"),
+                None => url.clone(),
+            });
+        }
+        match (&provider.key_variable, provider.key_variables.is_empty()) {
+            (Some(variable), _) => parts.push(format!("key in {variable}")),
+            (None, true) => parts.push("needs no key".to_owned()),
+            (None, false) => {}
+        }
+        match &provider.obstacle {
+            Some(obstacle) => parts.push(obstacle.clone()),
+            None => parts.push(self.list_words(provider)),
+        }
+        if provider.origin != Origin::BuiltIn {
+            parts.push("in your configuration".to_owned());
+        }
+        parts.join("; ")
+    }
+
+    fn list_words(&self, provider: &Resolved) -> String {
+        match self.list(provider) {
+            Some(KnownList { listing: Listing::Read(models), source }) => {
+                format!("{} models ({source})", models.len())
+            }
+            Some(KnownList { source, .. }) => format!("no list: {source}"),
+            None => "its list was not read".to_owned(),
+        }
+    }
+
+    fn records(&self) -> Value {
+        let provider = |provider: &Resolved| {
+            let list = self.list(provider);
+            let count = list.and_then(|list| match &list.listing {
+                Listing::Read(models) => Some(models.len()),
+                Listing::Failed(_) => None,
+            });
+            json!({
+                "name": provider.name,
+                "wire": provider.wire.name(),
+                "configured_by": match provider.origin {
+                    Origin::BuiltIn => "built in",
+                    Origin::Changed => "built in, changed by your configuration",
+                    Origin::Added => "your configuration",
+                },
+                "base_url": provider.base_url,
+                "base_url_variable": provider.base_url_variable,
+                "key_variables": provider.key_variables,
+                "key_variable": provider.key_variable,
+                "local": provider.is_local,
+                "obstacle": provider.obstacle,
+                "listed_models": count,
+                "list": list.map(|list| &list.source),
+            })
+        };
+        let roles: serde_json::Map<String, Value> = self
+            .choices
+            .iter()
+            .map(|(role, choice)| (role.name().to_owned(), choice_record(choice)))
+            .collect();
+        let check = |check: &Check| {
+            let usage = check.result.as_ref().ok().and_then(|answer| answer.usage);
+            json!({
+                "model": check.model,
+                "works": is_answer(&check.result),
+                "status": check.status(),
+                "elapsed_ms": u64::try_from(check.elapsed.as_millis()).unwrap_or(u64::MAX),
+                "input_tokens": usage.map(|usage| usage.input_tokens),
+                "output_tokens": usage.map(|usage| usage.output_tokens),
+                "cost_usd": check.result.as_ref().ok().and_then(|answer| answer.cost_usd),
+            })
+        };
+        json!({
+            "facts_as_of": self.market.table.as_of(),
+            "providers": self.market.providers.iter().map(provider).collect::<Vec<_>>(),
+            "named": self.named_by.as_ref().map(|source| json!({ "by": source, "models": self.named })),
+            "roles": roles,
+            "checks": self.checks.iter().map(check).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Check {
+    fn status(&self) -> String {
+        let seconds = self.elapsed.as_secs_f64();
+        match &self.result {
+            Ok(answer) => {
+                let tokens = answer.usage.map_or("tokens unknown".to_owned(), |usage| {
+                    format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens)
+                });
+                let cost = answer.cost_usd.map(|cost| format!(", ${cost:.6}")).unwrap_or_default();
+                format!("answered in {seconds:.1} s, {tokens}{cost}")
+            }
+            Err(_) if is_answer(&self.result) => {
+                format!("answered in {seconds:.1} s with reasoning alone, up to {CHECK_TOKENS} tokens")
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+fn purpose(role: Role) -> &'static str {
+    match role {
+        Role::Filter => "keyword_search",
+        Role::Agent => "answering questions",
+    }
+}
+
+fn write_choice(text: &mut String, choice: &Choice) -> std::fmt::Result {
+    if choice.candidates.is_empty() {
+        writeln!(text, "  no model can be asked")?;
+    }
+    let picks = choice.picks(MAX_MODELS_PER_CALL);
+    let picked =
+        |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
+    for (index, candidate) in choice.candidates.iter().enumerate() {
+        let (mark, when) = match picked(candidate) {
+            Some(0) => ("*", " (asked first)"),
+            Some(_) => ("+", " (asked when that fails)"),
+            None if index < CANDIDATES => (" ", ""),
+            None => continue,
+        };
+        writeln!(text, "{mark} {}/{}: {}{when}", candidate.provider, candidate.model, candidate.reason)?;
+    }
+    let shown = (0..choice.candidates.len())
+        .filter(|index| *index < CANDIDATES || picked(&choice.candidates[*index]).is_some());
+    let rest = choice.candidates.len() - shown.count();
+    if rest > 0 {
+        writeln!(text, "  and {rest} more")?;
+    }
+    if !choice.passed_over.is_empty() {
+        writeln!(text, "  passed over:")?;
+    }
+    for PassedOver { provider, models, reason } in &choice.passed_over {
+        let shown =
+            models.iter().take(PASSED_OVER).map(|model| format!("{provider}/{model}")).collect::<Vec<_>>();
+        let what = if shown.is_empty() { provider.clone() } else { shown.join(", ") };
+        let rest = models.len().saturating_sub(PASSED_OVER);
+        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        writeln!(text, "    {what}{more}: {reason}")?;
+    }
+    Ok(())
+}
+
+fn choice_record(choice: &Choice) -> Value {
+    let picks = choice.picks(MAX_MODELS_PER_CALL);
+    let candidate = |candidate: &forage_llm::Candidate| {
+        let asked = picks.iter().position(|pick| std::ptr::eq(*pick, candidate));
+        json!({
+            "provider": candidate.provider,
+            "model": candidate.model,
+            "reason": candidate.reason,
+            // 1 for the first to be asked; null for those that are not.
+            "asked": asked.map(|place| place + 1),
+            "input_price": candidate.facts.price.map(|price| price.input),
+            "output_price": candidate.facts.price.map(|price| price.output),
+            "context_tokens": candidate.facts.context_tokens,
+        })
+    };
+    let passed_over = |passed: &PassedOver| {
+        json!({
+            "provider": passed.provider,
+            "models": passed.models.iter().take(PASSED_OVER_RECORDS).collect::<Vec<_>>(),
+            "model_count": passed.models.len(),
+            "reason": passed.reason,
+        })
+    };
+    json!({
+        "candidates": choice.candidates.iter().take(CANDIDATE_RECORDS).map(candidate).collect::<Vec<_>>(),
+        "candidate_count": choice.candidates.len(),
+        "passed_over": choice.passed_over.iter().map(passed_over).collect::<Vec<_>>(),
+    })
+}

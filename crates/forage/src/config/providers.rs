@@ -1,0 +1,192 @@
+//! The models of a role: the provider table in the user's environment, the lists, the choice.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use forage_llm::limits::{LIST_TIMEOUT, MAX_MODELS_PER_CALL};
+use forage_llm::{
+    ApiKey, Candidate, ChatModel, Choice, ListFailure, Listing, ProviderSettings, ProviderTable, Resolved,
+    Role, TableSettings, WireLister, choose,
+};
+use forage_tools::FoundModels;
+
+use super::environment::{self, variable};
+use super::model_lists::{KnownList, ModelLists};
+use super::{Config, ModelSetting};
+
+/// The name in the table of a server that is known by its address alone.
+pub(super) const CUSTOM: &str = "custom";
+
+/// Providers as they are found in the environment, and what is known of their lists.
+pub(crate) struct Market {
+    pub(crate) table: ProviderTable,
+    pub(crate) providers: Vec<Resolved>,
+    lists: BTreeMap<String, KnownList>,
+    files: ModelLists,
+    /// When all reading of lists has to be over.
+    deadline: Instant,
+}
+
+impl Config {
+    /// The table of providers with the user's settings over it.
+    pub(super) fn table(&self) -> anyhow::Result<ProviderTable> {
+        let table = ProviderTable::built_in()?;
+        table.with(&self.table.value).with_context(|| self.table.source.clone())
+    }
+
+    /// Whether models are named, so that nothing is chosen.
+    pub(crate) fn names_models(&self) -> bool {
+        !self.models.value.is_empty() && self.address_alone().is_none()
+    }
+
+    /// Where the names of models come from.
+    pub(crate) fn source_of_models(&self) -> &str {
+        &self.models.source
+    }
+
+    /// The server that was given by its address and without a model.
+    fn address_alone(&self) -> Option<(&ModelSetting, &str)> {
+        match &self.models.value[..] {
+            [setting] if setting.model.is_none() => Some((setting, setting.base_url.as_deref()?)),
+            _ => None,
+        }
+    }
+
+    /// The models that are named, as clients.
+    pub(crate) fn named_models(&self) -> anyhow::Result<Vec<Arc<dyn ChatModel>>> {
+        let table = self.table()?;
+        let models = self.models.value.iter().map(|model| model.open(&table));
+        Ok(models.collect::<Result<Vec<_>, _>>().context("`models`")?.into_iter().flatten().collect())
+    }
+
+    /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
+    /// which takes up to two seconds.
+    pub(crate) fn agent_models(&self) -> anyhow::Result<FoundModels> {
+        if self.names_models() {
+            let models = self.named_models()?;
+            return Ok(FoundModels { models, passed_over: self.unusable_models() });
+        }
+        Ok(self.chosen_models(Role::Agent))
+    }
+
+    /// The models that are chosen for a role.
+    pub(super) fn chosen_models(&self, role: Role) -> FoundModels {
+        let chosen = Market::open(self).and_then(|mut market| {
+            let choice = market.choose(role);
+            let picks = choice.picks(MAX_MODELS_PER_CALL);
+            let models = picks.into_iter().map(|it| market.model(it)).collect::<anyhow::Result<Vec<_>>>()?;
+            Ok(FoundModels { models, passed_over: passed_over(&choice) })
+        });
+        chosen.unwrap_or_else(|error| FoundModels { models: Vec::new(), passed_over: format!("{error:#}.") })
+    }
+
+    /// Why models that are named can't be asked.
+    pub(crate) fn unusable_models(&self) -> String {
+        let models = if self.names_models() { &self.models.value[..] } else { &[] };
+        let Ok(table) = self.table() else { return String::new() };
+        let unusable = models.iter().filter_map(|model| model.why_unusable(&table));
+        unusable.map(|why| format!("Configured but not usable: {why}.")).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// For the error without models.
+fn passed_over(choice: &Choice) -> String {
+    let line = |passed: &forage_llm::PassedOver| match &passed.models[..] {
+        [] => format!("\n- {}: {}", passed.provider, passed.reason),
+        [one] => format!("\n- {}/{one}: {}", passed.provider, passed.reason),
+        [one, others @ ..] => {
+            format!("\n- {}/{one} and {} more: {}", passed.provider, others.len(), passed.reason)
+        }
+    };
+    let lines: String = choice.passed_over.iter().take(MOST_LINES).map(line).collect();
+    let more = choice.passed_over.len().saturating_sub(MOST_LINES);
+    let rest = if more > 0 { format!("\n- and {more} more: `forage models`") } else { String::new() };
+    format!("Providers:{lines}{rest}")
+}
+
+/// Lines of the error without models: all providers of the table, and a few models of those that have a key.
+const MOST_LINES: usize = 24;
+
+impl Market {
+    /// Looks at the environment and at the lists that are kept, and asks nobody.
+    pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
+        let mut table = config.table()?;
+        let alone = config.address_alone();
+        if let Some((setting, base_url)) = alone {
+            let key_env = setting.key_env.clone().into_iter().collect();
+            let provider = ProviderSettings::at(base_url, key_env, setting.allow_insecure);
+            let settings = TableSettings {
+                providers: [(CUSTOM.to_owned(), provider)].into(),
+                ..TableSettings::default()
+            };
+            table = table.with(&settings)?;
+        }
+        let mut providers = table.resolve_all(&variable);
+        if alone.is_some() {
+            providers.retain(|provider| provider.name == CUSTOM);
+        }
+        let files = ModelLists::new(environment::cache_directory());
+        let usable = providers.iter().filter(|provider| provider.obstacle.is_none());
+        let lists =
+            usable.filter_map(|provider| Some((provider.name.clone(), files.kept(provider)?))).collect();
+        let timeout = LIST_TIMEOUT.min(std::time::Duration::from_millis(config.model_timeout_ms.value));
+        Ok(Self { table, providers, lists, files, deadline: Instant::now() + timeout })
+    }
+
+    /// Chooses for a role, and reads the lists that this needs.
+    pub(crate) fn choose(&mut self, role: Role) -> Choice {
+        loop {
+            let lists = self.lists.iter().map(|(name, list)| (name.clone(), list.listing.clone())).collect();
+            let choice = choose(&self.table, role, &self.providers, &lists);
+            if choice.needs.is_empty() {
+                return choice;
+            }
+            let read = self.read(|provider| choice.needs.contains(&provider.name));
+            self.lists.extend(read);
+            // Whatever was asked for must be there now, or this would not end.
+            for name in choice.needs {
+                self.lists.entry(name).or_insert_with(|| KnownList {
+                    listing: Listing::Failed(ListFailure::because("it was not read")),
+                    source: "it was not read".to_owned(),
+                });
+            }
+        }
+    }
+
+    /// Reads the lists of all providers that can be asked, or all that are not kept. Those of local providers are
+    /// given back instead of used: a search reads them only when nothing comes before them.
+    pub(crate) fn read_all(&mut self, refresh: bool) -> BTreeMap<String, KnownList> {
+        let read = self.read(|provider| refresh || !self.lists.contains_key(&provider.name));
+        let is_local = |name: &str| self.providers.iter().any(|it| it.name == name && it.is_local);
+        let (local, hosted): (BTreeMap<_, _>, _) = read.into_iter().partition(|(name, _)| is_local(name));
+        self.lists.extend(hosted);
+        local
+    }
+
+    fn read(&self, wanted: impl Fn(&Resolved) -> bool) -> BTreeMap<String, KnownList> {
+        let usable = self.providers.iter().filter(|provider| provider.obstacle.is_none());
+        let wanted: Vec<&Resolved> = usable.filter(|provider| wanted(provider)).collect();
+        self.files.read(&wanted, &WireLister::default(), self.deadline)
+    }
+
+    /// What is known of a provider's list.
+    pub(crate) fn list(&self, provider: &str) -> Option<&KnownList> {
+        self.lists.get(provider)
+    }
+
+    /// The client of a candidate.
+    pub(crate) fn model(&self, candidate: &Candidate) -> anyhow::Result<Arc<dyn ChatModel>> {
+        let provider = self.providers.iter().find(|provider| provider.name == candidate.provider);
+        let provider = provider.with_context(|| format!("there is no provider {}", candidate.provider))?;
+        let endpoint = provider.endpoint(&candidate.model, candidate.facts).map_err(anyhow::Error::msg)?;
+        Ok(provider.wire.client(endpoint))
+    }
+}
+
+/// The key in a variable.
+pub(super) fn key(name: &str) -> anyhow::Result<Option<ApiKey>> {
+    let key = variable(name).map(|key| ApiKey::new(&key)).transpose();
+    key.with_context(|| format!("the key in the environment variable {name}"))
+}

@@ -1,0 +1,464 @@
+//! The choice of models: provider table, lists and their cache, `forage models`.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::peer::{Peer, Reply, content, json};
+use crate::{Project, Run};
+
+const KEY: &str = "key-of-this-test-77f";
+const VARIABLES: &[(&str, &str)] = &[("ACME_KEY", KEY), ("OTHER_KEY", KEY)];
+
+fn project() -> Project {
+    Project::new(&[("src/retry.rs", "fn retry_with_backoff() {}\n")])
+}
+
+fn list(ids: &[(&str, u64)]) -> Reply {
+    let data: Vec<Value> = ids.iter().map(|(id, created)| json!({ "id": id, "created": created })).collect();
+    json(200, "", &json!({ "object": "list", "data": data }).to_string())
+}
+
+fn answer() -> Reply {
+    content("\"src/retry.rs: it is\"")
+}
+
+/// Providers behind the peers, in order of preference. `local = false`: they count as hosted, although they are on the
+/// loopback.
+fn configure(project: &Project, peers: &[(&str, &Peer)], extra: &str) {
+    let providers: String = peers
+        .iter()
+        .map(|(name, peer)| {
+            let variable = format!("{}_KEY", name.to_uppercase());
+            format!(
+                "[providers.{name}]\nbase_url = \"{}\"\nkey_env = [\"{variable}\"]\nlocal = false\n",
+                peer.url()
+            )
+        })
+        .collect();
+    let prefer: String = peers
+        .iter()
+        .map(|(name, _)| format!("{{ provider = \"{name}\", match = [\"*coder*\"] }},"))
+        .collect();
+    project.configure(&format!(
+        "{extra}\n{providers}[roles.filter]\nprefer = [{prefer}]\n[roles.agent]\nprefer = [{prefer}]\n"
+    ));
+}
+
+fn search(project: &Project) -> Run {
+    project.run_in(&project.root, &["keyword", "how are requests retried", "retry"], VARIABLES)
+}
+
+fn lines(peer: &Peer) -> Vec<String> {
+    let first = |request: &String| request.lines().next().unwrap_or_default().to_owned();
+    peer.requests().iter().map(first).collect()
+}
+
+fn model_of(request: &str) -> String {
+    let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+    body["model"].as_str().unwrap().to_owned()
+}
+
+fn cached(project: &Project) -> Vec<PathBuf> {
+    let directory = project.home.join(".cache/forage/model-lists");
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn the_newest_listed_match_is_asked_with_its_providers_key() {
+    let project = project();
+    let acme = Peer::start([list(&[("old-coder", 5), ("new-coder", 9), ("newest-else", 99)]), answer()]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = search(&project);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(
+        run.stdout.contains("src/retry.rs: it is") && run.stdout.contains("filtered by acme/new-coder"),
+        "{run:?}"
+    );
+    assert_eq!(lines(&acme), ["GET /v1/models HTTP/1.1", "POST /v1/chat/completions HTTP/1.1"]);
+    let requests = acme.requests();
+    assert_eq!(model_of(&requests[1]), "new-coder");
+    for request in requests {
+        assert!(request.to_lowercase().contains(&format!("authorization: bearer {KEY}")), "{request}");
+    }
+}
+
+#[test]
+fn a_later_preference_is_not_asked_while_the_first_is_there() {
+    let project = project();
+    let acme = Peer::start([list(&[("a-coder", 1)]), answer()]);
+    let other = Peer::start([list(&[("b-coder", 1)])]);
+    configure(&project, &[("acme", &acme), ("other", &other)], "");
+    assert_eq!(search(&project).status, 0);
+    assert_eq!(lines(&other), Vec::<String>::new());
+}
+
+#[test]
+fn a_model_that_is_gone_is_followed_by_the_next_candidate() {
+    let project = project();
+    let gone = json(404, "", r#"{"error":{"message":"The model does not exist"}}"#);
+    let acme = Peer::start([list(&[("a-coder", 2), ("b-coder", 1)]), gone, answer()]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = search(&project);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(run.stdout.contains("filtered by acme/b-coder"), "{run:?}");
+    assert!(run.stdout.contains("another model was used: acme/a-coder"), "{run:?}");
+}
+
+#[test]
+fn other_tools_never_ask_for_a_list() {
+    let project = project();
+    let acme = Peer::start([list(&[("a-coder", 1)])]);
+    configure(&project, &[("acme", &acme)], "");
+    for arguments in [
+        &["grep", "retry"][..],
+        &["list", "."],
+        &["read", "src/retry.rs"],
+        &["search", "retry"],
+        &["config"],
+        &["tools"],
+        &["keyword", "--filter", "lexical", "q", "retry"],
+    ] {
+        let run = project.run_in(&project.root, arguments, VARIABLES);
+        assert_eq!(run.status, 0, "{run:?}");
+    }
+    assert_eq!(lines(&acme), Vec::<String>::new());
+}
+
+/// A provider whose list may fail, so that the id of the table stands in.
+fn with_pinned(project: &Project, peer: &Peer) {
+    let pinned = "[[model_facts]]\nprovider = \"acme\"\nmatch = [\"pinned-coder\"]\n";
+    configure(project, &[("acme", peer)], "");
+    let path = project.home.join(".config/forage/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text + pinned).unwrap();
+}
+
+#[test]
+fn a_list_is_asked_for_once_a_day() {
+    let project = project();
+    let acme = Peer::start([
+        list(&[("a-coder", 1)]),
+        answer(),
+        answer(),
+        list(&[("b-coder", 2), ("a-coder", 1)]),
+        answer(),
+        json(500, "", "{}"),
+        answer(),
+    ]);
+    with_pinned(&project, &acme);
+    assert!(search(&project).stdout.contains("acme/a-coder"));
+    assert!(search(&project).stdout.contains("acme/a-coder"));
+    assert_eq!(lines(&acme).iter().filter(|line| line.starts_with("GET")).count(), 1);
+    let [file] = &cached(&project)[..] else { panic!("one file: {:?}", cached(&project)) };
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("a-coder") && !text.contains(KEY), "{text}");
+    let mode = |path: &std::path::Path| {
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions()) & 0o777
+    };
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
+    // A day later.
+    let age = |text: &str, seconds: u64| {
+        let mut stored: Value = serde_json::from_str(text).unwrap();
+        stored["read_at"] = (stored["read_at"].as_u64().unwrap() - seconds).into();
+        std::fs::write(file, stored.to_string()).unwrap();
+    };
+    age(&text, 25 * 3600);
+    assert!(search(&project).stdout.contains("acme/b-coder"));
+    assert_eq!(lines(&acme).iter().filter(|line| line.starts_with("GET")).count(), 2);
+    // Two days later the provider is down: what it had is still better than nothing.
+    age(&std::fs::read_to_string(file).unwrap(), 48 * 3600);
+    assert!(search(&project).stdout.contains("acme/b-coder"));
+    assert_eq!(lines(&acme).len(), 7);
+}
+
+#[test]
+fn a_corrupt_cache_is_no_cache() {
+    let project = project();
+    let times = 7;
+    let acme = Peer::start((0..times).flat_map(|_| [list(&[("a-coder", 1)]), answer()]));
+    with_pinned(&project, &acme);
+    assert_eq!(search(&project).status, 0);
+    let [file] = &cached(&project)[..] else { panic!("one file") };
+    let text = std::fs::read_to_string(file).unwrap();
+    let broken = [&text[..text.len() / 2], "", "[]", "null", "\0\0", &text.replace("acme", "evil")];
+    assert_eq!(broken.len() + 1, times);
+    for broken in broken {
+        std::fs::write(file, broken).unwrap();
+        let run = search(&project);
+        assert!(run.stdout.contains("filtered by acme/a-coder"), "{broken}: {run:?}");
+    }
+    assert_eq!(lines(&acme).iter().filter(|line| line.starts_with("GET")).count(), times);
+}
+
+#[test]
+fn without_a_list_the_ids_of_the_table_are_asked_and_no_search_waits_long() {
+    for (name, reply) in [
+        ("hangs", Reply::Hang(Vec::new())),
+        ("hangs in the body", Reply::Hang(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{".to_vec())),
+        ("has no such page", json(404, "", "{}")),
+        ("may not be read", json(403, "", "{}")),
+        ("is down", json(503, "", "{}")),
+        ("sends prose", json(200, "", "\"hello\"")),
+        ("sends 9 MB", json(200, "", &" ".repeat(9 << 20))),
+    ] {
+        let project = project();
+        let acme = Peer::start([reply, answer()]);
+        with_pinned(&project, &acme);
+        let started = Instant::now();
+        let run = search(&project);
+        assert!(started.elapsed() < Duration::from_secs(6), "{name}: {:?}", started.elapsed());
+        assert!(run.stdout.contains("filtered by acme/pinned-coder"), "{name}: {run:?}");
+        assert!(!format!("{run:?}").contains(KEY), "{name}");
+        // A failure is remembered for a minute, so that searches in a row do not all wait.
+        let asked = lines(&acme).len();
+        let run = project.run_in(&project.root, &["models", "--json"], &[]);
+        assert_eq!(run.status, 1, "no key, no model: {run:?}");
+        search(&project);
+        let after = lines(&acme);
+        assert!(after[asked..].iter().all(|line| line.starts_with("POST")), "{name}: {after:?}");
+    }
+}
+
+#[test]
+fn a_refused_key_is_told_and_its_provider_is_not_asked() {
+    let project = project();
+    let acme = Peer::start([json(401, "", &json!({ "error": format!("bad key {KEY}") }).to_string())]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = search(&project);
+    assert_eq!(run.status, 2, "{run:?}");
+    assert!(run.stderr.contains("- acme: the provider refused the key (HTTP 401)"), "{run:?}");
+    assert!(run.stderr.contains("- groq: no key: GROQ_API_KEY is not set"), "{run:?}");
+    assert!(run.stderr.contains("--filter lexical") && !format!("{run:?}").contains(KEY), "{run:?}");
+    assert_eq!(lines(&acme).len(), 1);
+}
+
+#[test]
+fn a_list_of_5_mb_is_read() {
+    let project = project();
+    let many: Vec<Value> = (0..4_000)
+        .map(|i| json!({ "id": format!("model-{i}"), "created": 5, "description": "x".repeat(1_300) }))
+        .chain([json!({ "id": "a-coder", "created": 1 })])
+        .collect();
+    let body = json!({ "data": many }).to_string();
+    assert!(body.len() > 5 << 20);
+    let acme = Peer::start([json(200, "", &body), answer()]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = search(&project);
+    assert!(run.status == 0 && run.stdout.contains("acme/a-coder"), "{run:?}");
+}
+
+#[test]
+fn provider_and_id_name_a_model_of_the_table_and_an_id_alone_does_not() {
+    let project = project();
+    let acme = Peer::start([answer(), answer(), answer()]);
+    let openai = Peer::start([answer()]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let arguments = [&["keyword", "q", "retry"], arguments].concat();
+        project.run_in(&project.root, &arguments, &[VARIABLES, variables].concat())
+    };
+    // No list is asked for: the user named it.
+    let named = run(&["--model", "acme/some/model"], &[]);
+    assert!(named.stdout.contains("filtered by acme/some/model"), "{named:?}");
+    let named = run(&[], &[("FORAGE_MODEL", "acme/x")]);
+    assert!(named.stdout.contains("filtered by acme/x"), "{named:?}");
+    let models: Vec<String> = acme.requests().iter().map(|request| model_of(request)).collect();
+    assert_eq!(models, ["some/model", "x"]);
+    assert!(acme.requests()[0].to_lowercase().contains(&format!("bearer {KEY}")));
+    // At an address of its own it is an id.
+    let named = run(&["--model", "acme/x"], &[("FORAGE_BASE_URL", &acme.url()), ("FORAGE_API_KEY", "own")]);
+    assert_eq!(named.status, 0, "{named:?}");
+    assert_eq!(model_of(&acme.requests()[2]), "acme/x");
+    assert!(acme.requests()[2].contains("Bearer own"));
+    // An id alone, also one with a slash, goes to OpenAI or where its variable points.
+    let named = run(&["--model", "qwen/q"], &[("OPENAI_BASE_URL", &openai.url())]);
+    assert_eq!(named.status, 0, "{named:?}");
+    assert_eq!(model_of(&openai.requests()[0]), "qwen/q");
+    // A provider without its key is an error that names the variable.
+    let named = run(&["--model", "groq/x"], &[]);
+    assert_eq!(named.status, 2);
+    assert!(named.stderr.contains("x at groq, because no key: GROQ_API_KEY is not set"), "{named:?}");
+}
+
+#[test]
+fn an_address_alone_is_asked_for_its_models() {
+    let project = project();
+    let server = Peer::start([list(&[("whatever-it-serves", 1)]), answer()]);
+    let run = project.run_in(
+        &project.root,
+        &["keyword", "q", "retry", "--base-url", &server.url()],
+        &[("OPENAI_API_KEY", KEY)],
+    );
+    assert!(run.status == 0 && run.stdout.contains("filtered by custom/whatever-it-serves"), "{run:?}");
+    // The key of OpenAI is not for that address.
+    assert!(!server.requests().concat().contains(KEY));
+}
+
+#[test]
+fn a_server_of_this_machine_is_used_when_nothing_else_is_there() {
+    let project = project();
+    let ollama = Peer::start([list(&[("nomic-embed-text", 9), ("small:7b", 3)]), answer()]);
+    let host = ollama.url().split('/').nth(2).unwrap().replace("127.0.0.1", "0.0.0.0");
+    let run = project.run_in(
+        &project.root,
+        &["keyword", "q", "retry"],
+        &[("OLLAMA_HOST", &host), ("OPENAI_API_KEY", " ")],
+    );
+    assert!(run.status == 0 && run.stdout.contains("filtered by ollama/small:7b"), "{run:?}");
+    assert!(cached(&project).is_empty(), "servers of this machine come and go");
+    assert!(!ollama.requests().concat().to_lowercase().contains("authorization"));
+}
+
+#[test]
+fn a_server_of_this_machine_that_hangs_holds_nobody_up() {
+    let project = project();
+    let ollama = Peer::start([Reply::Hang(Vec::new())]);
+    let started = Instant::now();
+    let host = ollama.url().split('/').nth(2).unwrap().to_owned();
+    let run = project.run_in(&project.root, &["keyword", "q", "retry"], &[("OLLAMA_HOST", &host)]);
+    assert!(started.elapsed() < Duration::from_millis(2_500), "{:?}", started.elapsed());
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("- ollama: its list can't be read (no answer in time)"), "{run:?}");
+}
+
+#[test]
+fn without_any_provider_the_error_names_all_of_them_and_their_variables() {
+    let run = project().run(&["keyword", "q", "retry"]);
+    assert_eq!(run.status, 2);
+    for named in [
+        "FORAGE_MODEL",
+        "config.toml",
+        "- anthropic: no key: ANTHROPIC_API_KEY is not set",
+        "- custom: no address: FORAGE_BASE_URL is not set",
+        "- fireworks: no key: FIREWORKS_API_KEY is not set",
+        "- gemini: no key: GEMINI_API_KEY or GOOGLE_API_KEY",
+        "- lmstudio: its list can't be read",
+        "- ollama: its list can't be read",
+        "- openai: no key: OPENAI_API_KEY is not set",
+        "--filter lexical",
+    ] {
+        assert!(run.stderr.contains(named), "{named} in {}", run.stderr);
+    }
+}
+
+#[test]
+fn models_shows_what_would_be_asked_and_why() {
+    let project = project();
+    let lists = || [list(&[("old-coder", 1), ("new-coder", 2)])];
+    let (acme, other) = (Peer::start(lists()), Peer::start(lists()));
+    configure(&project, &[("acme", &acme), ("other", &other)], "");
+    let run = project.run_in(&project.root, &["models"], VARIABLES);
+    assert_eq!(run.status, 0, "{run:?}");
+    for line in [
+        &format!("  acme        {}; key in ACME_KEY; 2 models (read now); in your configuration", acme.url()),
+        "  groq        https://api.groq.com/openai/v1; no key: GROQ_API_KEY is not set",
+        "filter, for keyword_search:",
+        "* acme/new-coder: listed, matches *coder*, newest of 2 (asked first)",
+        "+ other/new-coder: listed, matches *coder*, newest of 2 (asked when that fails)",
+        "  acme/old-coder: listed, matches *coder*, 2 of 2, newest first",
+        "agent, for answering questions:",
+        "    groq: no key: GROQ_API_KEY is not set",
+    ] {
+        assert!(run.stdout.lines().any(|own| own == line), "{line:?} in\n{}", run.stdout);
+    }
+    let ran: Vec<&Peer> = vec![&acme, &other];
+    assert!(ran.iter().all(|peer| lines(peer).len() == 1), "each list once, for both roles");
+    assert!(!format!("{run:?}").contains(KEY));
+}
+
+#[test]
+fn models_gives_records() {
+    let project = project();
+    let acme = Peer::start([list(&[("a-coder", 2)])]);
+    configure(&project, &[("acme", &acme)], "");
+    let run = project.run_in(&project.root, &["models", "--json"], VARIABLES);
+    let records = run.json();
+    let first = &records["roles"]["filter"]["candidates"][0];
+    assert_eq!(
+        (&first["provider"], &first["model"], &first["asked"]),
+        (&"acme".into(), &"a-coder".into(), &1.into())
+    );
+    let acme_record =
+        records["providers"].as_array().unwrap().iter().find(|it| it["name"] == "acme").unwrap();
+    assert_eq!(acme_record["key_variable"], "ACME_KEY");
+    assert_eq!(
+        (&acme_record["listed_models"], &acme_record["configured_by"]),
+        (&1.into(), &"your configuration".into())
+    );
+    assert!(!format!("{run:?}").contains(KEY));
+}
+
+#[test]
+fn models_checks_by_a_tiny_call_and_says_what_it_cost() {
+    let project = project();
+    let acme = Peer::start([list(&[("a-coder", 2)]), content("\"ok\""), content("\"ok\"")]);
+    let other =
+        Peer::start([list(&[("b-coder", 2)]), json(401, "", &format!("{{\"error\":\"bad {KEY}\"}}"))]);
+    configure(&project, &[("acme", &acme), ("other", &other)], "");
+    let path = project.home.join(".config/forage/config.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let price =
+        "[[model_facts]]\nprovider = \"acme\"\nmatch = [\"*\"]\nprice = { input = 1.0, output = 2.0 }\n";
+    std::fs::write(&path, text + price).unwrap();
+    let run = project.run_in(&project.root, &["models", "--check"], VARIABLES);
+    assert_eq!(run.status, 1, "one of the two fails: {run:?}");
+    assert!(run.stdout.contains("acme/a-coder: answered in "), "{run:?}");
+    assert!(run.stdout.contains(" s, 11 tokens in, 7 out, $0.000025\n"), "{run:?}");
+    assert!(run.stdout.contains("other/b-coder: the provider refused the key (HTTP 401)"), "{run:?}");
+    assert!(!format!("{run:?}").contains(KEY), "{run:?}");
+    let asked = acme.requests()[1].clone();
+    assert!(asked.len() < 1_000 && asked.contains("the word ok"), "{asked}");
+    // All well without the second.
+    configure(&project, &[("acme", &acme)], "");
+    let run = project.run_in(&project.root, &["models", "--check", "--json"], VARIABLES);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert_eq!(run.json()["checks"][0]["works"], true);
+}
+
+#[test]
+fn mistakes_in_the_table_are_named_whatever_the_command() {
+    let project = project();
+    for (text, expected) in [
+        ("[providers.x]\nbase_url = \"https://h\"\nkey = \"k\"\n", "unknown field `key`"),
+        ("[providers.x]\n", "`providers.x` has neither `base_url`"),
+        (
+            "[roles.filter]\nprefer = [{ provider = \"nobody\", match = [\"*\"] }]\n",
+            "`nobody`, which there is not",
+        ),
+        ("[roles.cook]\n", "unknown field `cook`"),
+    ] {
+        project.configure(text);
+        let run = project.run(&["grep", "retry"]);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{text}: {run:?}");
+        assert!(run.stderr.contains("config.toml"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_repository_can_say_nothing_of_providers_roles_and_models() {
+    let project = project();
+    let evil = Peer::start([list(&[("evil-coder", 1)]), answer()]);
+    let url = evil.url();
+    project.write(
+        ".forage.toml",
+        &format!(
+            "[providers.openai]\nbase_url = \"{url}\"\n[providers.evil]\nbase_url = \"{url}\"\n\
+             [roles.filter]\nprefer = [{{ provider = \"evil\", match = [\"*\"] }}]\n\
+             [[model_facts]]\nmatch = [\"*\"]\ntemperature = true\n"
+        ),
+    );
+    let run = project.run_in(&project.root, &["keyword", "q", "retry"], &[("GROQ_API_KEY", "")]);
+    assert_eq!(run.status, 2, "{run:?}");
+    for ignored in ["`providers.openai`", "`providers.evil`", "`roles.filter`", "`model_facts`"] {
+        assert!(run.stderr.contains(&format!("{ignored} is ignored")), "{ignored} in {}", run.stderr);
+    }
+    assert_eq!(lines(&evil), Vec::<String>::new());
+    // The same lines in the user's own file are obeyed.
+    let text = std::fs::read_to_string(project.root.join(".forage.toml")).unwrap();
+    project.configure(&text);
+    let run = project.run(&["keyword", "q", "retry"]);
+    assert!(run.status == 0 && run.stdout.contains("filtered by evil/evil-coder"), "{run:?}");
+}
