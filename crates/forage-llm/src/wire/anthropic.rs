@@ -278,13 +278,13 @@ impl Blocks {
         let Some(partial) = at.map(|at| &mut self.blocks[at]) else {
             return Err(Fault::Bad("a piece of it belongs to no block"));
         };
+        let Some(block) = partial.block.as_object_mut() else {
+            return Err(Fault::Bad("a block of it is none"));
+        };
         if field.is_empty() {
             partial.input.push_str(piece);
             return Ok(());
         }
-        let Some(block) = partial.block.as_object_mut() else {
-            return Err(Fault::Bad("a block of it is none"));
-        };
         match block.get_mut(field) {
             Some(Value::String(before)) => before.push_str(piece),
             _ => {

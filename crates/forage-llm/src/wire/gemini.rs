@@ -265,7 +265,9 @@ impl Events for Responses {
         if event["promptFeedback"]["blockReason"].is_string() {
             self.feedback = event["promptFeedback"].take();
         }
-        let Some(candidate) = event["candidates"].get_mut(0) else { return Ok(()) };
+        // `get_mut`, because an index panics in what is no object.
+        let candidate = event.get_mut("candidates").and_then(|candidates| candidates.get_mut(0));
+        let Some(candidate) = candidate else { return Ok(()) };
         if candidate["finishReason"].is_string() {
             self.finish_reason = candidate["finishReason"].take();
         }

@@ -4,8 +4,13 @@
 
 mod budget;
 mod failover;
+mod conversations;
+mod listing;
 mod peer;
+mod recordings;
+mod samples;
 mod secrets;
+mod streams;
 mod wire;
 
 use std::time::{Duration, Instant};
