@@ -78,7 +78,10 @@ impl ModelTurn {
     /// What the wire named `wire` wants back with this turn when it asks `model` (`provider/model`); `None` also when
     /// another wire or model made the turn.
     pub(crate) fn state(&self, wire: &str, model: &str) -> Option<&Value> {
-        self.state.as_ref().filter(|state| state.wire == wire && state.model == model).map(|state| &state.value)
+        self.state
+            .as_ref()
+            .filter(|state| state.wire == wire && state.model == model)
+            .map(|state| &state.value)
     }
 }
 

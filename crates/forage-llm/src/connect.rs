@@ -64,7 +64,8 @@ impl Idle {
 
     fn is_over(&self) -> bool {
         let moved = self.moved.load(Ordering::Acquire);
-        moved != Self::NOT_YET && self.begun.elapsed() > Duration::from_millis(moved).saturating_add(self.limit)
+        moved != Self::NOT_YET
+            && self.begun.elapsed() > Duration::from_millis(moved).saturating_add(self.limit)
     }
 }
 

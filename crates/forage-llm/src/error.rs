@@ -22,7 +22,9 @@ pub enum ChatError {
         status: u16,
     },
     /// The account has no credit left (402, a 429 that says so).
-    #[error("{model}: the account has no credit or quota left (HTTP {status}); top it up or use another provider")]
+    #[error(
+        "{model}: the account has no credit or quota left (HTTP {status}); top it up or use another provider"
+    )]
     OutOfCredit {
         /// `provider/model`.
         model: String,

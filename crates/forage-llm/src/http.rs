@@ -175,7 +175,8 @@ impl HttpClient {
             Some(_) => Request::post(url).header("content-type", "application/json"),
             None => Request::get(url),
         };
-        let request = call.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+        let request =
+            call.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
         match call.body {
             Some(body) => self.agent(state).run(request.body(body.to_string())?),
             None => self.agent(state).run(request.body(())?),

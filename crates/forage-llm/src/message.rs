@@ -78,7 +78,11 @@ mod tests {
         let user = Redactor::off().redact("fn main() {\n    let answer = compute_the_answer();\n}");
         let system = Redacted::trusted("You are a strict filter of search results.");
         let request = ChatRequest::question(system, user, 1);
-        server_message(&reason_of(body.as_bytes()), Some(&request), Some(&ApiKey::new("key-1234567890").unwrap()))
+        server_message(
+            &reason_of(body.as_bytes()),
+            Some(&request),
+            Some(&ApiKey::new("key-1234567890").unwrap()),
+        )
     }
 
     #[test]

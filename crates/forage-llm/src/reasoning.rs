@@ -65,7 +65,8 @@ impl SpokenText {
                     }
                     None => {
                         // Only the beginning of a mark is still of use.
-                        let kept = (1..CLOSE.len()).rev().find(|length| self.held.ends_with(&CLOSE[..*length]));
+                        let kept =
+                            (1..CLOSE.len()).rev().find(|length| self.held.ends_with(&CLOSE[..*length]));
                         self.held = CLOSE[..kept.unwrap_or(0)].to_owned();
                         return String::new();
                     }

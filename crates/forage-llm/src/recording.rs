@@ -158,7 +158,12 @@ impl Exchange {
             name => {
                 let idle = pause("stalled_ms").unwrap_or_default();
                 let named = |failure: &Failure| name.as_str() == Some(failure.name());
-                Some(Failure::all(idle).into_iter().find(named).ok_or("its `failure` is none that is known")?)
+                Some(
+                    Failure::all(idle)
+                        .into_iter()
+                        .find(named)
+                        .ok_or("its `failure` is none that is known")?,
+                )
             }
         };
         let status = status.ok_or("it has no `status`")?;
@@ -383,8 +388,7 @@ mod tests {
     use super::*;
 
     fn exchange(body: Value) -> Exchange {
-        let request =
-            Asked { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
+        let request = Asked { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
         Exchange { request, status: 200, retry_after: None, body: b"{}".to_vec(), failure: None }
     }
 
@@ -408,7 +412,10 @@ mod tests {
     #[test]
     fn the_order_of_fields_does_not_matter_and_that_of_lists_does() {
         let key = |body| exchange(body).request.key();
-        assert_eq!(key(json!({"a": 1, "b": {"c": [1, 2], "d": 3}})), key(json!({"b": {"d": 3, "c": [1, 2]}, "a": 1})));
+        assert_eq!(
+            key(json!({"a": 1, "b": {"c": [1, 2], "d": 3}})),
+            key(json!({"b": {"d": 3, "c": [1, 2]}, "a": 1}))
+        );
         assert_ne!(key(json!([1, 2])), key(json!([2, 1])));
         assert_ne!(key(json!([1, [2]])), key(json!([[1], 2])));
         assert_ne!(key(json!({"a": "b"})), key(json!({"a": ["b"]})));

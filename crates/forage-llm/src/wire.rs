@@ -3,8 +3,8 @@
 //! A protocol writes a request and reads an answer; it does so for a whole answer and for one in events, from which it
 //! puts the whole answer together again, so that both ways end in the same reading.
 
-mod anthropic;
 mod answer;
+mod anthropic;
 mod client;
 mod gemini;
 mod listing;

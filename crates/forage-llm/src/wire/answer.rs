@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn every_call_has_an_id_of_its_own() {
         let ids = |ids: &[&str]| {
-            let call = |id: &&str| ToolCall { id: (*id).to_owned(), name: String::new(), arguments: String::new() };
+            let call =
+                |id: &&str| ToolCall { id: (*id).to_owned(), name: String::new(), arguments: String::new() };
             let mut calls: Vec<ToolCall> = ids.iter().map(call).collect();
             unique_ids(&mut calls);
             calls.into_iter().map(|call| call.id).collect::<Vec<_>>()

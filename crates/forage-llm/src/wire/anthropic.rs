@@ -174,8 +174,9 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
 
 fn turn_blocks(turn: &ModelTurn, name: &str) -> Vec<Value> {
     // The server refuses empty text, also in a turn of its own.
-    let is_sayable =
-        |block: &Value| block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty());
+    let is_sayable = |block: &Value| {
+        block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
+    };
     if let Some(Value::Array(blocks)) = turn.state(Wire::Anthropic.name(), name) {
         return blocks.iter().filter(|block| is_sayable(block)).cloned().collect();
     }

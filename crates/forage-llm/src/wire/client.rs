@@ -62,7 +62,12 @@ impl WireClient {
         refusal.error().map_or(Ok(()), Err)
     }
 
-    fn answer(&self, document: Value, request: &ChatRequest, started: Instant) -> Result<ChatAnswer, ChatError> {
+    fn answer(
+        &self,
+        document: Value,
+        request: &ChatRequest,
+        started: Instant,
+    ) -> Result<ChatAnswer, ChatError> {
         let said = self.wire.protocol().read(document).map_err(|fault| self.error(fault, request))?;
         answer::build(self.wire, &self.endpoint, said, started.elapsed())
     }
@@ -114,8 +119,7 @@ impl ChatModel for WireClient {
     ) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
         let mut reader = StreamReader::new(self.wire.protocol().events());
-        let mut take =
-            |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
+        let mut take = |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
         let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
         match sent {
             Ok(reply) => self.check_status(&reply, request)?,

@@ -82,6 +82,8 @@ impl Protocol for Gemini {
             _ if blocked => Finish::Refused,
             Some("STOP") => Finish::Complete,
             Some("MAX_TOKENS") => Finish::Length,
+            // Gemini itself says `STOP` of calls; servers that speak its protocol say this.
+            Some("FUNCTION_CALL") => Finish::ToolCalls,
             Some(
                 "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
                 | "IMAGE_SAFETY",
@@ -176,9 +178,7 @@ fn turn_parts(turn: &ModelTurn, name: &str) -> Vec<Value> {
     if let Some(Value::Array(parts)) = turn.state(Wire::Gemini.name(), name) {
         return parts.clone();
     }
-    let call = |call: &ToolCall| {
-        json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}})
-    };
+    let call = |call: &ToolCall| json!({"functionCall": {"name": call.name, "args": arguments_object(&call.arguments)}});
     let text = Some(turn.text()).filter(|text| !text.is_empty()).map(|text| json!({"text": text}));
     text.into_iter().chain(turn.calls().iter().map(call)).collect()
 }
@@ -205,7 +205,8 @@ fn usage(usage: &Value) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    let beside = |tokens: Option<u64>, name: &str| tokens.unwrap_or(0).saturating_add(count(name).unwrap_or(0));
+    let beside =
+        |tokens: Option<u64>, name: &str| tokens.unwrap_or(0).saturating_add(count(name).unwrap_or(0));
     Some(Usage {
         input_tokens: beside(input, "toolUsePromptTokenCount"),
         cached_input_tokens: count("cachedContentTokenCount").unwrap_or(0),

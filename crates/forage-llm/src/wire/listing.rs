@@ -102,9 +102,12 @@ pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
         && (0..=60).contains(&second);
     // Days since the first of March of the year 0, so that a leap day is the last day of its year.
     let years = if month > 2 { year } else { year - 1 };
-    let days = 365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days =
+        365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     const DAYS_TO_1970: i64 = 719_468;
-    in_range.then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second).filter(|at| *at > 0)
+    in_range
+        .then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second)
+        .filter(|at| *at > 0)
 }
 
 #[cfg(test)]

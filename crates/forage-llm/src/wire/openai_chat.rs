@@ -507,7 +507,8 @@ mod tests {
     #[test]
     fn reasoning_details_are_joined() {
         let mut details = Vec::new();
-        let text = |text: &str| json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null});
+        let text =
+            |text: &str| json!({"type": "reasoning.text", "index": 0, "text": text, "signature": null});
         let signed = json!({"type": "reasoning.text", "index": 0, "signature": "s"});
         for piece in [text("a"), text("b"), signed, json!({"type": "reasoning.encrypted", "data": "x"})] {
             join_details(&mut details, &[piece]).unwrap();

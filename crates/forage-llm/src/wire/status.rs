@@ -143,7 +143,8 @@ fn retry_delay(document: &Value) -> Option<Duration> {
 pub(super) fn status_of(document: &Value) -> u16 {
     let first = if document.is_array() { &document[0] } else { document };
     let code = &first["error"]["code"];
-    let number = code.as_u64().or_else(|| code.as_str()?.parse().ok()).and_then(|code| u16::try_from(code).ok());
+    let number =
+        code.as_u64().or_else(|| code.as_str()?.parse().ok()).and_then(|code| u16::try_from(code).ok());
     if let Some(status) = number.filter(|code| (400..600).contains(code)) {
         return status;
     }
@@ -184,10 +185,18 @@ mod tests {
             (401, json!({"error": {"code": "invalid_api_key"}}), "Unauthorized"), // OpenAI
             (403, json!({"error": {"type": "permission_error"}}), "Unauthorized"), // Anthropic
             (403, json!({"error": {"code": "model_not_found"}}), "ModelUnusable"), // OpenAI, a closed model
-            (400, json!({"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}), "Unauthorized"), // Gemini
-            (402, json!({"error": {"code": 402}}), "OutOfCredit"), // OpenRouter
+            (
+                400,
+                json!({"error": {"status": "INVALID_ARGUMENT", "details": [{"reason": "API_KEY_INVALID"}]}}),
+                "Unauthorized",
+            ), // Gemini
+            (402, json!({"error": {"code": 402}}), "OutOfCredit"),                // OpenRouter
             (429, json!({"error": {"code": "insufficient_quota"}}), "OutOfCredit"), // OpenAI
-            (400, json!({"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API"}}), "OutOfCredit"), // Anthropic
+            (
+                400,
+                json!({"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API"}}),
+                "OutOfCredit",
+            ), // Anthropic
             (429, json!({"error": {"code": "rate_limit_exceeded"}}), "RateLimited"), // OpenAI
             (404, json!({"error": {"type": "not_found_error"}}), "ModelUnusable"), // Anthropic
             (404, json!("page not found"), "ModelUnusable"),
@@ -195,12 +204,24 @@ mod tests {
             (400, json!({"error": {"code": "unsupported_value", "param": "temperature"}}), "ModelUnusable"), // OpenAI
             (400, json!({"error": {"message": "The model `x` does not exist"}}), "ModelUnusable"), // vLLM
             (400, json!({"error": {"message": "x/y is not a valid model ID", "code": 400}}), "ModelUnusable"), // OpenRouter
-            (400, json!({"error": {"message": "`temperature` is deprecated for this model."}}), "ModelUnusable"), // Anthropic
+            (
+                400,
+                json!({"error": {"message": "`temperature` is deprecated for this model."}}),
+                "ModelUnusable",
+            ), // Anthropic
             (400, json!({"error": {"code": "model_decommissioned"}}), "ModelUnusable"), // Groq
             (400, json!({"error": {"code": 400, "type": "exceed_context_size_error"}}), "ContextOverflow"), // llama.cpp
             (400, json!({"error": {"code": "context_length_exceeded"}}), "ContextOverflow"), // OpenAI
-            (400, json!({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}), "ContextOverflow"), // Anthropic
-            (400, json!({"error": {"message": "The input token count (9) exceeds the maximum"}}), "ContextOverflow"), // Gemini
+            (
+                400,
+                json!({"error": {"message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+                "ContextOverflow",
+            ), // Anthropic
+            (
+                400,
+                json!({"error": {"message": "The input token count (9) exceeds the maximum"}}),
+                "ContextOverflow",
+            ), // Gemini
             (413, json!({}), "ContextOverflow"),
             (400, json!({"error": {"message": "messages: at least one message is required"}}), "BadRequest"),
             (418, json!({}), "BadRequest"),

@@ -43,10 +43,9 @@ struct Sample {
 }
 
 fn samples() -> Vec<Sample> {
-    let chunk = |delta: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": {}});
-    let call = |index: u64, id: &str, name: &str| {
-        json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}})
-    };
+    let chunk =
+        |delta: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": {}});
+    let call = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}});
     let arguments = |index: u64, piece: &str| json!({"index": index, "function": {"arguments": piece}});
     let openai = Sample {
         wire: Wire::OpenAiChat,
@@ -83,7 +82,8 @@ fn samples() -> Vec<Sample> {
         end: "[DONE]",
     };
     let thinking = json!({"type": "thinking", "thinking": "so, so", "signature": "c2lnbmVk"});
-    let delta = |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
+    let delta =
+        |index: u64, delta: Value| json!({"type": "content_block_delta", "index": index, "delta": delta});
     let anthropic = Sample {
         wire: Wire::Anthropic,
         whole: json!({
@@ -119,7 +119,8 @@ fn samples() -> Vec<Sample> {
     };
     let response = |parts: Value| json!({"candidates": [{"content": {"parts": parts}}]});
     let counts = json!({"promptTokenCount": 9, "cachedContentTokenCount": 4, "candidatesTokenCount": 2, "thoughtsTokenCount": 3});
-    let grep = json!({"functionCall": {"name": "grep", "args": {"pattern": "ä"}}, "thoughtSignature": "c2lnbmVk"});
+    let grep =
+        json!({"functionCall": {"name": "grep", "args": {"pattern": "ä"}}, "thoughtSignature": "c2lnbmVk"});
     let read = json!({"functionCall": {"name": "read"}});
     let gemini = Sample {
         wire: Wire::Gemini,
@@ -197,7 +198,8 @@ fn a_stream_that_ends_early_is_cut_wherever_it_ends() {
         for end in 0..said_why {
             let outcome = streamed(sample.wire, &[&lines.as_bytes()[..end]]);
             // Before the first event has come there is no telling a stream from something else.
-            let is_cut = matches!(outcome, Ok(None)) || matches!(outcome, Err(Fault::Bad("it has no events")));
+            let is_cut =
+                matches!(outcome, Ok(None)) || matches!(outcome, Err(Fault::Bad("it has no events")));
             assert!(is_cut, "{:?} {:?}", sample.wire, &lines.get(..end));
         }
         assert!(streamed(sample.wire, &[lines.as_bytes()]).unwrap().is_some());

@@ -143,9 +143,9 @@ fn no_call_of_any_wire_outlives_its_deadline_by_more_than_200_ms() {
             ("in a stream", Reply::Hang(begun.into_bytes())),
             ("dripping a stream", Reply::Drip(drip, 1, Duration::from_millis(15))),
         ];
-        let both = [false, true].into_iter().flat_map(|is_stream| {
-            hanging().into_iter().map(move |(place, reply)| (is_stream, place, reply))
-        });
+        let both = [false, true]
+            .into_iter()
+            .flat_map(|is_stream| hanging().into_iter().map(move |(place, reply)| (is_stream, place, reply)));
         let streams = streams.into_iter().map(|(place, reply)| (true, place, reply));
         both.chain(streams).map(move |(is_stream, place, reply)| (wire, is_stream, place, reply))
     });

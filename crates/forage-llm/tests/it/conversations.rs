@@ -1,8 +1,8 @@
 //! What the wires send: a conversation with tools, and what a provider wants back.
 
 use forage_llm::{
-    AnswerSchema, ChatAnswer, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges, Message, ModelFacts,
-    Reasoning, Redacted, Redactor, ToolDefinition, ToolResult, Wire, WireClient,
+    AnswerSchema, ChatAnswer, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges, Message,
+    ModelFacts, Reasoning, Redacted, Redactor, ToolDefinition, ToolResult, Wire, WireClient,
 };
 use serde_json::{Value, json};
 
@@ -90,9 +90,12 @@ fn openai_gets_one_message_per_result_and_arguments_that_can_be_read() {
     let (head, body) = second_request(Wire::OpenAiChat);
     assert!(head.starts_with("POST /chat/completions HTTP/1.1\r\n"), "{head}");
     assert_eq!(body["stream_options"], json!({"include_usage": true}));
-    assert_eq!(body["tools"][0], json!({"type": "function", "function": {
-        "name": "grep", "description": "It searches.", "parameters": parameters(),
-    }}));
+    assert_eq!(
+        body["tools"][0],
+        json!({"type": "function", "function": {
+            "name": "grep", "description": "It searches.", "parameters": parameters(),
+        }})
+    );
     assert_eq!(
         body["messages"],
         json!([
@@ -116,7 +119,9 @@ fn anthropic_gets_alternating_turns_its_thinking_back_and_marks_for_its_cache() 
     let (head, body) = second_request(Wire::Anthropic);
     let head = head.to_ascii_lowercase();
     assert!(head.starts_with("post /v1/messages http/1.1\r\n"), "{head}");
-    assert!(head.contains(&format!("\r\nx-api-key: {KEY}")) && head.contains("\r\nanthropic-version: 2023-06-01"));
+    assert!(
+        head.contains(&format!("\r\nx-api-key: {KEY}")) && head.contains("\r\nanthropic-version: 2023-06-01")
+    );
     assert!(!head.contains("authorization"), "{head}");
     let cache = json!({"type": "ephemeral"});
     assert_eq!(body["system"], json!([{"type": "text", "text": "You explore.", "cache_control": cache}]));
@@ -157,10 +162,7 @@ fn gemini_gets_alternating_turns_and_its_signatures_back() {
     assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "You explore."}]}));
     let declaration =
         |name| json!({"name": name, "description": "It searches.", "parametersJsonSchema": parameters()});
-    assert_eq!(
-        body["tools"],
-        json!([{"functionDeclarations": [declaration("grep"), declaration("read")]}])
-    );
+    assert_eq!(body["tools"], json!([{"functionDeclarations": [declaration("grep"), declaration("read")]}]));
     assert_eq!(
         body["contents"],
         json!([
@@ -180,9 +182,11 @@ fn gemini_gets_alternating_turns_and_its_signatures_back() {
 
 #[test]
 fn what_one_model_wants_back_no_other_gets() {
-    for (from, to) in
-        [(Wire::Anthropic, Wire::OpenAiChat), (Wire::OpenAiChat, Wire::Anthropic), (Wire::Anthropic, Wire::Gemini)]
-    {
+    for (from, to) in [
+        (Wire::Anthropic, Wire::OpenAiChat),
+        (Wire::OpenAiChat, Wire::Anthropic),
+        (Wire::Anthropic, Wire::Gemini),
+    ] {
         let peer = Peer::start([reply(200, "", &two_calls(from).to_string()), good(to, false, "done")]);
         let mut request = conversation();
         let answer = client(from, &peer.root()).complete(&request, &ample()).unwrap();
@@ -240,7 +244,10 @@ fn facts_become_the_fields_of_each_wire() {
     );
     assert!(!body.to_string().contains("cache_control"), "a single question is not cached: {body}");
     let body = question_with_facts(Wire::Anthropic, facts("none"));
-    assert_eq!((&body["thinking"]["type"], &body["output_config"]["effort"]), (&json!("disabled"), &Value::Null));
+    assert_eq!(
+        (&body["thinking"]["type"], &body["output_config"]["effort"]),
+        (&json!("disabled"), &Value::Null)
+    );
     let body = question_with_facts(Wire::Gemini, facts("low"));
     assert_eq!(
         body["generationConfig"],

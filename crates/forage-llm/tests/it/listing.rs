@@ -50,7 +50,11 @@ fn anthropic_lists_in_pages() {
     assert_eq!(listed, [model("a", Some(1_760_486_400)), model("b", None)]);
     let requests = peer.requests();
     assert!(requests[0].starts_with("GET /v1/models?limit=1000 HTTP/1.1\r\n"), "{}", requests[0]);
-    assert!(requests[1].starts_with("GET /v1/models?limit=1000&after_id=a%20b HTTP/1.1\r\n"), "{}", requests[1]);
+    assert!(
+        requests[1].starts_with("GET /v1/models?limit=1000&after_id=a%20b HTTP/1.1\r\n"),
+        "{}",
+        requests[1]
+    );
     assert!(requests[1].to_ascii_lowercase().contains("\r\nanthropic-version: 2023-06-01\r\n"));
 }
 

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink, Exchanges,
-    Recordings, Wire, complete_first,
+    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink,
+    Exchanges, Recordings, Wire, complete_first,
 };
 
 use crate::peer::{Peer, Reply, json};
@@ -78,7 +78,9 @@ fn what_was_not_recorded_is_an_error_that_names_the_request() {
     let error = model.complete(&request("the question of this test"), &ample()).unwrap_err();
     crate::check_error(&error);
     assert!(matches!(error, ChatError::Recording { .. }), "{error:?}");
-    assert!(error.to_string().contains("not in the recording") && error.to_string().contains("/chat/completions"));
+    assert!(
+        error.to_string().contains("not in the recording") && error.to_string().contains("/chat/completions")
+    );
     assert!(!error.is_retryable());
     // Nor is a stream of the same question.
     assert!(model.stream(&request("a"), &ample(), &mut |_| {}).is_err());
@@ -111,8 +113,7 @@ fn failures_are_recorded_and_retries_replayed() {
         assert_eq!(answer.unwrap().0.text, "later");
     });
     let model = replay(wire, &recording);
-    let (answer, errors) =
-        complete_first(&[model], &request("q"), &ample()).unwrap();
+    let (answer, errors) = complete_first(&[model], &request("q"), &ample()).unwrap();
     assert_eq!((answer.text.as_str(), errors.len()), ("later", 0));
 }
 
@@ -136,10 +137,13 @@ fn every_failure_comes_back_as_it_was() {
         let mut first = None;
         let mut texts = [String::new(), String::new()];
         let recording = record(wire, vec![reply], |model| {
-            first = Some(model.stream(&request("q"), &budget(), &mut |piece| texts[0].push_str(piece)).unwrap_err());
+            first = Some(
+                model.stream(&request("q"), &budget(), &mut |piece| texts[0].push_str(piece)).unwrap_err(),
+            );
         });
         let model = replay(wire, &recording);
-        let again = model.stream(&request("q"), &budget(), &mut |piece| texts[1].push_str(piece)).unwrap_err();
+        let again =
+            model.stream(&request("q"), &budget(), &mut |piece| texts[1].push_str(piece)).unwrap_err();
         assert_eq!(Some(again), first);
         assert_eq!(texts[0], texts[1]);
     }

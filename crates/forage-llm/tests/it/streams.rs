@@ -15,7 +15,8 @@ fn ask(wire: Wire, reply: Reply, budget: &CallBudget<'_>) -> (Result<ChatAnswer,
     let peer = Peer::start([reply]);
     let mut text = String::new();
     let model = client(wire, &peer.url());
-    let outcome = model.stream(&request("the question of this test"), budget, &mut |piece| text.push_str(piece));
+    let outcome =
+        model.stream(&request("the question of this test"), budget, &mut |piece| text.push_str(piece));
     if let Err(error) = &outcome {
         check_error(error);
     }
@@ -64,7 +65,9 @@ fn a_stream_that_ends_without_a_reason_is_no_answer() {
             streamed(&format!("{begun}data: [DONE]\n\n")),
             streamed(""),
             Reply::Raw(announced),
-            Reply::Raw(format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfff\r\n{begun}").into_bytes()),
+            Reply::Raw(
+                format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nfff\r\n{begun}").into_bytes(),
+            ),
         ] {
             let (outcome, _) = ask(wire, cut, &ample());
             assert!(matches!(outcome, Err(ChatError::ConnectionLost { .. })), "{wire:?} {outcome:?}");
@@ -177,7 +180,8 @@ fn reasoning_is_not_passed_on() {
         let text = stream_text(wire, &["<th", "ink>secret ", "plans</thi", "nk>\n", "answer"]);
         let (outcome, passed_on) = ask(wire, streamed(&text), &ample());
         assert_eq!((outcome.unwrap().text.as_str(), passed_on.as_str()), ("answer", "answer"));
-        let (outcome, passed_on) = ask(wire, streamed(&stream_text(wire, &["<think>only thoughts"])), &ample());
+        let (outcome, passed_on) =
+            ask(wire, streamed(&stream_text(wire, &["<think>only thoughts"])), &ample());
         assert!(matches!(outcome, Err(ChatError::EmptyAnswer { .. })), "{outcome:?}");
         assert_eq!(passed_on, "");
     }
@@ -198,11 +202,17 @@ fn refusals_and_silence_have_their_reason() {
         (Wire::Gemini, unsafe_text),
     ] {
         let (outcome, _) = ask(wire, streamed(&lines(&[event])), &ample());
-        assert!(matches!(outcome, Err(ChatError::EmptyAnswer { finish: Finish::Refused, .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(ChatError::EmptyAnswer { finish: Finish::Refused, .. })),
+            "{outcome:?}"
+        );
     }
     for wire in Wire::ALL {
         let (outcome, _) = ask(wire, streamed(&lines(&[reason(wire)])), &ample());
-        assert!(matches!(outcome, Err(ChatError::EmptyAnswer { finish: Finish::Complete, .. })), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(ChatError::EmptyAnswer { finish: Finish::Complete, .. })),
+            "{outcome:?}"
+        );
     }
 }
 
