@@ -33,8 +33,12 @@ impl Protocol for Anthropic {
         // cache costs more than not using it.
         let caches = !request.tools.is_empty();
         let mut messages = messages(request, &endpoint.name());
-        if caches && let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()) {
-            mark_cached(last);
+        // Thinking can't be marked, and a model's turn may end in it.
+        if caches
+            && let Some(last) = messages.last_mut().filter(|last| last["role"] == "user")
+            && let Some(blocks) = last["content"].as_array_mut()
+        {
+            mark_cached(blocks);
         }
         let mut body = json!({
             "model": endpoint.model(),
