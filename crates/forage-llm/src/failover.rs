@@ -45,17 +45,56 @@ pub fn complete_first<M: AsRef<dyn ChatModel>>(
     request: &ChatRequest,
     budget: &CallBudget<'_>,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+    first(models, budget, |model| model.complete(request, budget))
+}
+
+/// What a streamed search for an answer passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed<'a> {
+    /// A piece of the answer's text.
+    Text(&'a str),
+    /// The pieces so far belong to no answer: their call failed after them, and another one begins.
+    Void,
+}
+
+/// As [`complete_first`], with the text passed on as it arrives.
+///
+/// # Errors
+/// As [`complete_first`]; the pieces that were passed on last then belong to no answer.
+pub fn stream_first<M: AsRef<dyn ChatModel>>(
+    models: &[M],
+    request: &ChatRequest,
+    budget: &CallBudget<'_>,
+    pass_on: &mut dyn FnMut(Passed<'_>),
+) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+    let mut has_passed = false;
+    first(models, budget, |model| {
+        if std::mem::take(&mut has_passed) {
+            pass_on(Passed::Void);
+        }
+        model.stream(request, budget, &mut |text| {
+            has_passed = true;
+            pass_on(Passed::Text(text));
+        })
+    })
+}
+
+fn first<M: AsRef<dyn ChatModel>>(
+    models: &[M],
+    budget: &CallBudget<'_>,
+    mut ask: impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
+) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let mut errors = Vec::new();
     let mut ruled_out: Vec<String> = Vec::new();
-    for model in models {
+    for model in models.iter().map(AsRef::as_ref) {
         if errors.len() == MAX_MODELS_PER_CALL {
             break;
         }
-        let provider = model.as_ref().provider();
+        let provider = model.provider();
         if ruled_out.contains(&provider) {
             continue;
         }
-        match complete_with_retries(model.as_ref(), request, budget) {
+        match with_retries(model, budget, &mut ask) {
             Ok(answer) => return Ok((answer, errors)),
             Err(error) => {
                 let is_over = error.is_stop();
@@ -72,14 +111,14 @@ pub fn complete_first<M: AsRef<dyn ChatModel>>(
     Err(AllFailed { errors })
 }
 
-fn complete_with_retries(
+fn with_retries(
     model: &dyn ChatModel,
-    request: &ChatRequest,
     budget: &CallBudget<'_>,
+    ask: &mut impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
 ) -> Result<ChatAnswer, ChatError> {
     let mut retries = 0;
     loop {
-        let error = match model.complete(request, budget) {
+        let error = match ask(model) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };

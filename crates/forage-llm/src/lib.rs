@@ -8,8 +8,8 @@
 //! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
 //! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
 //! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
-//! - [`complete_first`]: the first model of a list that answers, with one retry each.
 //! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`Role`].
+//! - [`complete_first`], [`stream_first`]: the first model of a list that answers, with one retry each.
 //! - [`limits`]: every bound, with unit and reason.
 //!
 //! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
@@ -41,7 +41,7 @@ pub use endpoint::{
     is_loopback_url,
 };
 pub use error::ChatError;
-pub use failover::{AllFailed, complete_first};
+pub use failover::{AllFailed, Passed, complete_first, stream_first};
 pub use key::{ApiKey, KeyError};
 pub use recording::{Exchange, ExchangeSink, Exchanges, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};

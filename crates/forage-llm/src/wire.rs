@@ -11,6 +11,8 @@ mod listing;
 mod openai_chat;
 mod status;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -136,6 +138,7 @@ trait Events {
 }
 
 /// What an answer says, before what all wires share is done to it.
+#[derive(Debug, PartialEq)]
 struct Said {
     /// The text, perhaps with reasoning in marks.
     text: String,
@@ -197,36 +200,4 @@ fn percent_encoded(text: &str) -> String {
         }
     }
     encoded
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::endpoint::EndpointSettings;
-
-    #[test]
-    fn names_lead_back_to_their_wires() {
-        for wire in Wire::ALL {
-            assert_eq!(Wire::from_name(wire.name()), Some(wire));
-            assert_eq!(serde_json::from_value::<Wire>(wire.name().into()).unwrap(), wire);
-        }
-        assert_eq!(Wire::from_name("carrier-pigeon"), None);
-    }
-
-    #[test]
-    fn a_version_that_the_base_address_has_already_is_not_repeated() {
-        let base = |url: &str, path| {
-            base(&Endpoint::new(EndpointSettings::new("acme", url, "m")).unwrap(), path).to_owned()
-        };
-        assert_eq!(base("https://h/v1", "/v1/messages"), "https://h");
-        assert_eq!(base("https://h/gateway", "/v1/messages"), "https://h/gateway");
-        assert_eq!(base("https://h/v1beta/", "/v1beta/models"), "https://h");
-        assert_eq!(base("https://h/xv1", "/v1/messages"), "https://h/xv1");
-        assert_eq!(base("https://h/v1", "/chat/completions"), "https://h/v1");
-    }
-
-    #[test]
-    fn a_model_id_stays_one_segment() {
-        assert_eq!(percent_encoded("a/../b?key=c#d e:ä"), "a%2F..%2Fb%3Fkey%3Dc%23d%20e%3A%C3%A4");
-    }
 }

@@ -33,8 +33,12 @@ impl Protocol for Anthropic {
         // cache costs more than not using it.
         let caches = !request.tools.is_empty();
         let mut messages = messages(request, &endpoint.name());
-        if caches && let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()) {
-            mark_cached(last);
+        // Thinking can't be marked, and a model's turn may end in it.
+        if caches
+            && let Some(last) = messages.last_mut().filter(|last| last["role"] == "user")
+            && let Some(blocks) = last["content"].as_array_mut()
+        {
+            mark_cached(blocks);
         }
         let mut body = json!({
             "model": endpoint.model(),
@@ -279,13 +283,13 @@ impl Blocks {
         let Some(partial) = at.map(|at| &mut self.blocks[at]) else {
             return Err(Fault::Bad("a piece of it belongs to no block"));
         };
+        let Some(block) = partial.block.as_object_mut() else {
+            return Err(Fault::Bad("a block of it is none"));
+        };
         if field.is_empty() {
             partial.input.push_str(piece);
             return Ok(());
         }
-        let Some(block) = partial.block.as_object_mut() else {
-            return Err(Fault::Bad("a block of it is none"));
-        };
         match block.get_mut(field) {
             Some(Value::String(before)) => before.push_str(piece),
             _ => {

@@ -82,6 +82,8 @@ impl Protocol for Gemini {
             _ if blocked => Finish::Refused,
             Some("STOP") => Finish::Complete,
             Some("MAX_TOKENS") => Finish::Length,
+            // Gemini itself says `STOP` of calls; servers that speak its protocol say this.
+            Some("FUNCTION_CALL") => Finish::ToolCalls,
             Some(
                 "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
                 | "IMAGE_SAFETY",
@@ -264,7 +266,9 @@ impl Events for Responses {
         if event["promptFeedback"]["blockReason"].is_string() {
             self.feedback = event["promptFeedback"].take();
         }
-        let Some(candidate) = event["candidates"].get_mut(0) else { return Ok(()) };
+        // `get_mut`, because an index panics in what is no object.
+        let candidate = event.get_mut("candidates").and_then(|candidates| candidates.get_mut(0));
+        let Some(candidate) = candidate else { return Ok(()) };
         if candidate["finishReason"].is_string() {
             self.finish_reason = candidate["finishReason"].take();
         }

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest};
+use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest, Wire};
 
 use crate::peer::{Peer, Reply, good};
-use crate::{check_error, model, request};
+use crate::samples::{STREAM_HEAD, beginning, lines};
+use crate::{check_error, client, model, request};
 
 /// Bounds are far above what the crate promises, since test machines are busy, and far below the server's patience.
 const LATE: Duration = Duration::from_millis(1200);
@@ -116,4 +117,46 @@ fn a_call_that_is_over_before_it_begins_sends_nothing() {
     let error = model(&peer.url()).complete(&request("q"), &CallBudget::until(Instant::now())).unwrap_err();
     assert!(matches!(error, ChatError::DeadlineExceeded { .. }), "{error:?}");
     assert!(peer.requests().is_empty());
+}
+
+/// How late the call was, for a server that hangs in this way.
+fn lateness(wire: Wire, is_stream: bool, place: &str, reply: Reply) -> Duration {
+    let peer = Peer::start([reply]);
+    let deadline = Instant::now() + Duration::from_millis(300);
+    let (model, budget) = (client(wire, &peer.url()), CallBudget::until(deadline));
+    let outcome = match is_stream {
+        true => model.stream(&request("q"), &budget, &mut |_| {}),
+        false => model.complete(&request("q"), &budget),
+    };
+    let late = deadline.elapsed();
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, ChatError::DeadlineExceeded { .. }), "{wire:?} {place}: {error:?}");
+    late
+}
+
+#[test]
+fn no_call_of_any_wire_outlives_its_deadline_by_more_than_200_ms() {
+    let cases = Wire::ALL.into_iter().flat_map(|wire| {
+        let begun = format!("{STREAM_HEAD}{}", lines(&beginning(wire, &["half"])));
+        let drip = begun.clone().into_bytes();
+        let streams = [
+            ("in a stream", Reply::Hang(begun.into_bytes())),
+            ("dripping a stream", Reply::Drip(drip, 1, Duration::from_millis(15))),
+        ];
+        let both = [false, true]
+            .into_iter()
+            .flat_map(|is_stream| hanging().into_iter().map(move |(place, reply)| (is_stream, place, reply)));
+        let streams = streams.into_iter().map(|(place, reply)| (true, place, reply));
+        both.chain(streams).map(move |(is_stream, place, reply)| (wire, is_stream, place, reply))
+    });
+    thread::scope(|scope| {
+        for (wire, is_stream, place, reply) in cases {
+            scope.spawn(move || {
+                // A busy machine may hold a thread back once; a call that waits too long does so every time.
+                let most = Duration::from_millis(200);
+                let is_in_time = (0..4).any(|_| lateness(wire, is_stream, place, reply.clone()) <= most);
+                assert!(is_in_time, "{wire:?} {is_stream} {place}");
+            });
+        }
+    });
 }

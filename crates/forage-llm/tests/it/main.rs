@@ -1,11 +1,17 @@
 //! The crate through its outer boundary: real sockets on the loopback, a scripted server, real deadlines.
 
-#![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a failed unwrap is a failed test")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod aimock;
 mod budget;
+mod conversations;
 mod failover;
+mod listing;
 mod peer;
+mod recordings;
+mod samples;
 mod secrets;
+mod streams;
 mod wire;
 
 use std::time::{Duration, Instant};

@@ -82,6 +82,11 @@ impl Peer {
         format!("http://{}/v1", self.address)
     }
 
+    /// The address without a path.
+    pub(crate) fn root(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     /// Everything received, head and body, one text per connection.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()

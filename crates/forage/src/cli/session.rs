@@ -81,7 +81,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
     }
     context.filter = config.filter_settings()?;
-    Ok((context, config))
+    Ok(context)
 }
 
 /// The project around a directory.

@@ -1,0 +1,193 @@
+//! The wires against a server that is not ours: aimock, which its authors hold to the real ones.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use forage_llm::{
+    ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
+    Finish, Message, Redacted, Redactor, ToolDefinition, ToolResult, Usage, Wire, complete_first,
+};
+use serde_json::json;
+
+use crate::{KEY, ample, client, settings};
+
+/// The variable that names another program than the one that `.ci/run` installs; `skip` leaves these tests out.
+const VARIABLE: &str = "FORAGE_TEST_AIMOCK";
+
+/// A running server.
+struct Aimock {
+    child: Child,
+    /// Kept open, because a server that can't write its log ends.
+    _output: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Aimock {
+    /// `None` when the user has asked for these tests to be left out.
+    #[expect(clippy::disallowed_methods, reason = "tests find and run the server that they compare with")]
+    fn start() -> Option<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let installed =
+            || folder.join("../../target/peers/aimock/node_modules/@copilotkit/aimock/dist/cli.js");
+        let program = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
+        if program == Path::new("skip") {
+            return None;
+        }
+        assert!(
+            program.is_file(),
+            "aimock is missing: `npm install --prefix target/peers/aimock @copilotkit/aimock@1.43.0` (Node 20) \
+             installs it, {VARIABLE} names its dist/cli.js elsewhere, and {VARIABLE}=skip leaves its tests out"
+        );
+        let mut child = Command::new("node")
+            .arg(program)
+            .args(["--port", "0", "--strict", "--validate-on-load", "--fixtures"])
+            .arg(folder.join("tests/data/aimock.json"))
+            .env("AIMOCK_API_KEYS", KEY)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("node can't be run: {error}"));
+        let mut output = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while output.read_line(&mut line).unwrap() > 0 && !line.contains("listening on ") {
+            line.clear();
+        }
+        let url = line.split_once("listening on ").map(|(_, url)| url.trim().to_owned());
+        let url = url.unwrap_or_else(|| panic!("aimock ends without saying where it listens"));
+        Some(Self { child, _output: output, url })
+    }
+
+    /// The address as each wire wants it.
+    fn base(&self, wire: Wire) -> String {
+        match wire {
+            Wire::OpenAiChat => format!("{}/v1", self.url),
+            Wire::Anthropic | Wire::Gemini => self.url.clone(),
+        }
+    }
+
+    fn ask(&self, wire: Wire, is_stream: bool, question: &'static str) -> Result<ChatAnswer, ChatError> {
+        let system = Redacted::trusted("You filter.");
+        let request = ChatRequest::question(system, Redacted::trusted(question), 50);
+        ask(wire, is_stream, &self.base(wire), &request)
+    }
+}
+
+impl Drop for Aimock {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Asks in one way or the other; what a stream passes on is its answer's text.
+fn ask(wire: Wire, is_stream: bool, base: &str, request: &ChatRequest) -> Result<ChatAnswer, ChatError> {
+    let model = client(wire, base);
+    if !is_stream {
+        return model.complete(request, &ample());
+    }
+    let mut text = String::new();
+    let answer = model.stream(request, &ample(), &mut |piece| text.push_str(piece))?;
+    assert_eq!(text, answer.text);
+    Ok(answer)
+}
+
+fn every_way() -> impl Iterator<Item = (Wire, bool)> {
+    Wire::ALL.into_iter().flat_map(|wire| [(wire, false), (wire, true)])
+}
+
+#[test]
+fn it_answers_every_wire_in_both_ways() {
+    let Some(aimock) = Aimock::start() else { return };
+    for (wire, is_stream) in every_way() {
+        let answer = aimock.ask(wire, is_stream, "say hello").unwrap();
+        assert_eq!(answer.text, "a.rs: héllo wörld 😀, and some more text that comes in several pieces");
+        assert_eq!(answer.finish, Finish::Complete, "{wire:?} {is_stream}");
+        let usage = Usage { input_tokens: 11, cached_input_tokens: 0, output_tokens: 7 };
+        assert_eq!(answer.usage, Some(usage), "{wire:?} {is_stream}");
+        assert_eq!(aimock.ask(wire, is_stream, "think first").unwrap().text, "thought through");
+    }
+}
+
+#[test]
+fn it_calls_tools_and_takes_their_results() {
+    let Some(aimock) = Aimock::start() else { return };
+    let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
+    let tool = |name| ToolDefinition { name, description: "It searches.", parameters: parameters.clone() };
+    for (wire, is_stream) in every_way() {
+        let mut request = ChatRequest::question(Redacted::trusted("s"), Redacted::trusted("explore"), 50);
+        request.tools = vec![tool("grep"), tool("read")];
+        let answer = ask(wire, is_stream, &aimock.base(wire), &request).unwrap();
+        let calls: Vec<_> = answer.calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
+        assert_eq!(calls, [("grep", r#"{"pattern":"a"}"#), ("read", r#"{"path":"ä b"}"#)], "{wire:?}");
+        assert_eq!(answer.finish, Finish::ToolCalls, "{wire:?} {is_stream}");
+        let results = answer.calls.iter().map(|call| ToolResult {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            text: Redactor::standard().redact("a result"),
+            is_error: false,
+        });
+        let results = results.collect();
+        request.messages.extend([Message::Model(answer.into_turn()), Message::ToolResults(results)]);
+        let answer = ask(wire, is_stream, &aimock.base(wire), &request).unwrap();
+        assert_eq!((answer.text.as_str(), answer.finish), ("found it", Finish::Complete), "{wire:?}");
+    }
+}
+
+#[test]
+fn its_faults_are_told_apart() {
+    let Some(aimock) = Aimock::start() else { return };
+    for (wire, is_stream) in every_way() {
+        for (question, kinds) in [
+            ("forbid", &["Unauthorized"][..]),
+            ("which model", &["ModelUnusable"]),
+            ("break", &["Server"]),
+            ("overload", &["Server"]),
+            ("malformed", &["BadAnswer"]),
+            ("disconnect", &["ConnectionLost"]),
+        ] {
+            let error = aimock.ask(wire, is_stream, question).unwrap_err();
+            let shown = format!("{error:?}");
+            assert!(
+                kinds.iter().any(|kind| shown.starts_with(kind)),
+                "{wire:?} {is_stream} {question}: {shown}"
+            );
+        }
+        if is_stream {
+            let error = aimock.ask(wire, true, "truncate").unwrap_err();
+            assert!(matches!(error, ChatError::ConnectionLost { .. }), "{wire:?}: {error:?}");
+        }
+        let other = EndpointSettings {
+            key: Some(ApiKey::new("another-key").unwrap()),
+            ..settings(&aimock.base(wire))
+        };
+        let stranger = wire.client(Endpoint::new(other).unwrap());
+        let error = stranger.complete(&crate::request("say hello"), &ample()).unwrap_err();
+        assert!(error.rules_out_provider(), "{wire:?}: {error:?}");
+    }
+}
+
+#[test]
+fn its_rate_limit_is_waited_for() {
+    for wire in Wire::ALL {
+        // A server each, because it counts requests.
+        let Some(aimock) = Aimock::start() else { return };
+        let error = aimock.ask(wire, true, "limit me").unwrap_err();
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(1)), "{wire:?} {error:?}");
+        drop(aimock);
+        let Some(aimock) = Aimock::start() else { return };
+        let model = wire.client(Endpoint::new(settings(&aimock.base(wire))).unwrap());
+        let (answer, _) = complete_first(&[model], &crate::request("limit me"), &ample()).unwrap();
+        assert_eq!(answer.text, "later", "{wire:?}");
+    }
+}
+
+#[test]
+fn it_lists_its_models() {
+    let Some(aimock) = Aimock::start() else { return };
+    let endpoint = Endpoint::without_model(settings(&aimock.base(Wire::OpenAiChat))).unwrap();
+    let budget: CallBudget<'_> = ample();
+    let listed = Wire::OpenAiChat.list_models(&endpoint, &Exchanges::Live, &budget).unwrap();
+    assert!(listed.len() > 1 && listed.iter().all(|model| model.created.is_some()), "{listed:?}");
+}
