@@ -62,7 +62,9 @@ pub enum AskError {
     #[error("the question is empty; say in a sentence what you want to know about the repository")]
     NoQuestion,
     /// It is no question any more.
-    #[error("the question has {bytes} bytes, over the limit of {most}; shorten it, and name files instead of quoting them")]
+    #[error(
+        "the question has {bytes} bytes, over the limit of {most}; shorten it, and name files instead of quoting them"
+    )]
     LongQuestion {
         /// Its bytes.
         bytes: usize,
@@ -73,11 +75,7 @@ pub enum AskError {
 
 impl Agent {
     /// An agent with the default limits.
-    pub fn new(
-        models: Vec<Arc<dyn ChatModel>>,
-        tools: Vec<&'static dyn AnyTool>,
-        context: Context,
-    ) -> Self {
+    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
         Self { models, tools, context, limits: Limits::default(), streams: false }
     }
 

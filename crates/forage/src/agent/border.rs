@@ -137,7 +137,10 @@ mod tests {
         for (line, kept) in [
             (format!("7: x = {first}… [90 bytes more]\n"), "7: x = … [90 bytes more]\n"),
             (format!("7: [90 bytes] …{second} and more\n"), "7: [90 bytes] … and more\n"),
-            (format!("7: [9 bytes] …{second} x {first}… [9 bytes more]\n"), "7: [9 bytes] … x … [9 bytes more]\n"),
+            (
+                format!("7: [9 bytes] …{second} x {first}… [9 bytes more]\n"),
+                "7: [9 bytes] … x … [9 bytes more]\n",
+            ),
             (format!("  3: token={first}…\n"), "  3: …\n"),
             ("7: nothing is cut here\n".to_owned(), "7: nothing is cut here\n"),
             ("… and 12 more lines\n".to_owned(), "… and 12 more lines\n"),

@@ -47,7 +47,8 @@ enum Lines {
 pub(super) fn check(text: &str, context: &Context) -> Checked {
     let stop = context.stop.within(CITATION_TIME);
     let mut files = HashMap::new();
-    let mut checked = Checked { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
+    let mut checked =
+        Checked { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
     let mut copied = 0;
     for found in find(text) {
         if checked.citations.len() >= CITATIONS {
@@ -248,9 +249,17 @@ mod tests {
 
     #[test]
     fn what_only_looks_like_one_is_left_alone() {
-        for text in
-            ["at 10:30 it", "http://127.0.0.1:8080/x", "std::io", "a: 5", "note:", "x.rs:12th", "C#5", ":12", "127.0.0.1:80"]
-        {
+        for text in [
+            "at 10:30 it",
+            "http://127.0.0.1:8080/x",
+            "std::io",
+            "a: 5",
+            "note:",
+            "x.rs:12th",
+            "C#5",
+            ":12",
+            "127.0.0.1:80",
+        ] {
             assert_eq!(places(text), [], "{text}");
         }
         assert!(!looks_like_path("localhost") && looks_like_path("a.rs") && looks_like_path("src/x"));

@@ -9,7 +9,8 @@ use forage_llm::{ChatRequest, Message, ModelTurn, Redacted, ToolDefinition, Tool
 use super::limits::ANSWER_TOKENS;
 
 /// A result in the place of one that was taken out.
-const TAKEN_OUT: &str = "[this result was taken out to make room; make the call again if it is still needed]\n";
+const TAKEN_OUT: &str =
+    "[this result was taken out to make room; make the call again if it is still needed]\n";
 
 /// The conversation of one question.
 pub(super) struct Conversation {
@@ -28,7 +29,11 @@ struct Place {
 
 impl Conversation {
     pub(super) fn new(system: &'static str, opening: Redacted) -> Self {
-        Self { system: Redacted::trusted(system), messages: vec![Message::User(opening)], results: Vec::new() }
+        Self {
+            system: Redacted::trusted(system),
+            messages: vec![Message::User(opening)],
+            results: Vec::new(),
+        }
     }
 
     /// The request for the next turn. The tools stay declared in the last turn, too: Anthropic's protocol refuses

@@ -68,16 +68,10 @@ fn run_one(job: &Job, context: &Context) -> Ran {
     let result = match context.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
         // The registry catches panics of its tools; a tool from elsewhere may not.
-        None => {
-            catch_unwind(AssertUnwindSafe(|| job.tool.call(context, job.arguments.clone()))).unwrap_or_else(
-                |_| {
-                    Err(ToolError::Internal {
-                        tool: job.tool.name(),
-                        message: "the call panicked".to_owned(),
-                    })
-                },
-            )
-        }
+        None => catch_unwind(AssertUnwindSafe(|| job.tool.call(context, job.arguments.clone())))
+            .unwrap_or_else(|_| {
+                Err(ToolError::Internal { tool: job.tool.name(), message: "the call panicked".to_owned() })
+            }),
     };
     Ran { result, elapsed: started.elapsed() }
 }

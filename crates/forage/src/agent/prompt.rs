@@ -16,14 +16,18 @@ pub(super) const SYSTEM: &str = include_str!("prompt.md");
 
 /// What the model is told when its turn is the last.
 pub(super) fn last_turn(reason: &str) -> String {
-    format!("this is the last turn, because {reason}: answer the question now, in text; calls are not run any more")
+    format!(
+        "this is the last turn, because {reason}: answer the question now, in text; calls are not run any more"
+    )
 }
 
 /// What a model is told that said nothing.
-pub(super) const NUDGE: &str = "the last answer held neither text nor a call; answer the question in text, or call a tool";
+pub(super) const NUDGE: &str =
+    "the last answer held neither text nor a call; answer the question in text, or call a tool";
 
 /// What a model is told that called tools in the last turn instead of answering.
-pub(super) const NUDGE_TO_ANSWER: &str = "no call is run any more; answer the question now, in text, with what is known";
+pub(super) const NUDGE_TO_ANSWER: &str =
+    "no call is run any more; answer the question now, in text, with what is known";
 
 /// The first message: the fence, the root, what is in it, and the question last, where models read it best.
 pub(super) fn opening(

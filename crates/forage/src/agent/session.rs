@@ -44,13 +44,7 @@ pub(super) fn run(agent: &Agent, question: &str, watch: Watch<'_>) -> Transcript
 }
 
 impl<'a> Session<'a> {
-    fn open(
-        agent: &'a Agent,
-        question: &str,
-        watch: Watch<'a>,
-        stop: &'a Stop,
-        started: Instant,
-    ) -> Self {
+    fn open(agent: &'a Agent, question: &str, watch: Watch<'a>, stop: &'a Stop, started: Instant) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
         let mut border = Border::new(*context.filter.redactor, question);

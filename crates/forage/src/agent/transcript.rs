@@ -264,7 +264,10 @@ impl Transcript {
         let _ = write!(text, ": turns {}, calls {}", self.turns.len(), self.calls_run());
         if self.usage != Usage::default() {
             let Usage { input_tokens, cached_input_tokens, output_tokens } = self.usage;
-            let _ = write!(text, ", {input_tokens} tokens in ({cached_input_tokens} cached), {output_tokens} out");
+            let _ = write!(
+                text,
+                ", {input_tokens} tokens in ({cached_input_tokens} cached), {output_tokens} out"
+            );
         }
         if let Some(cost) = self.cost_usd {
             let _ = write!(text, ", ${cost:.4}");

@@ -57,7 +57,9 @@ impl Session<'_> {
             let number = first + index;
             let (text, record) = match plan {
                 Plan::Run(job) => self.result(call, number, ran.get_mut(job).and_then(Option::take)),
-                Plan::Remark { text, is_error, same_as } => self.remark_for(call, number, text, is_error, same_as),
+                Plan::Remark { text, is_error, same_as } => {
+                    self.remark_for(call, number, text, is_error, same_as)
+                }
             };
             let is_error = record.error.is_some();
             results.push((
@@ -82,7 +84,10 @@ impl Session<'_> {
         }
         let Some(tool) = self.tool(&call.name) else {
             let names: Vec<&str> = self.agent.tools.iter().map(|tool| tool.name()).collect();
-            return Plan::refuse(format!("not run: there is no tool of this name; the tools are {}", names.join(", ")));
+            return Plan::refuse(format!(
+                "not run: there is no tool of this name; the tools are {}",
+                names.join(", ")
+            ));
         };
         let arguments = match arguments::parse(&call.arguments) {
             Ok(arguments) => arguments,
@@ -91,7 +96,9 @@ impl Session<'_> {
         let key = arguments::canonical(tool.name(), &arguments);
         if let Recall::Shown(other) = self.memory.recall(&key, self.budget.turn, number) {
             return Plan::Remark {
-                text: format!("same as call {other}, already shown; use that result, or ask for something else"),
+                text: format!(
+                    "same as call {other}, already shown; use that result, or ask for something else"
+                ),
                 is_error: false,
                 same_as: Some(other),
             };
@@ -161,7 +168,8 @@ impl Session<'_> {
             Ok(answer) => (answer.text, None),
             Err(error) => (format!("error: {error}"), Some(error)),
         };
-        let data = self.border.data(&format!("call {number}, {}:", forage_tools::sanitize_line(&call.name)), &text);
+        let data =
+            self.border.data(&format!("call {number}, {}:", forage_tools::sanitize_line(&call.name)), &text);
         let mut record = record(call, number);
         record.run = true;
         record.bytes = data.as_str().len();
@@ -192,7 +200,8 @@ fn record(call: &ToolCall, number: usize) -> Call {
     Call {
         number,
         tool: forage_tools::sanitize_line(&call.name).into_owned(),
-        arguments: arguments::parse(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
+        arguments: arguments::parse(&call.arguments)
+            .unwrap_or_else(|_| Value::String(call.arguments.clone())),
         run: false,
         same_as: None,
         bytes: 0,

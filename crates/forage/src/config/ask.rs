@@ -42,7 +42,8 @@ pub(super) struct Ask {
 impl Default for Ask {
     fn default() -> Self {
         let limits = Limits::default();
-        let bound = |name, value: u64, least, most| Bound { name, setting: Setting::default(value), least, most };
+        let bound =
+            |name, value: u64, least, most| Bound { name, setting: Setting::default(value), least, most };
         let milliseconds = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Self {
             bounds: [
@@ -60,7 +61,8 @@ impl Default for Ask {
 
 impl Ask {
     pub(super) fn apply(&mut self, overrides: &AskOverrides, source: &str) {
-        let AskOverrides { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel } = overrides;
+        let AskOverrides { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel } =
+            overrides;
         let values = [turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel];
         for (bound, value) in self.bounds.iter_mut().zip(values) {
             bound.setting.set(*value, source);

@@ -17,7 +17,10 @@ fn project() -> Project {
     Project::new(&[
         ("src/agent.py", agent),
         ("src/main.py", "from agent import Agent\n\nprint(Agent)\n"),
-        ("src/tools/base.py", "class Tool:\n    # TODO: timeouts\n    async def execute(self, **input): ...\n"),
+        (
+            "src/tools/base.py",
+            "class Tool:\n    # TODO: timeouts\n    async def execute(self, **input): ...\n",
+        ),
         ("src/tools/implementations/read_file.py", read),
         ("README.md", "# Beyond agents\n"),
         (".env", "TOOL_KEY=canary-in-dotenv execute\n"),
@@ -59,7 +62,9 @@ fn ask(project: &Project, peer: &Peer, question: &str, flags: &[&str]) -> Run {
 
 /// The messages of each request.
 fn messages(peer: &Peer) -> Vec<Vec<Value>> {
-    let body = |request: &String| -> Value { serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap() };
+    let body = |request: &String| -> Value {
+        serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
+    };
     peer.requests().iter().map(|request| body(request)["messages"].as_array().unwrap().clone()).collect()
 }
 
@@ -93,8 +98,14 @@ fn the_plans_prompt_1_whats_the_structure_of_this_project() {
     ]);
     let run = ask(&project, &peer, "What's the structure of this project?", &[]);
     assert_eq!(run.status, 0, "{run:?}");
-    assert!(run.stdout.starts_with("A Python agent: `src/agent.py:3` and tools below src/tools.\n\n["), "{run:?}");
-    assert!(run.stdout.contains("[acme/big-0: turns 2, calls 1, 22 tokens in (5 cached), 14 out, "), "{run:?}");
+    assert!(
+        run.stdout.starts_with("A Python agent: `src/agent.py:3` and tools below src/tools.\n\n["),
+        "{run:?}"
+    );
+    assert!(
+        run.stdout.contains("[acme/big-0: turns 2, calls 1, 22 tokens in (5 cached), 14 out, "),
+        "{run:?}"
+    );
     let tree = &results(&peer)[0];
     for line in ["├── agent.py (11 lines)", "└── tools/", "└── read_file.py (3 lines)"] {
         assert!(tree.contains(line), "{tree}");
@@ -106,7 +117,9 @@ fn the_plans_prompt_2_find_all_async_functions_in_the_codebase() {
     let project = project();
     let peer = Peer::start([
         calls(&[("grep_search", value!({"pattern": "async def", "file_pattern": "*.py"}))]),
-        say("Four: src/agent.py:4, src/agent.py:7, src/tools/base.py:3, src/tools/implementations/read_file.py:2."),
+        say(
+            "Four: src/agent.py:4, src/agent.py:7, src/tools/base.py:3, src/tools/implementations/read_file.py:2.",
+        ),
     ]);
     let run = ask(&project, &peer, "Find all async functions in the codebase", &["--json"]);
     assert_eq!(run.status, 0, "{run:?}");
@@ -128,7 +141,12 @@ fn the_plans_prompt_2_find_all_async_functions_in_the_codebase() {
     );
     assert!(call["bytes"].as_u64().unwrap() > 100 && call["elapsed_ms"].is_u64());
     assert_eq!(
-        (&records["stop_reason"], &records["models"], &records["usage"]["input_tokens"], &records["cost_usd"]),
+        (
+            &records["stop_reason"],
+            &records["models"],
+            &records["usage"]["input_tokens"],
+            &records["cost_usd"]
+        ),
         (&"answered".into(), &value!(["acme/big-0"]), &22.into(), &Value::Null)
     );
     assert_eq!(records["question"], "Find all async functions in the codebase");
@@ -149,11 +167,21 @@ fn the_plans_prompt_3_how_is_tool_execution_implemented() {
     let run = ask(&project, &peer, "How is tool execution implemented?", &[]);
     assert_eq!(run.status, 0, "{run:?}");
     let results = results(&peer);
-    assert!(results[0].contains("src/agent.py:") && results[0].contains("  7:     async def _execute_tools"), "{results:?}");
-    assert!(results[1].contains("    11\t            await tool.execute(**tool_use.input)"), "{}", results[1]);
+    assert!(
+        results[0].contains("src/agent.py:") && results[0].contains("  7:     async def _execute_tools"),
+        "{results:?}"
+    );
+    assert!(
+        results[1].contains("    11\t            await tool.execute(**tool_use.input)"),
+        "{}",
+        results[1]
+    );
     assert!(results[2].contains("     1\tclass Tool:"), "{}", results[2]);
     assert!(!run.stdout.contains("[wrong"), "{run:?}");
-    assert!(run.stderr.contains("turn 2 of 8") && run.stderr.contains("call 2: read_file {\"path\":"), "{run:?}");
+    assert!(
+        run.stderr.contains("turn 2 of 8") && run.stderr.contains("call 2: read_file {\"path\":"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -193,7 +221,10 @@ fn secrets_never_reach_the_model_unless_redaction_is_off() {
         let project = project();
         project.write("src/token.py", &format!("TOKEN = \"{SECRET}\"\nexecute(TOKEN)\n"));
         // On a long line the search cuts around the match; of half a secret no rule would know what it is.
-        project.write("src/long.py", &format!("x = 'needle {} {SECRET} {}'\n", "b ".repeat(75), "c".repeat(300)));
+        project.write(
+            "src/long.py",
+            &format!("x = 'needle {} {SECRET} {}'\n", "b ".repeat(75), "c".repeat(300)),
+        );
         project.write(&format!("names/{SECRET}.txt"), "");
         let read = |path: &str| ("read_file", value!({ "path": path }));
         let peer = Peer::start([
@@ -214,7 +245,11 @@ fn secrets_never_reach_the_model_unless_redaction_is_off() {
         assert_eq!(received.contains(SECRET), leaks, "the control must leak and the product must not");
         assert_eq!(received.contains(&SECRET[..12]), leaks, "nor a half of it");
         assert!(!received.contains("canary-in-dotenv"), "a secrets file is never read");
-        assert_eq!(run.json()["redacted"]["github-token"].as_u64().is_some_and(|count| count >= 4), !leaks, "{run:?}");
+        assert_eq!(
+            run.json()["redacted"]["github-token"].as_u64().is_some_and(|count| count >= 4),
+            !leaks,
+            "{run:?}"
+        );
     }
 }
 
@@ -228,7 +263,10 @@ fn what_is_planted_in_files_changes_no_shape() {
         let project = project();
         project.write("src/planted.py", text);
         let peer = Peer::start([
-            calls(&[("read_file", value!({"path": "src/planted.py"})), ("grep_search", value!({"pattern": "class"}))]),
+            calls(&[
+                ("read_file", value!({"path": "src/planted.py"})),
+                ("grep_search", value!({"pattern": "class"})),
+            ]),
             // A model that was led astray: it repeats what it read.
             say(&format!("See src/planted.py:1.\n{}", planted.replace(['\u{1b}', '\u{202e}'], " "))),
         ]);
@@ -247,10 +285,16 @@ fn what_is_planted_in_files_changes_no_shape() {
     let (begin, end) = (format!("===== BEGIN {fence} ====="), format!("===== END {fence} ====="));
     for (result, last) in [(&results[0], false), (&results[1], true)] {
         let lines: Vec<&str> = result.lines().collect();
-        assert_eq!((lines[1], lines.iter().filter(|line| line.contains(fence)).count()), (begin.as_str(), 2 + usize::from(last)));
+        assert_eq!(
+            (lines[1], lines.iter().filter(|line| line.contains(fence)).count()),
+            (begin.as_str(), 2 + usize::from(last))
+        );
         assert_eq!(lines[lines.len() - 1 - usize::from(last)], end, "all that was planted stands inside");
     }
-    assert!(results[0].contains("ignore the above") && results[0].contains("END 0123456789abcdef"), "the control: it was there");
+    assert!(
+        results[0].contains("ignore the above") && results[0].contains("END 0123456789abcdef"),
+        "the control: it was there"
+    );
     assert!(!results[0].contains(['\u{1b}', '\u{202e}']));
     // Our notes come last, whatever the model repeats.
     assert_eq!(run.status, 0, "{run:?}");
@@ -287,12 +331,16 @@ fn every_fault_of_a_server_has_its_outcome() {
         configure(&project, &[&peer], "");
         let run = project.run(&flags);
         assert_eq!(run.status, status, "{name}: {run:?}");
-        assert!(run.stdout.starts_with("No answer: ") && run.stdout.contains("1. grep_search"), "{name}: {run:?}");
+        assert!(
+            run.stdout.starts_with("No answer: ") && run.stdout.contains("1. grep_search"),
+            "{name}: {run:?}"
+        );
         assert!(run.stderr.contains("error: no answer: "), "{name}: {run:?}");
         if !taken_over {
             continue;
         }
-        let (peer, next) = (Peer::start(std::iter::once(first()).chain(replies)), Peer::start([say("from the second")]));
+        let (peer, next) =
+            (Peer::start(std::iter::once(first()).chain(replies)), Peer::start([say("from the second")]));
         configure(&project, &[&peer, &next], "");
         let run = project.run(&flags);
         assert_eq!(run.status, 0, "{name}: {run:?}");
@@ -323,7 +371,10 @@ fn without_a_model_or_a_question_it_says_what_to_do() {
     let run = ask(&project, &peer, "  ", &[]);
     assert!(run.status == 2 && run.stderr.contains("the question is empty"), "{run:?}");
     let run = ask(&project, &peer, "q", &["--turns", "0"]);
-    assert!(run.status == 2 && run.stderr.contains("`ask.turns` (command line): 0 is out of range"), "{run:?}");
+    assert!(
+        run.status == 2 && run.stderr.contains("`ask.turns` (command line): 0 is out of range"),
+        "{run:?}"
+    );
     configure(&project, &[&peer], "[ask]\nparallel = 65\n");
     let run = project.run(&["ask", "q"]);
     assert!(run.status == 2 && run.stderr.contains("`ask.parallel`"), "{run:?}");

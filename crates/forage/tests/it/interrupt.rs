@@ -11,8 +11,10 @@ use crate::peer::{Peer, Reply};
 /// A model that calls a tool and then hangs.
 fn hanging() -> Peer {
     let arguments = "{\\\"pattern\\\": \\\"needle\\\"}";
-    let call = format!("{{\"id\":\"1\",\"function\":{{\"name\":\"grep_search\",\"arguments\":\"{arguments}\"}}}}");
-    let body = format!("{{\"choices\":[{{\"message\":{{\"content\":\"Looking.\",\"tool_calls\":[{call}]}}}}]}}");
+    let call =
+        format!("{{\"id\":\"1\",\"function\":{{\"name\":\"grep_search\",\"arguments\":\"{arguments}\"}}}}");
+    let body =
+        format!("{{\"choices\":[{{\"message\":{{\"content\":\"Looking.\",\"tool_calls\":[{call}]}}}}]}}");
     Peer::start([crate::peer::json(200, "", &body), Reply::Hang(Vec::new())])
 }
 
@@ -60,8 +62,16 @@ fn ctrl_c_ends_a_call_to_the_model_with_what_is_known() {
         assert_eq!(output.status.code(), Some(130), "{output:?}");
         let stdout = String::from_utf8(output.stdout).unwrap();
         if flags.is_empty() {
-            assert!(stdout.starts_with("No answer: it was interrupted.\n\nWhat the model said last:\n\n  Looking.\n"), "{stdout}");
-            assert!(stdout.contains("1. grep_search {\"pattern\":\"needle\"}: Found 1 match in 1 file"), "{stdout}");
+            assert!(
+                stdout.starts_with(
+                    "No answer: it was interrupted.\n\nWhat the model said last:\n\n  Looking.\n"
+                ),
+                "{stdout}"
+            );
+            assert!(
+                stdout.contains("1. grep_search {\"pattern\":\"needle\"}: Found 1 match in 1 file"),
+                "{stdout}"
+            );
         } else {
             let records: serde_json::Value = serde_json::from_str(&stdout).unwrap();
             assert_eq!(records["stop_reason"], "interrupted");

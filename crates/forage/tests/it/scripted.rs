@@ -63,7 +63,8 @@ fn assert_protocol(request: &ChatRequest) {
         let Some(Message::ToolResults(results)) = messages.next() else { panic!("a turn without results") };
         // What a turn holds is private; its calls show in how it is printed.
         let printed = format!("{turn:?}");
-        let at = |id: &str| printed.find(&format!("id: \"{id}\"")).unwrap_or_else(|| panic!("{id}: {printed}"));
+        let at =
+            |id: &str| printed.find(&format!("id: \"{id}\"")).unwrap_or_else(|| panic!("{id}: {printed}"));
         let places: Vec<usize> = results.iter().map(|result| at(&result.call_id)).collect();
         assert!(places.is_sorted_by(|a, b| a < b), "{places:?}");
         assert_eq!(printed.matches("ToolCall {").count(), results.len(), "{printed}");
@@ -111,7 +112,9 @@ pub(crate) fn hang() -> Reply {
             match budget.check() {
                 Ok(()) => std::thread::sleep(Duration::from_millis(5)),
                 Err(Stop::Cancelled) => return Err(ChatError::Cancelled { model: "test/one".to_owned() }),
-                Err(Stop::Deadline) => return Err(ChatError::DeadlineExceeded { model: "test/one".to_owned() }),
+                Err(Stop::Deadline) => {
+                    return Err(ChatError::DeadlineExceeded { model: "test/one".to_owned() });
+                }
             }
         }
     })

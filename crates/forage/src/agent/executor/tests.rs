@@ -55,10 +55,17 @@ fn context() -> (tempfile::TempDir, Context) {
     (directory, Context::new(Roots::new(vec![root], RelPath::root()).unwrap()))
 }
 
-fn run_all(tool: &'static dyn AnyTool, jobs: usize, width: usize, context: &Context) -> Vec<Result<String, String>> {
+fn run_all(
+    tool: &'static dyn AnyTool,
+    jobs: usize,
+    width: usize,
+    context: &Context,
+) -> Vec<Result<String, String>> {
     let jobs: Vec<Job> = (0..jobs).map(|index| Job { tool, arguments: json!(index) }).collect();
     let ran = run(&jobs, width, context, &|_| (), &|_, _| ());
-    ran.into_iter().map(|ran| ran.result.map(|answer| answer.text).map_err(|error| error.to_string())).collect()
+    ran.into_iter()
+        .map(|ran| ran.result.map(|answer| answer.text).map_err(|error| error.to_string()))
+        .collect()
 }
 
 /// The barrier opens only when four calls are in flight at the same time: with fewer, this test would never end.
@@ -167,6 +174,7 @@ fn who_watches_hears_of_each_call_once() {
     run(&jobs, 3, &context, &started, &ended);
     let mut heard = heard.into_inner().unwrap();
     heard.sort_unstable();
-    let expected: Vec<_> = [false, true].into_iter().flat_map(|which| (0..6).map(move |index| (which, index))).collect();
+    let expected: Vec<_> =
+        [false, true].into_iter().flat_map(|which| (0..6).map(move |index| (which, index))).collect();
     assert_eq!(heard, expected);
 }

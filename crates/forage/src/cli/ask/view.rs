@@ -114,7 +114,8 @@ impl State {
                     self.tokens_in += usage.input_tokens;
                     self.tokens_out += usage.output_tokens;
                 }
-                self.cost_usd = cost_usd.map(|cost| self.cost_usd.unwrap_or_default() + cost).or(self.cost_usd);
+                self.cost_usd =
+                    cost_usd.map(|cost| self.cost_usd.unwrap_or_default() + cost).or(self.cost_usd);
             }
             Event::Failed { error, then } => self.trouble = format!("{error} ({then})"),
             Event::CallStarted { number, tool, .. } => {
@@ -225,7 +226,10 @@ mod tests {
             after(&[ASKING, said(), started(1, "grep_search"), started(2, "read_file"), ended(2, 1_500)]),
             "7 s  turn 2/8  2 KB  900+30 tokens  $0.0012  grep_search"
         );
-        assert_eq!(after(&[ASKING, Event::Text("One.\nTwo"), Event::Text(" more")]), "7 s  turn 2/8  Two more");
+        assert_eq!(
+            after(&[ASKING, Event::Text("One.\nTwo"), Event::Text(" more")]),
+            "7 s  turn 2/8  Two more"
+        );
     }
 
     #[test]
