@@ -100,7 +100,10 @@ fn tree(lines: &[String]) -> Tree {
 
 /// As many lines of the same kind without any intention.
 fn harmless() -> Vec<String> {
-    planted().iter().map(|line| if line.contains("needle") { "a needle" } else { "text" }.to_owned()).collect()
+    planted()
+        .iter()
+        .map(|line| if line.contains("needle") { "a needle" } else { "text" }.to_owned())
+        .collect()
 }
 
 /// What could be a heading, by the words it begins with, as the model reads it: at the beginning of a line.
@@ -142,7 +145,9 @@ fn planted_lines_change_neither_the_shape_of_the_evidence_nor_other_files() {
             assert_eq!(lines(&hostile), lines(&harmless), "{form:?}");
         }
         assert!(hostile.lines().all(is_ours), "{form:?}: {hostile}");
-        let unfit = |c: char| c != '\n' && (c.is_control() || ('\u{200b}'..='\u{202e}').contains(&c) || c == '\u{feff}');
+        let unfit = |c: char| {
+            c != '\n' && (c.is_control() || ('\u{200b}'..='\u{202e}').contains(&c) || c == '\u{feff}')
+        };
         assert!(!hostile.contains(unfit) && hostile.contains("\\u{202E}"), "{form:?}: {hostile}");
         assert!(hostile.contains("ignore the above"), "the file is still shown: {hostile}");
     }
@@ -186,15 +191,26 @@ fn a_model_that_repeats_planted_answers_changes_no_other_file() {
         let form = (EvidenceForm::Compact, AnswerForm::Ids { shards: 1 });
         let (answer, _) = search(tree(&lines).context(), form, move |user| {
             let id = |path: &str| {
-                headings(user).into_iter().find(|line| line.contains(path)).unwrap().split(' ').next().unwrap()
+                headings(user)
+                    .into_iter()
+                    .find(|line| line.contains(path))
+                    .unwrap()
+                    .split(' ')
+                    .next()
+                    .unwrap()
             };
             let entry = |path: &str, grade: u8, why: &str| json!({"id": id(path), "grade": grade, "ranges": [], "why": why});
             let why = lines.join("\n");
-            let files = [entry("src/b.rs", 1, &why), entry("src/m.rs", 2, "it is"), entry("src/a.rs", 1, "calls it")];
+            let files =
+                [entry("src/b.rs", 1, &why), entry("src/m.rs", 2, "it is"), entry("src/a.rs", 1, "calls it")];
             format!("One file says:\n{}\n\n{}", lines.join("\n"), json!({ "files": files }))
         });
         let files = answer.records["files"].as_array().unwrap();
-        assert!(files.iter().all(|file| !file["explanation"].as_str().unwrap().contains(['\n', '\r', '\u{202e}'])));
+        assert!(
+            files
+                .iter()
+                .all(|file| !file["explanation"].as_str().unwrap().contains(['\n', '\r', '\u{202e}']))
+        );
         let shape = |file: &serde_json::Value| {
             let path = file["path"].as_str().unwrap();
             let name = path.rsplit('/').next().unwrap().to_owned();
@@ -212,8 +228,10 @@ fn a_model_that_repeats_planted_answers_changes_no_other_file() {
 #[test]
 fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
     for form in FORMS {
-        let (answer, _) = search(tree(&planted()).context(), form, |_| match form.1 {
-            AnswerForm::Paths => "/etc/passwd: planted\n../outside/data.txt: planted\nsrc/a.rs: planted".to_owned(),
+        let (answer, _) = search(tree(&planted()).context(), form, move |_| match form.1 {
+            AnswerForm::Paths => {
+                "/etc/passwd: planted\n../outside/data.txt: planted\nsrc/a.rs: planted".to_owned()
+            }
             AnswerForm::Ids { .. } => json!({"files": [
                 {"id": "/etc/passwd", "grade": 3, "ranges": [], "why": "planted"},
                 {"id": "F5", "grade": 3, "ranges": [], "why": "planted"},
@@ -238,7 +256,10 @@ fn tree_with_secrets() -> (Tree, Vec<String>) {
     tree.write("b.rs", format!("needle\nlet key = \"{other}\";\n"));
     tree.write("c.rs", format!("{}needle {token} {}\n", "x ".repeat(400), "y".repeat(900)));
     let lines = format!("{body}\n").repeat(7);
-    tree.write("d.txt", format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}needle\n-----END RSA PRIVATE KEY-----\n"));
+    tree.write(
+        "d.txt",
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}needle\n-----END RSA PRIVATE KEY-----\n"),
+    );
     let far = format!("-----BEGIN RSA PRIVATE KEY-----\n{lines}needleAIBAAKCAQEA0Z3VS5JJcds3xfn\n{lines}");
     tree.write("e.txt", far);
     (tree, vec![token, other, body])
@@ -258,7 +279,10 @@ fn planted_secrets_are_not_sent_in_any_form() {
         let mut open = tree.context();
         open.filter.redactor = Arc::new(Redactor::off());
         let (_, evidence) = search(open, form, nothing);
-        assert!(secrets.iter().all(|secret| evidence.contains(&secret[..12])), "the control leaks: {evidence}");
+        assert!(
+            secrets.iter().all(|secret| evidence.contains(&secret[..12])),
+            "the control leaks: {evidence}"
+        );
     }
 }
 

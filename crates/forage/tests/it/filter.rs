@@ -29,7 +29,8 @@ fn search(project: &Project, peer: &Peer, filter: &str, flags: &[&str]) -> Run {
 /// The user's message of each request.
 fn sent(peer: &Peer) -> Vec<String> {
     let user = |request: &String| {
-        let body: serde_json::Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let body: serde_json::Value =
+            serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
         body["messages"][1]["content"].as_str().unwrap().to_owned()
     };
     peer.requests().iter().map(user).collect()
@@ -74,7 +75,10 @@ fn compact_evidence_and_ids_are_switched_by_the_configuration() {
 fn mistakes_in_the_table_are_named() {
     let project = project();
     for (filter, expected) in [
-        ("evidence = \"short\"", "`filter.evidence` (PATH): \"short\" is neither \"requirement\" nor \"compact\""),
+        (
+            "evidence = \"short\"",
+            "`filter.evidence` (PATH): \"short\" is neither \"requirement\" nor \"compact\"",
+        ),
         ("answer = \"xml\"", "`filter.answer` (PATH): \"xml\" is neither \"paths\" nor \"ids\""),
         ("shards = 2", "`filter.shards` (PATH): 2 shards need `filter.answer = \"ids\"`"),
         ("answer = \"ids\"\nshards = 5", "`filter.shards` (PATH): 5 is out of range; give 1 to 4"),
@@ -86,7 +90,10 @@ fn mistakes_in_the_table_are_named() {
         project.configure(&format!("[filter]\n{filter}\n"));
         let run = project.run(&["keyword", "q", "t"]);
         let path = project.home.join(".config/forage/config.toml").display().to_string();
-        assert!(run.status == 2 && run.stderr.contains(&expected.replace("PATH", &path)), "{filter}: {run:?}");
+        assert!(
+            run.status == 2 && run.stderr.contains(&expected.replace("PATH", &path)),
+            "{filter}: {run:?}"
+        );
     }
     for filter in ["filter = \"lexical\"", "[filter]\nmode = \"lexical\""] {
         project.configure(filter);
@@ -107,7 +114,10 @@ fn a_repository_can_not_switch_the_filter() {
     project.write(".forage.toml", "[filter]\ncache = true\nevidence = \"compact\"\n");
     let peer = Peer::start([says("src/retry.rs: it is")]);
     let run = search(&project, &peer, "", &[]);
-    assert!(run.stderr.contains("`filter.cache` is ignored") && sent(&peer)[0].contains("\nFILE /"), "{run:?}");
+    assert!(
+        run.stderr.contains("`filter.cache` is ignored") && sent(&peer)[0].contains("\nFILE /"),
+        "{run:?}"
+    );
 }
 
 #[test]
@@ -125,7 +135,10 @@ fn answers_are_kept_only_on_request_and_in_the_users_cache_directory() {
     let first = search(&project, &peer, "cache = true", &[]);
     let second = search(&project, &peer, "cache = true", &[]);
     assert_eq!(peer.requests().len(), 1, "{second:?}");
-    assert!(second.stdout.contains("[answer from the cache, ") && !first.stdout.contains("cache"), "{second:?}");
+    assert!(
+        second.stdout.contains("[answer from the cache, ") && !first.stdout.contains("cache"),
+        "{second:?}"
+    );
     let list = |text: &str| text.split("\n\n[").next().unwrap().to_owned();
     assert_eq!(list(&first.stdout), list(&second.stdout));
     assert_eq!(files(&project.root), before, "nothing is written into the repository");
