@@ -112,6 +112,10 @@ pub const SCHEMA_IDS: usize = 500;
 /// Ranges of lines per file that are taken from a model's answer.
 pub const ANSWER_RANGES: usize = 8;
 
+/// Places in a model's text, from its end, that are tried as the beginning of an answer. One is usual, a few are talk;
+/// to try thousands would take seconds.
+pub const ANSWER_BEGINNINGS: usize = 16;
+
 /// Levels that `list_directory` shows when it is recursive (the plan's 2), and at the most.
 pub const LIST_DEPTH: u64 = 2;
 /// See [`LIST_DEPTH`].

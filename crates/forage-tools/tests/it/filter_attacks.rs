@@ -228,7 +228,7 @@ fn a_model_that_repeats_planted_answers_changes_no_other_file() {
 #[test]
 fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
     for form in FORMS {
-        let (answer, _) = search(tree(&planted()).context(), form, |_| match form.1 {
+        let (answer, _) = search(tree(&planted()).context(), form, move |_| match form.1 {
             AnswerForm::Paths => {
                 "/etc/passwd: planted\n../outside/data.txt: planted\nsrc/a.rs: planted".to_owned()
             }

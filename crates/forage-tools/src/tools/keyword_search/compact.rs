@@ -188,17 +188,37 @@ struct Candidate<'a> {
     file: &'a FileEvidence,
     index: usize,
     id: usize,
-    /// Redacted and cut, one for each line of the file's evidence.
+    /// One for each line of the file's evidence.
     lines: Vec<Line>,
     /// The best window first.
     windows: Vec<Window>,
     matches: usize,
 }
 
+/// A line without its secrets.
 struct Line {
     text: String,
-    /// Secrets taken out of it.
+    /// A byte to show when it is too long to be shown whole.
+    middle: usize,
+    /// Secrets taken out of it, but for private keys.
     redacted: usize,
+    /// It was a line of a private key.
+    in_key: bool,
+}
+
+impl Line {
+    /// Its text, within a limit.
+    fn cut(&self, limit: usize) -> String {
+        let (before, shown, after) = window(&self.text, self.middle, limit);
+        let ellipsis = |cut: usize| if cut > 0 { "…" } else { "" };
+        format!("{}{shown}{}", ellipsis(before), ellipsis(after))
+    }
+}
+
+/// Secrets taken out of these lines. A private key is one, however many lines it has.
+fn secrets(lines: &[Line]) -> usize {
+    let keys = lines.chunk_by(|a, b| a.in_key == b.in_key).filter(|run| run.iter().any(|line| line.in_key));
+    lines.iter().map(|line| line.redacted).sum::<usize>() + keys.count()
 }
 
 /// A block, and what has to be known when it is taken.
@@ -271,30 +291,39 @@ impl<'a> Candidate<'a> {
     fn entry(&self, headings: &Headings<'_>) -> Block {
         let best = lexical::best_lines(self.file, 1).first().copied().unwrap_or_default();
         let number = self.number(best);
-        let (text, redacted) = self.lines.get(best).map_or(("", 0), |line| (line.text.trim(), line.redacted));
+        let line = self.lines.get(best..best + 1).unwrap_or_default();
         let text = format!(
             "\n{} ({}) {number}: {}\n",
             headings.name(self),
             headings.terms(self.file),
-            clip(text, limits::COMPACT_ENTRY_LINE_BYTES)
+            line.first().map(|line| line.cut(limits::COMPACT_ENTRY_LINE_BYTES)).unwrap_or_default()
         );
-        Block { file: self.index, id: self.id, text, shown: vec![number..=number], redacted }
+        Block { file: self.index, id: self.id, text, shown: vec![number..=number], redacted: secrets(line) }
     }
 
     /// What makes a window equal to another: its text and what matches, wherever it stands.
     fn signature(&self, range: &Range<usize>) -> String {
         let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
         let texts = self.lines.get(range.clone()).unwrap_or_default().iter();
-        lines.zip(texts).map(|(line, text)| format!("{}{}\n", mark(line.terms), text.text)).collect()
+        lines
+            .zip(texts)
+            .map(|(line, text)| format!("{}{}\n", mark(line.terms), text.cut(limits::COMPACT_LINE_BYTES)))
+            .collect()
     }
 
     fn push(&self, text: &mut String, range: &Range<usize>) -> usize {
         let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
         let texts = self.lines.get(range.clone()).unwrap_or_default();
         for (line, shown) in lines.zip(texts) {
-            let _ = writeln!(text, "{}{} {}", line.number, mark(line.terms), shown.text);
+            let _ = writeln!(
+                text,
+                "{}{} {}",
+                line.number,
+                mark(line.terms),
+                shown.cut(limits::COMPACT_LINE_BYTES)
+            );
         }
-        texts.iter().map(|line| line.redacted).sum()
+        secrets(texts)
     }
 }
 
@@ -302,26 +331,21 @@ fn mark(terms: u64) -> char {
     if terms == 0 { '-' } else { ':' }
 }
 
-/// The lines of a file, redacted and then cut. Redaction sees all ten lines of context, of which only a few will be
+/// The lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of context, of which only a few will be
 /// shown: a key whose first line is left out must not pass as text.
 fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
         let raw: Vec<String> = group.iter().map(|line| line_text(&line.bytes)).collect();
         let redacted = redactor.redact(&raw.join("\n"));
-        let mut in_key = false;
         for ((line, raw), whole) in group.iter().zip(&raw).zip(redacted.as_str().split('\n')) {
             let removed = raw.len().saturating_sub(whole.len());
             let middle = line.first_match.saturating_sub(removed);
-            let (before, shown, after) = window(whole, middle, limits::COMPACT_LINE_BYTES);
             let marks = |text: &str, mark: &str| text.matches(mark).count();
-            // A private key is one secret, however many lines it has.
-            let key = marks(whole, KEY_MARK) > marks(raw, KEY_MARK);
-            let redacted =
-                if key && in_key { 0 } else { marks(whole, MARK).saturating_sub(marks(raw, MARK)) };
-            in_key = key;
-            let ellipsis = |cut: usize| if cut > 0 { "…" } else { "" };
-            lines.push(Line { text: format!("{}{shown}{}", ellipsis(before), ellipsis(after)), redacted });
+            let new = |mark: &str| marks(whole, mark).saturating_sub(marks(raw, mark));
+            let in_key = new(KEY_MARK) > 0;
+            let redacted = new(MARK) - new(KEY_MARK);
+            lines.push(Line { text: whole.to_owned(), middle, redacted, in_key });
         }
     }
     lines

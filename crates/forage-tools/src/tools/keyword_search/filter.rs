@@ -1,5 +1,6 @@
 //! Asks models which files are relevant: one request, or several at the same time.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -198,23 +199,23 @@ impl Asking<'_> {
     /// Answers in the order of the requests. All are asked at the same time and have the same deadline, by which
     /// every model returns; so the call takes as long as its slowest request.
     fn all(&self, shards: &[Shard]) -> Vec<Result<Answered, Failure>> {
-        let [first, rest @ ..] = shards else { return Vec::new() };
+        if let [only] = shards {
+            return vec![self.one(only)];
+        }
         thread::scope(|scope| {
             let ask = |shard| {
                 thread::Builder::new().name("filter".to_owned()).spawn_scoped(scope, move || self.one(shard))
             };
-            let asked: Vec<_> = rest.iter().map(ask).collect();
-            let mut answers = vec![self.one(first)];
-            answers.extend(asked.into_iter().map(
-                |thread| match thread.map(thread::ScopedJoinHandle::join) {
+            let asked: Vec<_> = shards.iter().map(ask).collect();
+            let answer = |thread: io::Result<thread::ScopedJoinHandle<'_, _>>| {
+                let failed = |why: String| Err(Failure::All(vec![why]));
+                match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(answer)) => answer,
-                    Ok(Err(_)) => {
-                        Err(Failure::All(vec!["a request ended by a fault of this program".to_owned()]))
-                    }
-                    Err(error) => Err(Failure::All(vec![format!("no thread could be started: {error}")])),
-                },
-            ));
-            answers
+                    Ok(Err(_)) => failed("a request ended by a fault of this program".to_owned()),
+                    Err(error) => failed(format!("no thread could be started: {error}")),
+                }
+            };
+            asked.into_iter().map(answer).collect()
         })
     }
 
