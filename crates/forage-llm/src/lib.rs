@@ -42,7 +42,7 @@ pub use key::{ApiKey, KeyError};
 pub use openai_chat::OpenAiChat;
 pub use redact::{Redacted, RedactionCounts, Redactor};
 pub use table::{
-    Candidate, Choice, FactSettings, HttpLister, IdPattern, ListFailure, ListedModel, Listing, ModelLister,
+    Candidate, Choice, FactSettings, HttpLister, IdPattern, ListFailure, Listing, ModelEntry, ModelLister,
     Origin, PassedOver, Preference, Provider, ProviderSettings, ProviderTable, Resolved, Role, RoleSettings,
     RoleTable, TableError, TableSettings, WireKind, choose,
 };

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 pub use choose::{Candidate, Choice, PassedOver, choose};
 pub use facts::FactSettings;
-pub use list::{HttpLister, ListFailure, ListedModel, Listing, ModelLister};
+pub use list::{HttpLister, ListFailure, Listing, ModelEntry, ModelLister};
 pub use pattern::IdPattern;
 pub use resolve::Resolved;
 

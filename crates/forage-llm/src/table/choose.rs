@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{IdPattern, ListedModel, Listing, Order, Preference, ProviderTable, Resolved, Role};
+use super::{IdPattern, Listing, ModelEntry, Order, Preference, ProviderTable, Resolved, Role};
 use crate::chat::Usage;
 use crate::endpoint::{ModelFacts, Price};
 
@@ -85,7 +85,7 @@ pub fn choose(
 
 /// A model that a provider has, by its list or by the table.
 struct Offer {
-    model: ListedModel,
+    model: ModelEntry,
     /// Why it is believed to be there.
     source: String,
 }
@@ -94,7 +94,7 @@ struct Offer {
 struct Fit<'a> {
     provider: &'a Resolved,
     pattern: &'a IdPattern,
-    model: ListedModel,
+    model: ModelEntry,
     source: String,
     facts: ModelFacts,
     /// Its place among the ids of the table.
@@ -182,7 +182,7 @@ impl<'a> Chooser<'a> {
     fn offers(&mut self, provider: &Resolved) -> Option<Vec<Offer>> {
         let why = match self.lists.get(&provider.name) {
             Some(Listing::Read(models)) => {
-                let offer = |model: &ListedModel| Offer { model: model.clone(), source: "listed".to_owned() };
+                let offer = |model: &ModelEntry| Offer { model: model.clone(), source: "listed".to_owned() };
                 return Some(models.iter().map(offer).collect());
             }
             Some(Listing::Failed(failure)) if failure.key_refused => {
@@ -198,7 +198,7 @@ impl<'a> Chooser<'a> {
             self.pass_over(provider, &format!("{why}{rest}"));
             return None;
         }
-        let offer = |id: &str| Offer { model: ListedModel::new(id), source: format!("pinned id: {why}") };
+        let offer = |id: &str| Offer { model: ModelEntry::new(id), source: format!("pinned id: {why}") };
         Some(pinned.into_iter().map(offer).collect())
     }
 

@@ -12,7 +12,7 @@ use crate::limits::{MAX_LIST_BYTES, MAX_LISTED_MODELS, MAX_MODEL_ID_BYTES};
 
 /// A model of a provider's list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ListedModel {
+pub struct ModelEntry {
     /// The id, without control characters.
     pub id: String,
     /// When it was made, in seconds since 1970.
@@ -23,7 +23,7 @@ pub struct ListedModel {
     pub context_tokens: Option<u64>,
 }
 
-impl ListedModel {
+impl ModelEntry {
     /// A model of which the list says nothing but the id.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), created: None, price: None, context_tokens: None }
@@ -34,7 +34,7 @@ impl ListedModel {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Listing {
     /// The list.
-    Read(Vec<ListedModel>),
+    Read(Vec<ModelEntry>),
     /// There is none.
     Failed(ListFailure),
 }
@@ -61,7 +61,7 @@ pub trait ModelLister: Sync {
     ///
     /// # Errors
     /// [`ListFailure`]. By the budget's deadline the call has returned.
-    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ListFailure>;
+    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ModelEntry>, ListFailure>;
 }
 
 /// Asks over the network, for the OpenAI protocol: `GET {base_url}/models`.
@@ -71,7 +71,7 @@ pub struct HttpLister {
 }
 
 impl ModelLister for HttpLister {
-    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ListFailure> {
+    fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ModelEntry>, ListFailure> {
         if provider.wire != WireKind::OpenaiChat {
             return Err(ListFailure::because(format!("lists of {} are not read", provider.wire.name())));
         }
@@ -113,7 +113,7 @@ fn failure(error: &ChatError) -> ListFailure {
 }
 
 /// Reads `{"data": [{"id": …}]}`, or the array alone, as some servers send it.
-fn parse(body: &[u8]) -> Result<Vec<ListedModel>, String> {
+fn parse(body: &[u8]) -> Result<Vec<ModelEntry>, String> {
     let value: Value = serde_json::from_slice(body).map_err(|_| "the answer is not JSON".to_owned())?;
     let Some(entries) = value["data"].as_array().or(value.as_array()) else {
         return Err("the answer holds no list of models".to_owned());
@@ -125,13 +125,13 @@ fn parse(body: &[u8]) -> Result<Vec<ListedModel>, String> {
 }
 
 /// An entry; none for one whose id could not be sent or shown.
-fn entry(entry: &Value) -> Option<ListedModel> {
+fn entry(entry: &Value) -> Option<ModelEntry> {
     let id = entry["id"].as_str()?;
     if id.is_empty() || id.len() > MAX_MODEL_ID_BYTES || !id.chars().all(|c| c.is_ascii_graphic()) {
         return None;
     }
     let context = ["context_length", "context_window", "max_model_len", "max_context_length"];
-    Some(ListedModel {
+    Some(ModelEntry {
         id: id.to_owned(),
         created: entry["created"].as_u64(),
         price: price(&entry["pricing"]),

@@ -37,9 +37,9 @@ fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<Resolved>
 }
 
 fn listed(ids: &[(&str, u64)]) -> Listing {
-    let model = |(id, created): &(&str, u64)| ListedModel {
+    let model = |(id, created): &(&str, u64)| ModelEntry {
         created: (*created > 0).then_some(*created),
-        ..ListedModel::new(*id)
+        ..ModelEntry::new(*id)
     };
     Listing::Read(ids.iter().map(model).collect())
 }

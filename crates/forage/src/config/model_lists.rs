@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use forage_llm::limits::LOCAL_LIST_TIMEOUT;
-use forage_llm::{CallBudget, ListFailure, ListedModel, Listing, ModelLister, Price, Resolved};
+use forage_llm::{CallBudget, ListFailure, Listing, ModelEntry, ModelLister, Price, Resolved};
 use serde::{Deserialize, Serialize};
 
 /// How long a list counts as the provider's, in seconds: providers change theirs every few days.
@@ -113,7 +113,7 @@ impl ModelLists {
     }
 
     /// Keeps what came of asking.
-    fn note(&self, provider: &Resolved, result: Result<Vec<ListedModel>, ListFailure>) -> KnownList {
+    fn note(&self, provider: &Resolved, result: Result<Vec<ModelEntry>, ListFailure>) -> KnownList {
         let now = now();
         match result {
             Ok(models) => {
@@ -187,8 +187,8 @@ fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 }
 
 impl Stored {
-    fn new(provider: &Resolved, models: &[ListedModel], read_at: u64) -> Self {
-        let model = |model: &ListedModel| StoredModel {
+    fn new(provider: &Resolved, models: &[ModelEntry], read_at: u64) -> Self {
+        let model = |model: &ModelEntry| StoredModel {
             id: model.id.clone(),
             created: model.created,
             context_tokens: model.context_tokens,
@@ -206,7 +206,7 @@ impl Stored {
     }
 
     fn known(&self, source: String) -> KnownList {
-        let model = |stored: &StoredModel| ListedModel {
+        let model = |stored: &StoredModel| ModelEntry {
             id: stored.id.clone(),
             created: stored.created,
             context_tokens: stored.context_tokens,
