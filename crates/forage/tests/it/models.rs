@@ -403,12 +403,11 @@ fn models_shows_what_would_be_asked_and_why() {
         "+ other/new-coder: listed, matches *coder*, newest of 2 (asked when that fails)",
         "  acme/old-coder: listed, matches *coder*, 2 of 2, newest first",
         "agent, for answering questions:",
-        "    groq: no key: GROQ_API_KEY is not set",
     ] {
         assert!(run.stdout.lines().any(|own| own == line), "{line:?} in\n{}", run.stdout);
     }
-    let ran: Vec<&Peer> = vec![&acme, &other];
-    assert!(ran.iter().all(|peer| lines(peer).len() == 1), "each list once, for both roles");
+    assert_eq!(run.stdout.matches("GROQ_API_KEY").count(), 1, "told with the provider, and not again");
+    assert!([&acme, &other].iter().all(|peer| lines(peer).len() == 1), "each list once, for both roles");
     assert!(!format!("{run:?}").contains(KEY));
 }
 
