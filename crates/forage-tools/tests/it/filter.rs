@@ -87,7 +87,8 @@ const IDS: AnswerForm = AnswerForm::Ids { shards: 1 };
 fn context(tree: &Tree, evidence: EvidenceForm, answer: AnswerForm, models: &[&Arc<Scripted>]) -> Context {
     let mut context = tree.context();
     context.filter.mode = FilterMode::Model;
-    context.filter.models = models.iter().map(|model| Arc::clone(model) as Arc<dyn ChatModel>).collect();
+    context.filter.models =
+        models.iter().map(|model| Arc::clone(model) as Arc<dyn ChatModel>).collect::<Vec<_>>().into();
     (context.filter.evidence, context.filter.answer) = (evidence, answer);
     context
 }
@@ -648,7 +649,7 @@ fn only_the_shards_that_are_not_in_the_cache_are_asked() {
     context.filter.cache = Some(Arc::new(MemoryCache::default()));
     search(&context, &["needle"]).unwrap_err();
     let healed = Scripted::saying("[]");
-    context.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>];
+    context.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>].into();
     let answer = search(&context, &["needle"]).unwrap();
     assert_eq!(healed.sent().len(), 1);
     assert!(answer.text.contains("[3 answers from the cache, up to 2 h old]"), "{}", answer.text);

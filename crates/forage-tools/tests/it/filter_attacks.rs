@@ -42,7 +42,7 @@ fn search(
 ) -> (Answer, String) {
     let model = Arc::new(Model { reply, sent: Mutex::default() });
     context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>];
+    context.filter.models = vec![Arc::clone(&model) as Arc<dyn ChatModel>].into();
     (context.filter.evidence, context.filter.answer) = (evidence, form);
     let answer =
         answer(&context, "keyword_search", json!({"query": "where is it", "search_terms": ["needle"]}));

@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// Who keeps the relevant files: a model, or a deterministic ranking
     #[arg(long, value_name = "MODE", value_parser = ["model", "lexical"])]
     filter: Option<String>,
-    /// Model to ask, over the OpenAI chat protocol
+    /// Model to ask instead of a chosen one: provider/id as `forage models` shows them, or an id
     #[arg(long, value_name = "ID")]
     model: Option<String>,
     /// Address of the model's API, such as http://127.0.0.1:11434/v1

@@ -147,7 +147,7 @@ impl Report {
         }
         for (role, choice) in &self.choices {
             writeln!(text, "\n{}, for {}:", role.name(), purpose(*role))?;
-            write_choice(&mut text, choice)?;
+            self.write_choice(&mut text, choice)?;
         }
         if !self.checks.is_empty() {
             writeln!(text, "\nchecked:")?;
@@ -161,6 +161,50 @@ impl Report {
             "\nThe facts about models that are built in are of {as_of}; docs/models.md says how to change them."
         )?;
         Ok(text)
+    }
+
+    fn write_choice(&self, text: &mut String, choice: &Choice) -> std::fmt::Result {
+        if choice.candidates.is_empty() {
+            writeln!(text, "  no model can be asked")?;
+        }
+        let picks = choice.picks(MAX_MODELS_PER_CALL);
+        let picked =
+            |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
+        for (index, candidate) in choice.candidates.iter().enumerate() {
+            let (mark, when) = match picked(candidate) {
+                Some(0) => ("*", " (asked first)"),
+                Some(_) => ("+", " (asked when that fails)"),
+                None if index < CANDIDATES => (" ", ""),
+                None => continue,
+            };
+            writeln!(text, "{mark} {}/{}: {}{when}", candidate.provider, candidate.model, candidate.reason)?;
+        }
+        let shown = (0..choice.candidates.len())
+            .filter(|index| *index < CANDIDATES || picked(&choice.candidates[*index]).is_some());
+        let rest = choice.candidates.len() - shown.count();
+        if rest > 0 {
+            writeln!(text, "  and {rest} more")?;
+        }
+        // What stands in the way of a provider as such is told with the provider.
+        let is_told =
+            |name: &str| self.market.providers.iter().any(|it| it.name == name && it.obstacle.is_some());
+        let passed_over: Vec<&PassedOver> =
+            choice.passed_over.iter().filter(|passed| !is_told(&passed.provider)).collect();
+        if !passed_over.is_empty() {
+            writeln!(text, "  passed over:")?;
+        }
+        for PassedOver { provider, models, reason } in passed_over {
+            let shown = models
+                .iter()
+                .take(PASSED_OVER)
+                .map(|model| format!("{provider}/{model}"))
+                .collect::<Vec<_>>();
+            let what = if shown.is_empty() { provider.clone() } else { shown.join(", ") };
+            let rest = models.len().saturating_sub(PASSED_OVER);
+            let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            writeln!(text, "    {what}{more}: {reason}")?;
+        }
+        Ok(())
     }
 
     fn provider_line(&self, provider: &Resolved) -> String {
@@ -272,42 +316,6 @@ fn purpose(role: Role) -> &'static str {
         Role::Filter => "keyword_search",
         Role::Agent => "answering questions",
     }
-}
-
-fn write_choice(text: &mut String, choice: &Choice) -> std::fmt::Result {
-    if choice.candidates.is_empty() {
-        writeln!(text, "  no model can be asked")?;
-    }
-    let picks = choice.picks(MAX_MODELS_PER_CALL);
-    let picked =
-        |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
-    for (index, candidate) in choice.candidates.iter().enumerate() {
-        let (mark, when) = match picked(candidate) {
-            Some(0) => ("*", " (asked first)"),
-            Some(_) => ("+", " (asked when that fails)"),
-            None if index < CANDIDATES => (" ", ""),
-            None => continue,
-        };
-        writeln!(text, "{mark} {}/{}: {}{when}", candidate.provider, candidate.model, candidate.reason)?;
-    }
-    let shown = (0..choice.candidates.len())
-        .filter(|index| *index < CANDIDATES || picked(&choice.candidates[*index]).is_some());
-    let rest = choice.candidates.len() - shown.count();
-    if rest > 0 {
-        writeln!(text, "  and {rest} more")?;
-    }
-    if !choice.passed_over.is_empty() {
-        writeln!(text, "  passed over:")?;
-    }
-    for PassedOver { provider, models, reason } in &choice.passed_over {
-        let shown =
-            models.iter().take(PASSED_OVER).map(|model| format!("{provider}/{model}")).collect::<Vec<_>>();
-        let what = if shown.is_empty() { provider.clone() } else { shown.join(", ") };
-        let rest = models.len().saturating_sub(PASSED_OVER);
-        let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-        writeln!(text, "    {what}{more}: {reason}")?;
-    }
-    Ok(())
 }
 
 fn choice_record(choice: &Choice) -> Value {

@@ -69,15 +69,12 @@ pub(super) fn overrides() -> anyhow::Result<Overrides> {
 
 /// A model named without further settings: OpenAI, or whatever its base URL variable points at.
 pub(super) fn default_model() -> ModelSetting {
+    if let Some(own) = variable("FORAGE_BASE_URL") {
+        return ModelSetting { base_url: Some(own), ..model_at_its_own_address() };
+    }
     let key = ["FORAGE_API_KEY", "OPENAI_API_KEY"].into_iter().find(|name| variable(name).is_some());
     ModelSetting {
-        provider: None,
-        base_url: Some(
-            variable("FORAGE_BASE_URL")
-                .or_else(|| variable("OPENAI_BASE_URL"))
-                .unwrap_or_else(|| OPENAI_URL.to_owned()),
-        ),
-        model: None,
+        base_url: Some(variable("OPENAI_BASE_URL").unwrap_or_else(|| OPENAI_URL.to_owned())),
         key_env: Some(key.unwrap_or("OPENAI_API_KEY").to_owned()),
         ..ModelSetting::default()
     }

@@ -466,6 +466,6 @@ fn keyword_search_is_offered_where_something_can_filter() {
     assert_eq!(names(&context)[0], "keyword_search");
     assert_eq!(names(&context).len(), registry::TOOLS.len());
     context.filter.mode = FilterMode::Model;
-    context.filter.models = vec![model];
+    context.filter.models = vec![model as std::sync::Arc<dyn forage_llm::ChatModel>].into();
     assert_eq!(names(&context)[0], "keyword_search");
 }

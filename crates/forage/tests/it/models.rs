@@ -297,6 +297,49 @@ fn an_address_alone_is_asked_for_its_models() {
     assert!(!server.requests().concat().contains(KEY));
 }
 
+/// `FORAGE_BASE_URL` is not OpenAI's address, so OpenAI's key is not for it.
+#[test]
+fn the_key_of_openai_stays_with_openai() {
+    let project = project();
+    for (address, key, sent) in [
+        ("FORAGE_BASE_URL", "OPENAI_API_KEY", false),
+        ("FORAGE_BASE_URL", "FORAGE_API_KEY", true),
+        ("OPENAI_BASE_URL", "OPENAI_API_KEY", true),
+    ] {
+        let server = Peer::start([answer()]);
+        let variables = [(address, server.url()), (key, KEY.to_owned()), ("FORAGE_MODEL", "m".to_owned())];
+        let variables: Vec<(&str, &str)> =
+            variables.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let run = project.run_in(&project.root, &["keyword", "q", "retry"], &variables);
+        assert_eq!(run.status, 0, "{run:?}");
+        assert_eq!(server.requests().concat().contains(KEY), sent, "{address} {key}");
+    }
+}
+
+#[test]
+fn the_page_on_models_names_every_provider_and_variable() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let records = project().run(&["models", "--json"]).json();
+    assert!(page.contains(records["facts_as_of"].as_str().unwrap()), "the date of the facts");
+    let providers = records["providers"].as_array().unwrap();
+    assert!(providers.len() > 10);
+    for provider in providers {
+        let name = provider["name"].as_str().unwrap();
+        let row = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}` |")))
+            .unwrap_or_else(|| panic!("{name}"));
+        for variable in provider["key_variables"].as_array().unwrap() {
+            assert!(row.contains(&format!("`{}`", variable.as_str().unwrap())), "{row}");
+        }
+        // Two have another address in these tests.
+        if let Some(url) = provider["base_url"].as_str().filter(|url| !url.contains(":9/")) {
+            assert!(row.contains(url), "{row}");
+        }
+    }
+}
+
 #[test]
 fn a_server_of_this_machine_is_used_when_nothing_else_is_there() {
     let project = project();
@@ -360,12 +403,11 @@ fn models_shows_what_would_be_asked_and_why() {
         "+ other/new-coder: listed, matches *coder*, newest of 2 (asked when that fails)",
         "  acme/old-coder: listed, matches *coder*, 2 of 2, newest first",
         "agent, for answering questions:",
-        "    groq: no key: GROQ_API_KEY is not set",
     ] {
         assert!(run.stdout.lines().any(|own| own == line), "{line:?} in\n{}", run.stdout);
     }
-    let ran: Vec<&Peer> = vec![&acme, &other];
-    assert!(ran.iter().all(|peer| lines(peer).len() == 1), "each list once, for both roles");
+    assert_eq!(run.stdout.matches("GROQ_API_KEY").count(), 1, "told with the provider, and not again");
+    assert!([&acme, &other].iter().all(|peer| lines(peer).len() == 1), "each list once, for both roles");
     assert!(!format!("{run:?}").contains(KEY));
 }
 
