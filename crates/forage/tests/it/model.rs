@@ -23,7 +23,7 @@ fn search(project: &Project, peers: &[&Peer], extra: &str, flags: &[&str]) -> Ru
     let models: String = peers
         .iter()
         .enumerate()
-        .map(|(i, peer)| format!("[[models]]\nprovider = \"acme\"\nmodel = \"small-{i}\"\nbase_url = \"{}\"\nkey_env = \"ACME_KEY\"\n", peer.url()))
+        .map(|(i, peer)| format!("[[models]]\nprovider = \"acme{}\"\nmodel = \"small-{i}\"\nbase_url = \"{}\"\nkey_env = \"ACME_KEY\"\n", "-b".repeat(i), peer.url()))
         .collect();
     project.configure(&format!("{extra}\n{models}"));
     let arguments =
