@@ -19,8 +19,8 @@ fn list(wire: Wire, peer: &Peer, budget: &CallBudget<'_>) -> Result<Vec<ListedMo
     outcome
 }
 
-fn model(id: &str, created: Option<i64>) -> ListedModel {
-    ListedModel { id: id.to_owned(), created }
+fn model(id: &str, created: Option<u64>) -> ListedModel {
+    ListedModel { created, ..ListedModel::new(id) }
 }
 
 #[test]

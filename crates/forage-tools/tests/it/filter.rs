@@ -544,7 +544,8 @@ fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
 
     // A second model that answers saves the shard.
     let second = Scripted::saying("[]");
-    context.filter.models.push(second as Arc<dyn ChatModel>);
+    let both = [context.filter.models[0].clone(), second as Arc<dyn ChatModel>];
+    context.filter.models = both.to_vec().into();
     let answer = search(&context, &["needle"]).unwrap();
     assert_eq!(answer.records["filter"], "model");
     assert!(warnings(&answer).contains("another model was used: test/small"), "{}", answer.text);
