@@ -43,7 +43,7 @@ pub use endpoint::{
 pub use error::ChatError;
 pub use failover::{AllFailed, Passed, complete_first, stream_first};
 pub use key::{ApiKey, KeyError};
-pub use recording::{Exchange, ExchangeSink, Exchanges, RecordingError, Recordings};
+pub use recording::{Exchange, ExchangeSink, Exchanges, RecordedModel, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
 pub use table::{
     Candidate, Choice, FactSettings, IdPattern, ListFailure, Listing, ModelLister, Origin, PassedOver,

@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::error::ChatError;
 use crate::http::{Call, Pieces, Reply};
 use crate::key::ApiKey;
+use crate::wire::Wire;
 
 /// The version of the format, in every line.
 const FORMAT: u64 = 1;
@@ -44,6 +45,8 @@ pub trait ExchangeSink: fmt::Debug + Send + Sync {
 /// A request and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
+    /// Whose model was asked; not part of what an exchange is found by.
+    provider: String,
     request: Asked,
     status: u16,
     retry_after: Option<Duration>,
@@ -95,7 +98,9 @@ impl Exchange {
             Some(body) if reply.is_success() => body,
             _ => reply.body.clone(),
         };
+        let provider = call.name.split('/').next().unwrap_or_default();
         Some(Self {
+            provider: provider.to_owned(),
             request: Asked::of(call),
             status: reply.status,
             retry_after: reply.retry_after,
@@ -109,6 +114,7 @@ impl Exchange {
         let Asked { wire, model, path, body } = &self.request;
         let mut line = Map::new();
         line.insert("format".to_owned(), json!(FORMAT));
+        line.insert("provider".to_owned(), json!(self.provider));
         line.insert("wire".to_owned(), json!(wire));
         line.insert("model".to_owned(), json!(model));
         line.insert("path".to_owned(), json!(path));
@@ -131,12 +137,20 @@ impl Exchange {
         Value::Object(line).to_string()
     }
 
+    /// The model that was asked; none for a list of models.
+    fn model(&self) -> Option<RecordedModel> {
+        let Asked { wire, model, .. } = &self.request;
+        let wire = Wire::from_name(wire).filter(|_| !model.is_empty())?;
+        Some(RecordedModel { provider: self.provider.clone(), wire, model: model.clone() })
+    }
+
     fn from_line(line: &str) -> Result<Self, &'static str> {
         let line: Value = serde_json::from_str(line).map_err(|_| "it is not JSON")?;
         if line["format"].as_u64() != Some(FORMAT) {
             return Err("its `format` is not 1, which is the only one that this version knows");
         }
         let text = |name: &'static str, wrong| line[name].as_str().map(str::to_owned).ok_or(wrong);
+        let provider = text("provider", "it has no `provider`")?;
         let request = Asked {
             wire: text("wire", "it has no `wire`")?,
             model: text("model", "it has no `model`")?,
@@ -167,7 +181,7 @@ impl Exchange {
             }
         };
         let status = status.ok_or("it has no `status`")?;
-        Ok(Self { request, status, retry_after: pause("retry_after_ms"), body, failure })
+        Ok(Self { provider, request, status, retry_after: pause("retry_after_ms"), body, failure })
     }
 }
 
@@ -300,11 +314,23 @@ pub struct RecordingError {
     why: &'static str,
 }
 
+/// A model that a recording has answers of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedModel {
+    /// Its provider, as [`crate::Endpoint::provider`] had it.
+    pub provider: String,
+    /// The protocol.
+    pub wire: Wire,
+    /// The id.
+    pub model: String,
+}
+
 /// Exchanges to answer from. The nth time that a request is made, it gets what came of it the nth time that it was
 /// recorded; the order of different requests does not matter.
 #[derive(Default)]
 pub struct Recordings {
     exchanges: HashMap<String, Vec<Exchange>>,
+    models: Vec<RecordedModel>,
     used: Mutex<HashMap<String, usize>>,
 }
 
@@ -324,9 +350,17 @@ impl Recordings {
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let exchange =
                 Exchange::from_line(line).map_err(|why| RecordingError { line: index + 1, why })?;
+            if let Some(model) = exchange.model().filter(|model| !recordings.models.contains(model)) {
+                recordings.models.push(model);
+            }
             recordings.exchanges.entry(exchange.request.key()).or_default().push(exchange);
         }
         Ok(recordings)
+    }
+
+    /// The models that were asked, in the order in which they first were.
+    pub fn models(&self) -> &[RecordedModel] {
+        &self.models
     }
 
     /// How many exchanges there are.
@@ -389,7 +423,14 @@ mod tests {
 
     fn exchange(body: Value) -> Exchange {
         let request = Asked { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
-        Exchange { request, status: 200, retry_after: None, body: b"{}".to_vec(), failure: None }
+        Exchange {
+            provider: "acme".to_owned(),
+            request,
+            status: 200,
+            retry_after: None,
+            body: b"{}".to_vec(),
+            failure: None,
+        }
     }
 
     #[test]

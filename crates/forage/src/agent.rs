@@ -50,6 +50,9 @@ pub struct Agent {
     pub limits: Limits,
     /// Whether answers are read while they are written. What is answered is the same; [`Event::Text`] comes of it.
     pub streams: bool,
+    /// Whether the same question about the same tree makes the same requests, so that they can be replayed: the fence
+    /// is computed from the question instead of drawn, and the model is not told the seconds that are left.
+    pub repeatable: bool,
 }
 
 /// Why a question is not asked at all.
@@ -76,7 +79,7 @@ pub enum AskError {
 impl Agent {
     /// An agent with the default limits.
     pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
-        Self { models, tools, context, limits: Limits::default(), streams: false }
+        Self { models, tools, context, limits: Limits::default(), streams: false, repeatable: false }
     }
 
     /// Answers a question. Blocks until there is an answer, the time is up or `context.stop` is cancelled.

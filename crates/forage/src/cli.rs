@@ -5,6 +5,7 @@ mod call;
 mod grep;
 mod keyword;
 mod list;
+mod model_arguments;
 mod models;
 mod output;
 mod progress;

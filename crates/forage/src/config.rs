@@ -3,6 +3,7 @@
 
 mod ask;
 mod environment;
+mod exchanges;
 mod file;
 mod filter;
 mod model_lists;
@@ -17,12 +18,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use forage_llm::{Redactor, Role, TableSettings};
+use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::working_directory;
+pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
@@ -75,6 +77,7 @@ pub(crate) struct Overrides {
     pub(crate) search_fallback_binary: Option<String>,
     pub(crate) search_timeout_ms: Option<u64>,
     pub(crate) search_max_results: Option<u64>,
+    pub(crate) exchanges: ExchangeFiles,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
@@ -104,6 +107,8 @@ pub(crate) struct Config {
     model_name: Option<String>,
     /// The environment or the command line gives an address: then a name is an id at that address.
     has_address: bool,
+    /// Where models' answers come from.
+    pub(super) exchanges: Exchanges,
     /// What the user's file says of providers, roles and models.
     table: Setting<TableSettings>,
     search: SearchTool,
@@ -137,6 +142,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         models: Setting::default(Vec::new()),
         model_name: None,
         has_address: false,
+        exchanges: Exchanges::Live,
         table: Setting::default(TableSettings::default()),
         search: SearchTool::default(),
         ask: ask::Ask::default(),
@@ -154,6 +160,9 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
 
 impl Config {
     fn apply(&mut self, overrides: Overrides, source: &str) -> anyhow::Result<()> {
+        if !matches!((&overrides.exchanges.record, &overrides.exchanges.replay), (None, None)) {
+            self.exchanges = overrides.exchanges.open()?;
+        }
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
         self.roots.set(overrides.roots, source);
@@ -295,6 +304,7 @@ impl Config {
         let models = match mode {
             // A model that nobody will ask must not stand in the way.
             FilterMode::Lexical => Models::default(),
+            FilterMode::Model if let Some(models) = self.replayed_models()? => models.into(),
             FilterMode::Model if self.names_models() => self.named_models()?.into(),
             // Only a search that needs a model may wait for lists of models.
             FilterMode::Model => {
@@ -318,7 +328,8 @@ impl Config {
     /// Where answers of models are kept, if the user wants that, for searches beneath these roots; or why there is no
     /// such place. Nothing is ever written into a root.
     pub(crate) fn answer_cache(&self, roots: &[&Path]) -> Result<Option<Arc<dyn AnswerCache>>, String> {
-        if !self.filter_forms.keeps_answers() {
+        // A recording is to hold every answer, and a replay is to give no other.
+        if !self.filter_forms.keeps_answers() || !self.is_live() {
             return Ok(None);
         }
         let advice = "set XDG_CACHE_HOME to another directory of yours, or `filter.cache` to false";

@@ -1,7 +1,7 @@
 //! What leaves the machine: text of tools and people, redacted, in a fence that files can't forge.
 
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _};
 
 use forage_llm::{Redacted, RedactionCounts, Redactor};
 
@@ -18,6 +18,13 @@ impl Border {
     pub(super) fn new(redactor: Redactor, seed: &str) -> Self {
         let fence = format!("{:016x}", RandomState::new().hash_one(seed));
         Self { redactor, fence, redacted: RedactionCounts::default() }
+    }
+
+    /// A border whose fence follows from the seed, which no file holds unless its author knows the question.
+    pub(super) fn repeatable(redactor: Redactor, seed: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(seed.as_bytes());
+        Self { redactor, fence: format!("{:016x}", hasher.finish()), redacted: RedactionCounts::default() }
     }
 
     /// The number by which data and the program's own remarks are told from what they look like.

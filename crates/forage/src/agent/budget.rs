@@ -86,16 +86,19 @@ impl Budget {
     }
 
     /// What is left, for the model, at the beginning of a turn; `bytes` are those that results take at present.
-    pub(super) fn describe(&self, bytes: usize) -> String {
+    pub(super) fn describe(&self, bytes: usize, with_time: bool) -> String {
         let Limits { turns, calls, bytes: all, .. } = self.limits;
-        format!(
+        let left = format!(
             "left: {} of {turns} turns, this one and the answer included; {} of {calls} calls; {} of {all} bytes of \
-             results; {} seconds",
+             results",
             (turns + 1).saturating_sub(self.turn).max(1),
             self.calls_left(),
             all.saturating_sub(bytes),
-            self.time().as_secs(),
-        )
+        );
+        match with_time {
+            true => format!("{left}; {} seconds", self.time().as_secs()),
+            false => left,
+        }
     }
 }
 
@@ -130,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_model_reads_what_is_left() {
-        let text = Budget { turn: 3, calls: 9, ..budget() }.describe(20_000);
+        let text = Budget { turn: 3, calls: 9, ..budget() }.describe(20_000, true);
         assert!(
             text.starts_with(
                 "left: 6 of 8 turns, this one and the answer included; 31 of 40 calls; 300000 of 320000 bytes of results; 999 "

@@ -47,7 +47,10 @@ impl<'a> Session<'a> {
     fn open(agent: &'a Agent, question: &str, watch: Watch<'a>, stop: &'a Stop, started: Instant) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
-        let mut border = Border::new(*context.filter.redactor, question);
+        let mut border = match agent.repeatable {
+            true => Border::repeatable(*context.filter.redactor, question),
+            false => Border::new(*context.filter.redactor, question),
+        };
         let list = agent.tools.iter().copied().find(|tool| tool.name() == "list_directory");
         let opening = prompt::opening(question, &context, list, &mut border);
         let definition = |tool: &&'static dyn forage_tools::registry::AnyTool| ToolDefinition {
@@ -103,7 +106,7 @@ impl<'a> Session<'a> {
     /// Ends what the model reads next with its budget, and with the order to answer when this turn is the last.
     fn say_what_is_left(&mut self, last: Option<LastTurn>) {
         self.make_room(self.agent.limits.bytes);
-        let mut text = self.budget.describe(self.conversation.bytes());
+        let mut text = self.budget.describe(self.conversation.bytes(), !self.agent.repeatable);
         if let Some(why) = last {
             self.transcript.last_turn.get_or_insert(why);
             text.push_str("; ");

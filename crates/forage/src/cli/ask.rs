@@ -4,6 +4,7 @@ mod view;
 
 use forage::agent::{Agent, AskError, Ended, usable_tools};
 
+use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
 use crate::config::{AskOverrides, Overrides};
@@ -43,23 +44,13 @@ pub(crate) struct Arguments {
     /// Show nothing but the answer
     #[arg(short, long)]
     quiet: bool,
-    /// Model to ask, over the OpenAI chat protocol
-    #[arg(long, value_name = "ID")]
-    model: Option<String>,
-    /// Address of the model's API, such as http://127.0.0.1:11434/v1
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-    /// Environment variable that holds the API key
-    #[arg(long, value_name = "NAME")]
-    key_env: Option<String>,
+    #[command(flatten)]
+    model: ModelArguments,
 }
 
 impl Arguments {
     fn overrides(&self) -> Overrides {
         Overrides {
-            model: self.model.clone(),
-            base_url: self.base_url.clone(),
-            key_env: self.key_env.clone(),
             ask: AskOverrides {
                 turns: self.turns,
                 calls_per_turn: self.calls_per_turn,
@@ -69,7 +60,7 @@ impl Arguments {
                 model_timeout_ms: self.model_timeout_ms,
                 parallel: self.parallel,
             },
-            ..Overrides::default()
+            ..self.model.overrides()
         }
     }
 }
@@ -83,7 +74,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     agent.limits = config.ask_limits();
     let transcript = {
         let view = View::start(arguments.quiet);
-        agent.streams = view.shows_text();
+        // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
+        agent.streams = view.shows_text() && config.is_live();
+        agent.repeatable = !config.is_live();
         agent.ask(&arguments.question, &|event| view.show(event)).map_err(|error| match error {
             AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
             error => error.into(),

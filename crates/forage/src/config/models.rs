@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use forage_llm::{
-    ChatModel, Endpoint, EndpointSettings, ModelFacts, OutputLimitField, ProviderTable, Resolved, Wire,
-    is_loopback_url,
+    ChatModel, Endpoint, EndpointSettings, Exchanges, ModelFacts, OutputLimitField, ProviderTable, Resolved,
+    Wire, is_loopback_url,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -41,7 +41,11 @@ impl ModelSetting {
     }
 
     /// The client, or `None` when the model can't be asked because its key or its id is missing.
-    pub(super) fn open(&self, table: &ProviderTable) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
+    pub(super) fn open(
+        &self,
+        table: &ProviderTable,
+        exchanges: &Exchanges,
+    ) -> anyhow::Result<Option<Arc<dyn ChatModel>>> {
         let Some(model) = &self.model else { return Ok(None) };
         let (wire, endpoint) = match (&self.base_url, self.resolve(table)) {
             (Some(base_url), _) => {
@@ -61,7 +65,7 @@ impl ModelSetting {
             }
             (None, _) => return Ok(None),
         };
-        Ok(Some(wire.client(endpoint)))
+        Ok(Some(wire.client_with(endpoint, exchanges.clone())))
     }
 
     /// The provider of the table that this is a model of, with its own key variable where one is given.
@@ -89,7 +93,12 @@ impl ModelSetting {
         self.wire.or_else(|| Some(provider()?.wire())).unwrap_or_default()
     }
 
-    fn facts(&self, table: &ProviderTable, model: &str) -> ModelFacts {
+    /// Whether this is the model of a provider.
+    pub(super) fn is_of(&self, provider: &str, model: &str) -> bool {
+        self.provider() == provider && self.model.as_deref() == Some(model)
+    }
+
+    pub(super) fn facts(&self, table: &ProviderTable, model: &str) -> ModelFacts {
         let mut facts = table.facts(self.name_in_table(table).unwrap_or_default(), model);
         facts.output_limit_field = match self.max_completion_tokens {
             Some(true) => OutputLimitField::MaxCompletionTokens,
@@ -119,7 +128,7 @@ impl ModelSetting {
 
     /// Why there is no client, in words without values of secrets; `None` when there is one.
     pub(super) fn why_unusable(&self, table: &ProviderTable) -> Option<String> {
-        if matches!(self.open(table), Ok(Some(_))) {
+        if matches!(self.open(table, &Exchanges::Live), Ok(Some(_))) {
             return None;
         }
         let place = || format!("{} at {}", self.model.as_deref().unwrap_or_default(), self.provider());

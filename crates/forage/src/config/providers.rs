@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Context as _;
 use forage_llm::limits::{LIST_TIMEOUT, MAX_MODELS_PER_CALL};
 use forage_llm::{
-    ApiKey, Candidate, ChatModel, Choice, ListFailure, Listing, ProviderSettings, ProviderTable, Resolved,
-    Role, TableSettings, WireLister, choose,
+    ApiKey, Candidate, ChatModel, Choice, Exchanges, ListFailure, Listing, ProviderSettings, ProviderTable,
+    Resolved, Role, TableSettings, WireLister, choose,
 };
 use forage_tools::FoundModels;
 
@@ -27,6 +27,8 @@ pub(crate) struct Market {
     files: ModelLists,
     /// When all reading of lists has to be over.
     deadline: Instant,
+    /// Where the models' answers come from; lists are never recorded.
+    exchanges: Exchanges,
 }
 
 impl Config {
@@ -57,13 +59,16 @@ impl Config {
     /// The models that are named, as clients.
     pub(crate) fn named_models(&self) -> anyhow::Result<Vec<Arc<dyn ChatModel>>> {
         let table = self.table()?;
-        let models = self.models.value.iter().map(|model| model.open(&table));
+        let models = self.models.value.iter().map(|model| model.open(&table, &self.exchanges));
         Ok(models.collect::<Result<Vec<_>, _>>().context("`models`")?.into_iter().flatten().collect())
     }
 
     /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
     /// which takes up to two seconds.
     pub(crate) fn agent_models(&self) -> anyhow::Result<FoundModels> {
+        if let Some(models) = self.replayed_models()? {
+            return Ok(FoundModels { models, passed_over: String::new() });
+        }
         if self.names_models() {
             let models = self.named_models()?;
             return Ok(FoundModels { models, passed_over: self.unusable_models() });
@@ -132,7 +137,14 @@ impl Market {
         let lists =
             usable.filter_map(|provider| Some((provider.name.clone(), files.kept(provider)?))).collect();
         let timeout = LIST_TIMEOUT.min(std::time::Duration::from_millis(config.model_timeout_ms.value));
-        Ok(Self { table, providers, lists, files, deadline: Instant::now() + timeout })
+        Ok(Self {
+            table,
+            providers,
+            lists,
+            files,
+            deadline: Instant::now() + timeout,
+            exchanges: config.exchanges.clone(),
+        })
     }
 
     /// Chooses for a role, and reads the lists that this needs.
@@ -181,7 +193,7 @@ impl Market {
         let provider = self.providers.iter().find(|provider| provider.name == candidate.provider);
         let provider = provider.with_context(|| format!("there is no provider {}", candidate.provider))?;
         let endpoint = provider.endpoint(&candidate.model, candidate.facts).map_err(anyhow::Error::msg)?;
-        Ok(provider.wire.client(endpoint))
+        Ok(provider.wire.client_with(endpoint, self.exchanges.clone()))
     }
 }
 

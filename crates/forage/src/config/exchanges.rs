@@ -1,0 +1,104 @@
+//! Where models' answers come from: the network, recorded or not, or a recording.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a file that the user names on the command line, not one of a repository"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, bail};
+use forage_llm::{
+    ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink, Exchanges, RecordedModel, Recordings,
+};
+
+use super::Config;
+
+/// Bytes of a recording: some thousand calls.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// An address for models that are never called there.
+const NOWHERE: &str = "http://127.0.0.1:1";
+
+/// What the command line says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExchangeFiles {
+    pub(crate) record: Option<PathBuf>,
+    pub(crate) replay: Option<PathBuf>,
+}
+
+impl ExchangeFiles {
+    pub(super) fn open(&self) -> anyhow::Result<Exchanges> {
+        match (&self.record, &self.replay) {
+            (Some(path), _) => {
+                let mut options = OpenOptions::new();
+                // A recording is one conversation, and nobody loses an earlier one.
+                options.write(true).create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                let file = options.open(path).with_context(|| {
+                    format!("can't record to {}: name a file that does not exist yet", path.display())
+                })?;
+                Ok(Exchanges::Record(Arc::new(RecordingFile { path: path.clone(), file: Mutex::new(file) })))
+            }
+            (None, Some(path)) => Ok(Exchanges::Replay(Arc::new(read(path)?))),
+            (None, None) => Ok(Exchanges::Live),
+        }
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Recordings> {
+    let shown = path.display();
+    let file = File::open(path).with_context(|| format!("can't replay {shown}"))?;
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
+    if text.len() as u64 > MOST_BYTES {
+        bail!("can't replay {shown}: it is larger than {MOST_BYTES} bytes");
+    }
+    let recordings = Recordings::from_lines(&text).with_context(|| format!("can't replay {shown}"))?;
+    if recordings.models().is_empty() {
+        bail!("can't replay {shown}: no model answers in it");
+    }
+    Ok(recordings)
+}
+
+#[derive(Debug)]
+struct RecordingFile {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl ExchangeSink for RecordingFile {
+    fn take(&self, exchange: &Exchange) -> Result<(), String> {
+        let line = exchange.to_line() + "\n";
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(line.as_bytes()).map_err(|error| format!("{}: {error}", self.path.display()))
+    }
+}
+
+impl Config {
+    /// Whether answers come from the network and are not recorded.
+    pub(crate) fn is_live(&self) -> bool {
+        matches!(self.exchanges, Exchanges::Live)
+    }
+
+    /// The models of the recording that is replayed; none when there is no such.
+    pub(super) fn replayed_models(&self) -> anyhow::Result<Option<Vec<Arc<dyn ChatModel>>>> {
+        let Exchanges::Replay(recordings) = &self.exchanges else { return Ok(None) };
+        let table = self.table()?;
+        let client = |recorded: &RecordedModel| {
+            let RecordedModel { provider, wire, model } = recorded;
+            let mut settings = EndpointSettings::new(provider, NOWHERE, model);
+            // The same facts make the same request.
+            let named = self.models.value.iter().find(|setting| setting.is_of(provider, model));
+            settings.facts = match named {
+                Some(setting) => setting.facts(&table, model),
+                None => table.facts(provider, model),
+            };
+            Ok(wire.client_with(Endpoint::new(settings)?, self.exchanges.clone()))
+        };
+        recordings.models().iter().map(client).collect::<anyhow::Result<Vec<_>>>().map(Some)
+    }
+}
