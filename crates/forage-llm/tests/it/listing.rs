@@ -73,9 +73,13 @@ fn gemini_lists_what_can_generate_content() {
 
 #[test]
 fn a_list_larger_than_an_answer_may_be_is_read_and_one_without_end_is_not() {
-    let data: Vec<_> = (0..20_000).map(|id| json!({"id": format!("m{id}"), "x": "y".repeat(100)})).collect();
+    let data: Vec<_> = (0..5_000).map(|id| json!({"id": format!("m{id}"), "x": "y".repeat(400)})).collect();
     let peer = Peer::start([reply(200, "", &json!({"data": data}).to_string())]);
-    assert_eq!(list(Wire::OpenAiChat, &peer, &ample()).unwrap().len(), 20_000);
+    assert_eq!(list(Wire::OpenAiChat, &peer, &ample()).unwrap().len(), 5_000);
+    let data: Vec<_> = (0..20_000).map(|id| json!({"id": format!("m{id}")})).collect();
+    let peer = Peer::start([reply(200, "", &json!({"data": data}).to_string())]);
+    let error = list(Wire::OpenAiChat, &peer, &ample()).unwrap_err();
+    assert!(matches!(error, ChatError::BadAnswer { .. }), "{error:?}");
     let peer = Peer::start([reply(200, "", &" ".repeat(MAX_LISTING_BYTES + 1))]);
     let error = list(Wire::OpenAiChat, &peer, &ample()).unwrap_err();
     assert!(matches!(error, ChatError::AnswerTooLarge { .. }), "{error:?}");

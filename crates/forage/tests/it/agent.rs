@@ -294,7 +294,7 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
 
 #[test]
 fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_question() {
-    let too_long: fn(String) -> ChatError = |model| ChatError::BadRequest {
+    let too_long: fn(String) -> ChatError = |model| ChatError::ContextOverflow {
         model,
         status: 400,
         message: "maximum context length is 8192 tokens".to_owned(),

@@ -49,7 +49,11 @@ fn configure(project: &Project, peers: &[&Peer], extra: &str) {
         .iter()
         .enumerate()
         .map(|(i, peer)| {
-            format!("[[models]]\nprovider = \"acme\"\nmodel = \"big-{i}\"\nbase_url = \"{}\"\n", peer.url())
+            let provider = "acme".to_owned() + &"-b".repeat(i);
+            format!(
+                "[[models]]\nprovider = \"{provider}\"\nmodel = \"big-{i}\"\nbase_url = \"{}\"\n",
+                peer.url()
+            )
         })
         .collect();
     project.configure(&format!("{models}{extra}"));
@@ -345,7 +349,7 @@ fn every_fault_of_a_server_has_its_outcome() {
         let run = project.run(&flags);
         assert_eq!(run.status, 0, "{name}: {run:?}");
         assert!(run.stdout.starts_with("from the second"), "{name}: {run:?}");
-        assert!(run.stdout.contains("(acme/big-1 goes on)]"), "{name}: {run:?}");
+        assert!(run.stdout.contains("(acme-b/big-1 goes on)]"), "{name}: {run:?}");
         assert!(results(&next)[0].contains("Found 2 matches"), "{name}: the conversation is taken over");
     }
 }

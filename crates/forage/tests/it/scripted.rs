@@ -44,6 +44,11 @@ impl ChatModel for Scripted {
         format!("test/{}", self.name)
     }
 
+    fn provider(&self) -> String {
+        // Each is of a provider of its own, so that what rules one out leaves the other.
+        self.name.to_owned()
+    }
+
     fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
         assert_protocol(request);
         self.seen.lock().unwrap().push(request.clone());
