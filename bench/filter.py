@@ -34,6 +34,7 @@ FORMS = [
     ("compact", {"evidence": "compact", "answer": "paths"}),
     ("compact, ids", {"evidence": "compact", "answer": "ids"}),
     ("compact, ids, 6,000 tokens", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000}),
+    ("compact, ids, 2,000 tokens", {"evidence": "compact", "answer": "ids", "evidence_tokens": 2000}),
     ("compact, ids, 4 shards of 6,000", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000, "shards": 4}),
 ]
 
@@ -146,10 +147,13 @@ def main():
     parser.add_argument("--cases", required=True, action="append", help="questions, see above; may be repeated")
     parser.add_argument("--tree", action="append", default=[], metavar="NAME=PATH", help="where a tree of the cases is")
     parser.add_argument("--tokenizer", help="command that reads a JSON list of texts and prints a JSON list of counts")
+    parser.add_argument("--form", action="append", help="only this form, beside the requirement's; may be repeated")
     parser.add_argument("--requests", help="directory that gets the requests as files, to look at")
     options = parser.parse_args()
     options.trees = {name: os.path.realpath(path) for name, path in (tree.split("=", 1) for tree in options.tree)}
     tokens = Tokens(options.tokenizer)
+    base = FORMS[0][0]
+    forms = [form for form in FORMS if not options.form or form[0] in [base, *options.form]]
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/v1"
@@ -159,7 +163,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for number, case in enumerate(cases):
             row = {"case": case, "forms": {}}
-            for name, settings in FORMS:
+            for name, settings in forms:
                 bodies, records = ask(options, url, case, settings, directory)
                 if not bodies:
                     print(f"{case['tree']}: {case['query']}: no request: {records.get('error', 'no hits')[:120]}", file=sys.stderr)
@@ -170,7 +174,6 @@ def main():
                 counts = tokens.count([message["content"] for body in bodies for message in body["messages"]])
                 row["forms"][name] = {
                     "tokens": sum(counts),
-                    "largest": max(sum(counts[index : index + 2]) for index in range(0, len(counts), 2)),
                     "requests": len(bodies),
                     "shown": shown,
                     "candidates": records["candidate_files"],
@@ -189,13 +192,13 @@ def main():
     print("| tree | questions | form | tokens, median | tokens, largest | sum | to requirement | requests |")
     print("|---|---|---|---|---|---|---|---|")
     for tree, rows in by_tree.items():
-        base = sum(row["forms"][FORMS[0][0]]["tokens"] for row in rows)
-        for name, _ in FORMS:
+        whole = sum(row["forms"][base]["tokens"] for row in rows)
+        for name, _ in forms:
             values = [row["forms"][name] for row in rows]
             total = sum(value["tokens"] for value in values)
             print(
                 f"| {tree} | {len(rows)} | {name} | {statistics.median(value['tokens'] for value in values):,.0f} "
-                f"| {max(value['tokens'] for value in values):,} | {total:,} | {total / base:.2f} "
+                f"| {max(value['tokens'] for value in values):,} | {total:,} | {total / whole:.2f} "
                 f"| {sum(value['requests'] for value in values) / len(values):.1f} |"
             )
     print("\nLabelled files: those that any term matches, and of these the ones that stand in the request.\n")
@@ -203,9 +206,8 @@ def main():
     print("|---|---|---|---|---|---|---|---|")
     for tree, rows in by_tree.items():
         labelled = sum(len(row["case"]["relevant"]) for row in rows)
-        base = FORMS[0][0]
         matched = sum(path in row["forms"][base]["shown"] for row in rows for path in row["case"]["relevant"])
-        for name, _ in FORMS:
+        for name, _ in forms:
             how = collections.Counter(
                 row["forms"][name]["shown"].get(path, "none")
                 for row in rows
