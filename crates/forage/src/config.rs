@@ -348,8 +348,11 @@ impl Config {
             ));
         }
         // Of the models' settings only a hash goes to the disk: an address may hold a password.
+        let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
+        let resolved = table.resolve_all(&environment::variable).into_iter();
+        let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
         let mut models = DefaultHasher::new();
-        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value)).hash(&mut models);
+        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses)).hash(&mut models);
         Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
     }
 
