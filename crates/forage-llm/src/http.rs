@@ -324,7 +324,7 @@ fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"))?;
-    Duration::try_from_secs_f64(seconds).ok()
+    crate::wire::pause(seconds)
 }
 
 #[cfg(test)]
@@ -365,6 +365,7 @@ mod tests {
         assert_eq!(pause("retry-after", "2"), Some(Duration::from_secs(2)));
         assert_eq!(pause("retry-after", "0.5"), Some(Duration::from_millis(500)));
         assert_eq!(pause("retry-after-ms", "30"), Some(Duration::from_millis(30)));
+        assert_eq!(pause("retry-after", "1e19"), Some(crate::limits::MAX_PAUSE));
         for odd in ["-1", "NaN", "inf", "1e300", "soon", "Wed, 21 Oct 2026 07:28:00 GMT"] {
             assert_eq!(pause("retry-after", odd), None, "{odd}");
         }

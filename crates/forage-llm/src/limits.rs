@@ -70,6 +70,9 @@ pub const MAX_MODELS_PER_CALL: usize = 2;
 /// next model.
 pub const RETRIES_PER_MODEL: usize = 1;
 
+/// Longest pause that a server is taken to ask for, in seconds. No call has that long.
+pub const MAX_PAUSE: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Pause before a retry when the server names none, in milliseconds: long enough for a load balancer to pick
 /// another machine, short enough not to be noticed.
 pub const RETRY_PAUSE: Duration = Duration::from_millis(250);

@@ -43,6 +43,10 @@ impl SpokenText {
     /// Takes a piece and gives what of the answer is certain by now.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
+        // White space alone is held without a look at what is held already, however much of it comes.
+        if matches!(self.place, Place::Answer) && piece.trim().is_empty() {
+            return String::new();
+        }
         loop {
             match self.place {
                 Place::Start => {

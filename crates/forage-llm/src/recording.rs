@@ -16,6 +16,7 @@ use thiserror::Error;
 use crate::error::ChatError;
 use crate::http::{Call, Pieces, Reply};
 use crate::key::ApiKey;
+use crate::limits::QUOTED_KEY_CHARS;
 use crate::wire::Wire;
 
 /// The version of the format, in every line.
@@ -230,7 +231,7 @@ impl Failure {
 impl Asked {
     fn of(call: &Call<'_>) -> Self {
         let body = call.body.map_or(Value::Null, |body| {
-            let Some(key) = call.key else { return body.clone() };
+            let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
             // A key is plain ASCII, but JSON may have escaped some of it; what it looks like then is masked as well.
             let escaped = Value::String(key.expose().to_owned()).to_string();
@@ -289,11 +290,16 @@ fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
+/// Whether a key is to be masked. Servers on this machine take words such as `test`, which stand in every other text.
+fn is_secret(key: &ApiKey) -> bool {
+    key.expose().len() >= QUOTED_KEY_CHARS
+}
+
 const MASK: &str = "[key]";
 
 /// The body without the key, which some servers repeat when they refuse it.
 fn masked(body: Vec<u8>, key: Option<&ApiKey>) -> Vec<u8> {
-    let Some(key) = key.map(|key| key.expose().as_bytes()) else { return body };
+    let Some(key) = key.filter(|key| is_secret(key)).map(|key| key.expose().as_bytes()) else { return body };
     let mut clean = Vec::with_capacity(body.len());
     let mut rest = body.as_slice();
     while let Some(at) = rest.windows(key.len()).position(|window| window == key) {
@@ -481,7 +487,10 @@ mod tests {
 
     #[test]
     fn a_repeated_key_is_masked() {
-        let key = ApiKey::new("abc-123").unwrap();
-        assert_eq!(masked(b"xabc-123abc-123y\xff".to_vec(), Some(&key)), b"x[key][key]y\xff");
+        let key = ApiKey::new("abc-1234").unwrap();
+        assert_eq!(masked(b"xabc-1234abc-1234y\xff".to_vec(), Some(&key)), b"x[key][key]y\xff");
+        // A word that stands in for a key is no secret, and replacing it would spoil what it stands in.
+        let word = ApiKey::new("test").unwrap();
+        assert_eq!(masked(b"tests/a.rs".to_vec(), Some(&word)), b"tests/a.rs");
     }
 }

@@ -27,6 +27,7 @@ use crate::recording::Exchanges;
 
 pub use client::WireClient;
 pub use listing::ListedModel;
+pub(crate) use status::pause;
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]

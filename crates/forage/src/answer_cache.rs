@@ -259,6 +259,8 @@ mod tests {
         fixture.change(|entry| entry.text = "I would rather not say".to_owned());
         assert!(!fixture.is_hit());
         fixture.change(|entry| entry.text = "/etc/passwd: outside".to_owned());
+        assert!(!fixture.is_hit(), "an answer of nothing but other paths is none");
+        fixture.change(|entry| entry.text = "/etc/passwd: outside\nNo relevant files found".to_owned());
         let answer = registry::find("keyword_search").unwrap();
         let request = json!({"query": "q", "search_terms": ["needle"]});
         let answer = answer.call(&fixture.context, request).unwrap();

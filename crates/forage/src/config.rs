@@ -203,27 +203,30 @@ impl Config {
         key_env: Option<String>,
     ) -> anyhow::Result<ModelSetting> {
         let name = self.model_name.as_deref();
-        let named = self.models.value.iter().find(|model| name.is_some_and(|name| model.is_named(name)));
+        // A key belongs to its address: an entry that is asked elsewhere is not that entry.
+        let keeps_address = |model: &&ModelSetting| base_url.is_none() || base_url == model.base_url;
+        let named = self.models.value.iter().filter(keeps_address);
+        let named = named.into_iter().find(|model| name.is_some_and(|name| model.is_named(name)));
         let mut model = match (named, name.and_then(|name| name.split_once('/'))) {
             (Some(named), _) => named.clone(),
             (None, Some((provider, id))) if self.is_of_table(provider, id)? => {
-                ModelSetting { key_env, ..ModelSetting::of_table(provider, id) }
+                ModelSetting::of_table(provider, id)
             }
             // The first one's provider: naming a model must not send text to another provider than the configured one.
             (None, _) => {
-                let mut model = self.models.value.first().cloned().unwrap_or_else(environment::default_model);
-                // A key belongs to its address.
-                if base_url.is_some() && base_url != model.base_url {
-                    model = environment::model_at_its_own_address();
-                }
+                let first = self.models.value.first().cloned().unwrap_or_else(environment::default_model);
+                let mut model = match keeps_address(&&first) {
+                    true => first,
+                    false => environment::model_at_its_own_address(),
+                };
                 let name = name
                     .map(|name| name.strip_prefix("custom/").filter(|_| self.has_address).unwrap_or(name));
                 model.model = name.map(str::to_owned).or(model.model);
-                model.key_env = key_env.or(model.key_env);
                 model
             }
         };
         model.base_url = base_url.or(model.base_url);
+        model.key_env = key_env.or(model.key_env);
         Ok(model)
     }
 
@@ -352,7 +355,8 @@ impl Config {
         let resolved = table.resolve_all(&environment::variable).into_iter();
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
         let mut models = DefaultHasher::new();
-        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses)).hash(&mut models);
+        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses))
+            .hash(&mut models);
         Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
     }
 

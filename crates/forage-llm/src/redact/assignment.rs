@@ -38,7 +38,7 @@ impl Assignments {
             name: compile(
                 r"(?i-u)password|passwd|passphrase|pwd|secret|token|(?:api|private|access)[_-]?key",
             ),
-            line_prefix: compile(r"^[ \t>*]*(?:[0-9]{1,7}[ \t]*[:|-])?[ \t]*"),
+            line_prefix: compile(r"^[ \t>*]*(?:[0-9]{1,7}(?:[ \t]*[:|-]|\t))?[ \t]*"),
         }
     }
 

@@ -25,11 +25,11 @@ pub(super) struct PrivateKeys {
     header: Regex,
 }
 
-/// What precedes a line's own text: a path, a line number, quotes, comment marks.
-const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|]*(?:[0-9]{1,7}[ \t]*[:|>-])?[ \t"'`#*>|]*"#;
+/// What precedes a line's own text: a path, a line number, quotes, comment marks, a mark that the line was cut.
+const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|]*(?:[0-9]{1,7}(?:[ \t]*[:|>-]|\t))?[ \t"'`#*>|]*(?:\[[0-9,]+ bytes\] …)?"#;
 
 /// What may follow the text of a line: a written-out line end, quotes, operators, a mark that the line was cut.
-const SUFFIX: &str = r#"(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
+const SUFFIX: &str = r#"(?:… \[[0-9,]+ bytes more\])?(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
 
 impl PrivateKeys {
     pub(super) fn new() -> Self {

@@ -70,6 +70,10 @@ impl Protocol for OpenAiChat {
                 false => Fault::Error(answer),
             });
         }
+        // A gateway's way to say that the server behind it failed in the middle.
+        if !choice["error"].is_null() {
+            return Err(Fault::Error(choice.clone()));
+        }
         let message = &choice["message"];
         let text = content_text(&message["content"]);
         let finish = match choice["finish_reason"].as_str() {

@@ -52,6 +52,11 @@ impl ChatModel for Scripted {
         format!("test/{}", self.name)
     }
 
+    fn provider(&self) -> String {
+        // Each is of a provider of its own, so that what rules one out leaves the other.
+        self.name.to_owned()
+    }
+
     fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
         self.requests.lock().unwrap().push(request.clone());
         (self.answer)(request, budget)
@@ -543,7 +548,7 @@ fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
     assert!(warnings(&answer).contains("1 of 4 requests to models failed, so "), "{}", answer.text);
 
     // A second model that answers saves the shard.
-    let second = Scripted::saying("[]");
+    let second = Scripted::new("other", |_, _| Ok(says("[]")));
     let both = [context.filter.models[0].clone(), second as Arc<dyn ChatModel>];
     context.filter.models = both.to_vec().into();
     let answer = search(&context, &["needle"]).unwrap();

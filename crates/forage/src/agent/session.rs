@@ -74,7 +74,7 @@ impl<'a> Session<'a> {
     }
 
     fn converse(&mut self) -> Ended {
-        let mut nudged = false;
+        let (mut nudged, mut told_to_answer) = (false, false);
         loop {
             let last = self.budget.last_turn(self.memory.is_circling());
             self.say_what_is_left(last);
@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
                 }
                 Err(silence) => return silence.into(),
             };
-            if answer.calls.is_empty() || (last.is_some() && nudged) {
+            if answer.calls.is_empty() || (last.is_some() && told_to_answer) {
                 return self.take_answer(answer);
             }
             self.make_calls(answer, last.is_some());
@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
                 return Ended::Interrupted;
             }
             if last.is_some() {
-                nudged = true;
+                told_to_answer = true;
                 self.remark(prompt::NUDGE_TO_ANSWER);
             }
             self.budget.turn += 1;

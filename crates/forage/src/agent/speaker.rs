@@ -99,7 +99,8 @@ impl<'a> Speaker<'a> {
                 _ => {}
             }
             let pause = error.retry_after().unwrap_or(RETRY_PAUSE);
-            if !retried && is_momentary(&error) && Instant::now() + pause < deadline {
+            if !retried && is_momentary(&error) && pause < deadline.saturating_duration_since(Instant::now())
+            {
                 self.note(&error, "it is asked once more");
                 retried = true;
                 self.wait(pause)?;

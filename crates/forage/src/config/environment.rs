@@ -11,9 +11,6 @@ use super::{ModelSetting, Overrides};
 pub(super) const MODEL_VARIABLES: &[&str] =
     &["FORAGE_MODEL", "FORAGE_BASE_URL", "OPENAI_BASE_URL", "FORAGE_API_KEY", "OPENAI_API_KEY"];
 
-/// The base URL of OpenAI itself, for a model named without one.
-const OPENAI_URL: &str = "https://api.openai.com/v1";
-
 /// The value of a variable; one that is empty counts as unset.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
@@ -67,16 +64,12 @@ pub(super) fn overrides() -> anyhow::Result<Overrides> {
     })
 }
 
-/// A model named without further settings: OpenAI, or whatever its base URL variable points at.
+/// A model named without further settings: at the address that was given for Forage, else of OpenAI, with what the
+/// table of providers says of its address and key.
 pub(super) fn default_model() -> ModelSetting {
-    if let Some(own) = variable("FORAGE_BASE_URL") {
-        return ModelSetting { base_url: Some(own), ..model_at_its_own_address() };
-    }
-    let key = ["FORAGE_API_KEY", "OPENAI_API_KEY"].into_iter().find(|name| variable(name).is_some());
-    ModelSetting {
-        base_url: Some(variable("OPENAI_BASE_URL").unwrap_or_else(|| OPENAI_URL.to_owned())),
-        key_env: Some(key.unwrap_or("OPENAI_API_KEY").to_owned()),
-        ..ModelSetting::default()
+    match variable("FORAGE_BASE_URL") {
+        Some(own) => ModelSetting { base_url: Some(own), ..model_at_its_own_address() },
+        None => ModelSetting { provider: Some("openai".to_owned()), ..ModelSetting::default() },
     }
 }
 

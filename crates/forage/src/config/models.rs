@@ -61,7 +61,7 @@ impl ModelSetting {
             }
             (None, Some(provider)) if provider.obstacle.is_none() => {
                 let endpoint = provider.endpoint(model, self.facts(table, model));
-                (provider.wire, endpoint.map_err(anyhow::Error::msg)?)
+                (self.wire.unwrap_or(provider.wire), endpoint.map_err(anyhow::Error::msg)?)
             }
             (None, _) => return Ok(None),
         };

@@ -404,3 +404,34 @@ fn the_configuration_bounds_a_conversation_and_flags_win() {
     let run = project.run(&["ask", "q"]);
     assert!(run.status == 0 && run.stderr.contains("`ask.turns` is ignored"), "{run:?}");
 }
+
+/// Keys in files that are not secret by their name, as `read_file` and `grep_search` print them.
+#[test]
+fn no_line_of_a_private_key_reaches_the_model() {
+    let lines = [
+        "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj",
+        "MzEfYyjiWA4R4sP3vbFkw4aS6yZQm0cKBNHb2Q5fdfGz9wY2nT0uK1pLr8eXh3Vd",
+    ];
+    let key =
+        format!("notes\n-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", lines.join("\n"));
+    let long =
+        format!("-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n", lines.concat().repeat(6));
+    for (setting, leaks) in [("", false), ("\n[secrets]\nredact = false\n", true)] {
+        let project = Project::new(&[("docs/key.md", &key), ("docs/long.md", &long)]);
+        let peer = Peer::start([
+            calls(&[
+                ("read_file", value!({"path": "docs/key.md"})),
+                ("read_file", value!({"path": "docs/long.md"})),
+                ("grep_search", value!({"pattern": "BEGIN", "context_lines": 3})),
+            ]),
+            say("done"),
+        ]);
+        configure(&project, &[&peer], setting);
+        let run = project.run(&["ask", "what is in the notes?"]);
+        assert_eq!(run.status, 0, "{run:?}");
+        let sent = peer.requests().concat();
+        assert!(sent.contains("notes"), "something was sent");
+        let found: Vec<&str> = lines.into_iter().filter(|line| sent.contains(&line[..24])).collect();
+        assert_eq!(!found.is_empty(), leaks, "the control must leak and the product must not: {found:?}");
+    }
+}

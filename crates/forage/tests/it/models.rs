@@ -316,6 +316,54 @@ fn the_key_of_openai_stays_with_openai() {
     }
 }
 
+/// What is asked elsewhere than it is configured is not what is configured.
+#[test]
+fn a_key_stays_with_its_address_and_an_explicit_variable_wins() {
+    let project = project();
+    let (own, other) = (Peer::start([answer()]), Peer::start([answer(), answer()]));
+    let entry = format!("model = \"m\"\nbase_url = \"{}\"\nkey_env = \"ACME_KEY\"\n", own.url());
+    project.configure(&format!("[[models]]\nprovider = \"acme\"\n{entry}"));
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let arguments = [&["keyword", "q", "retry"], arguments].concat();
+        let run = project.run_in(&project.root, &arguments, &[&[("ACME_KEY", KEY)], variables].concat());
+        assert_eq!(run.status, 0, "{run:?}");
+    };
+    run(&["--model", "m", "--base-url", &other.url()], &[]);
+    run(&["--base-url", &other.url()], &[("FORAGE_MODEL", "x"), ("OPENAI_API_KEY", KEY)]);
+    assert!(!other.requests().concat().contains(KEY));
+    run(&["--model", "m", "--key-env", "WORK_KEY"], &[("WORK_KEY", "key-of-work")]);
+    let sent = own.requests().concat();
+    assert!(sent.contains("Bearer key-of-work") && !sent.contains(KEY), "{sent}");
+}
+
+#[test]
+fn an_id_alone_goes_where_the_user_has_openai() {
+    let project = project();
+    let gateway = Peer::start([answer()]);
+    let entry = format!("base_url = \"{}\"\nkey_env = [\"GATEWAY_KEY\"]\n", gateway.url());
+    project.configure(&format!("[providers.openai]\n{entry}"));
+    let variables = [("GATEWAY_KEY", "key-of-the-gateway"), ("OPENAI_API_KEY", KEY), ("FORAGE_API_KEY", KEY)];
+    let run = project.run_in(&project.root, &["keyword", "q", "retry", "--model", "m"], &variables);
+    assert_eq!(run.status, 0, "{run:?}");
+    let sent = gateway.requests().concat();
+    assert!(sent.contains("Bearer key-of-the-gateway") && !sent.contains(KEY), "{sent}");
+    project.configure(&format!("[providers.openai]\nenabled = false\n{entry}"));
+    let run = project.run_in(&project.root, &["keyword", "q", "retry", "--model", "m"], &variables);
+    assert!(run.status == 2 && run.stderr.contains("enabled = false"), "{run:?}");
+}
+
+#[test]
+fn a_model_of_the_table_may_speak_another_protocol() {
+    let project = project();
+    let server = Peer::start([answer()]);
+    let provider = format!("[providers.acme]\nbase_url = \"{}\"\n", server.url());
+    project.configure(&format!(
+        "{provider}\n[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nwire = \"anthropic\"\n"
+    ));
+    project.run(&["keyword", "q", "retry"]);
+    assert!(server.requests()[0].starts_with("POST /v1/messages "), "{:?}", server.requests());
+}
+
 #[test]
 fn the_page_on_models_names_every_provider_and_variable() {
     let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/models.md");

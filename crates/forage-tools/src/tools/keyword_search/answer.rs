@@ -75,13 +75,16 @@ pub(super) fn parse(text: &str, root: &Root, gathered: &Gathered) -> Option<Pars
             parsed.dropped += 1;
         }
     }
-    (says_nothing || !parsed.kept.is_empty() || parsed.dropped > 0).then_some(parsed)
+    // An answer of nothing but other paths is no verdict.
+    (says_nothing || !parsed.kept.is_empty()).then_some(parsed)
 }
 
 /// A line without list marks and code marks around the path.
 fn bare(line: &str) -> &str {
     let line = line.trim();
     let line = line.trim_start_matches(['-', '*', '•', '>', '`', ' ']);
+    // As the evidence heads a file.
+    let line = line.strip_prefix("FILE ").unwrap_or(line).trim_start_matches(['*', '`', ' ']);
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     match line[digits..].strip_prefix(['.', ')']) {
         Some(rest) if digits > 0 && rest.starts_with(' ') => rest.trim_start_matches([' ', '*', '`']),

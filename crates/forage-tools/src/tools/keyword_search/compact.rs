@@ -342,9 +342,10 @@ fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
             let removed = raw.len().saturating_sub(whole.len());
             let middle = line.first_match.saturating_sub(removed);
             let marks = |text: &str, mark: &str| text.matches(mark).count();
-            let new = |mark: &str| marks(whole, mark).saturating_sub(marks(raw, mark));
-            let in_key = new(KEY_MARK) > 0;
-            let redacted = new(MARK) - new(KEY_MARK);
+            let in_key = marks(whole, KEY_MARK) > marks(raw, KEY_MARK);
+            // The file may hold such marks itself, and lose them to a rule.
+            let others = |text: &str| marks(text, MARK) - marks(text, KEY_MARK);
+            let redacted = others(whole).saturating_sub(others(raw));
             lines.push(Line { text: whole.to_owned(), middle, redacted, in_key });
         }
     }

@@ -37,6 +37,10 @@ pub(super) fn fill(
     let deadline = context.stop.within(settings.timeout).deadline().unwrap_or(started + settings.timeout);
     let cancelled = || context.stop.is_cancelled();
     let asking = Asking { settings, root, gathered, budget: CallBudget::new(deadline, &cancelled) };
+    if shards.is_empty() {
+        let errors = "no file fits into the budget of evidence; raise `filter.evidence_tokens`".to_owned();
+        return Err(ToolError::ModelsFailed { errors });
+    }
     let answers = asking.all(&shards);
     let elapsed = started.elapsed();
 
@@ -224,7 +228,8 @@ impl Asking<'_> {
         let mut failures = Vec::new();
         let mut ruled_out: Vec<String> = Vec::new();
         let mut asked = 0;
-        for model in self.settings.models.iter() {
+        let models = &self.settings.models;
+        for (index, model) in models.iter().enumerate() {
             if asked == forage_llm::limits::MAX_MODELS_PER_CALL {
                 break;
             }
@@ -232,6 +237,7 @@ impl Asking<'_> {
                 continue;
             }
             asked += 1;
+            let is_last = asked == forage_llm::limits::MAX_MODELS_PER_CALL || index + 1 == models.len();
             let key = self
                 .settings
                 .cache
@@ -251,7 +257,7 @@ impl Asking<'_> {
                     failures,
                 });
             }
-            match self.ask(model, shard, &mut failures) {
+            match self.ask(model, shard, is_last, &mut failures) {
                 ControlFlow::Continue(None) => {}
                 ControlFlow::Continue(Some(provider)) => ruled_out.push(provider),
                 ControlFlow::Break(Err(failure)) => return Err(failure),
@@ -276,15 +282,20 @@ impl Asking<'_> {
         &self,
         model: &std::sync::Arc<dyn ChatModel>,
         shard: &Shard,
+        is_last: bool,
         failures: &mut Vec<String>,
     ) -> ControlFlow<Result<(String, Answered), Failure>, Option<String>> {
-        let answer = match complete_first(std::slice::from_ref(model), &shard.request, &self.budget) {
+        // A model that hangs leaves half of the time to the next one.
+        let share = if is_last { 1 } else { 2 };
+        let deadline = Instant::now() + self.budget.remaining() / share;
+        let budget = CallBudget { deadline, ..self.budget };
+        let answer = match complete_first(std::slice::from_ref(model), &shard.request, &budget) {
             Ok((answer, _)) => answer,
             Err(all) if all.is_cancelled() => return ControlFlow::Break(Err(Failure::Cancelled)),
             Err(all) => {
                 failures.extend(all.errors.iter().map(ChatError::to_string));
                 let last = all.errors.last();
-                return match last.is_some_and(ChatError::is_stop) {
+                return match last.is_some_and(ChatError::is_stop) && self.budget.check().is_err() {
                     true => ControlFlow::Break(Err(Failure::All(std::mem::take(failures)))),
                     false => ControlFlow::Continue(
                         last.filter(|error| error.rules_out_provider()).map(|_| model.provider()),
@@ -309,7 +320,7 @@ impl Asking<'_> {
             usage: answer.usage,
             cost_usd: answer.cost_usd,
             from_cache: None,
-            at_limit: answer.finish == Finish::Length,
+            at_limit: matches!(answer.finish, Finish::Length | Finish::Refused),
             parsed,
             failures: Vec::new(),
         };
@@ -345,7 +356,7 @@ fn warn(judged: &[(&Shard, Answered)], warnings: &mut Vec<String>) {
     }
     if judged.iter().any(|(_, answer)| answer.at_limit) {
         warnings.push(
-            "the model's answer was cut at its length limit; less relevant files may be missing".to_owned(),
+            "the model's answer was cut at its length limit or by a guard; less relevant files may be missing".to_owned(),
         );
     } else if judged.iter().any(|(_, answer)| answer.parsed.cut) {
         warnings
