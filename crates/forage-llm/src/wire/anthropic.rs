@@ -154,17 +154,31 @@ fn take_calls(blocks: &mut [Value]) -> Vec<ToolCall> {
 /// The turns, alternating between user and model; all results of a turn are in one message, before the user's words.
 fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut messages = Vec::new();
-    for message in &request.messages {
+    // Of the last turn, where another model made it: the ids of its calls, and those that this server takes.
+    let mut renamed: Vec<(&str, String)> = Vec::new();
+    for (index, message) in request.messages.iter().enumerate() {
         match message {
             Message::User(text) => {
                 push_turn(&mut messages, "user", "content", vec![text_block(text.as_str())]);
             }
-            Message::Model(turn) => push_turn(&mut messages, "assistant", "content", turn_blocks(turn, name)),
+            Message::Model(turn) => {
+                // Ids of others need not be unique in the conversation, nor made of letters and digits alone.
+                let new = |(number, call)| {
+                    let call: &ToolCall = call;
+                    (call.id.as_str(), format!("call_{index}_{number}"))
+                };
+                renamed = match own_blocks(turn, name) {
+                    Some(_) => Vec::new(),
+                    None => turn.calls().iter().enumerate().map(new).collect(),
+                };
+                push_turn(&mut messages, "assistant", "content", turn_blocks(turn, name, &renamed));
+            }
             Message::ToolResults(results) => {
                 let result = |result: &crate::chat::ToolResult| {
+                    let id = renamed.iter().find(|(old, _)| *old == result.call_id);
                     json!({
                         "type": "tool_result",
-                        "tool_use_id": result.call_id,
+                        "tool_use_id": id.map_or(result.call_id.as_str(), |(_, new)| new),
                         "content": result.text.as_str(),
                         "is_error": result.is_error,
                     })
@@ -176,24 +190,29 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     messages
 }
 
-fn turn_blocks(turn: &ModelTurn, name: &str) -> Vec<Value> {
+/// The blocks of a turn that this very model made.
+fn own_blocks<'a>(turn: &'a ModelTurn, name: &str) -> Option<&'a Vec<Value>> {
+    turn.state(Wire::Anthropic.name(), name)?.as_array()
+}
+
+fn turn_blocks(turn: &ModelTurn, name: &str, renamed: &[(&str, String)]) -> Vec<Value> {
     // The server refuses empty text, also in a turn of its own.
     let is_sayable = |block: &Value| {
         block["type"] != "text" || block["text"].as_str().is_some_and(|text| !text.trim().is_empty())
     };
-    if let Some(Value::Array(blocks)) = turn.state(Wire::Anthropic.name(), name) {
+    if let Some(blocks) = own_blocks(turn, name) {
         return blocks.iter().filter(|block| is_sayable(block)).cloned().collect();
     }
-    let call = |call: &ToolCall| {
+    let call = |(call, (_, id)): (&ToolCall, &(&str, String))| {
         json!({
             "type": "tool_use",
-            "id": call.id,
+            "id": id,
             "name": call.name,
             "input": arguments_object(&call.arguments),
         })
     };
     let text = text_block(turn.text());
-    Some(text).into_iter().filter(is_sayable).chain(turn.calls().iter().map(call)).collect()
+    Some(text).into_iter().filter(is_sayable).chain(turn.calls().iter().zip(renamed).map(call)).collect()
 }
 
 fn text_block(text: &str) -> Value {

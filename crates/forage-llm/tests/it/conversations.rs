@@ -196,6 +196,10 @@ fn what_one_model_wants_back_no_other_gets() {
         let text = body.to_string();
         assert!(!text.contains("c2lnbmVk") && !text.contains("\"hm\""), "{text}");
         assert!(text.contains("result 1") && text.contains("grep"), "{text}");
+        // Another server's ids may be none for this one; call and result keep together.
+        let is_renamed =
+            ["\"id\":\"call_1_1\"", "\"tool_use_id\":\"call_1_1\""].iter().all(|id| text.contains(id));
+        assert_eq!(is_renamed, to == Wire::Anthropic, "{text}");
     }
     // The same wire, but another model.
     let peer = Peer::start([

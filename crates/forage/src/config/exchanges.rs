@@ -70,6 +70,16 @@ struct RecordingFile {
     file: Mutex<File>,
 }
 
+impl Drop for RecordingFile {
+    /// A command that asked nothing leaves no file behind, which would only be in the way of the next.
+    fn drop(&mut self) {
+        let is_empty = |file: &File| file.metadata().is_ok_and(|data| data.len() == 0);
+        if self.file.get_mut().is_ok_and(|file| is_empty(file)) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
 impl ExchangeSink for RecordingFile {
     fn take(&self, exchange: &Exchange) -> Result<(), String> {
         let line = exchange.to_line() + "\n";

@@ -114,4 +114,7 @@ fn a_file_that_can_not_be_used_is_told_before_anything_is_asked() {
         assert!(run.stderr.contains(says), "{flag} {name}: {run:?}");
     }
     assert!(peer.requests().is_empty());
+    // What asked nothing leaves nothing.
+    let run = project.run(&["keyword", "q", "word-of-no-file", "--record", &path("new.jsonl")]);
+    assert!(run.status == 1 && !std::path::Path::new(&path("new.jsonl")).exists(), "{run:?}");
 }
