@@ -1,11 +1,13 @@
 //! What every model speaks, whatever its wire protocol: request, answer, budget.
 
 use std::fmt;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::error::ChatError;
+use crate::limits::WAIT_SLICE;
 use crate::redact::Redacted;
 
 /// A conversation so far, to which the model is to say the next thing. What it is made of is the program's own text,
@@ -300,6 +302,22 @@ impl CallBudget<'_> {
             Err(Stop::Deadline)
         } else {
             Ok(())
+        }
+    }
+
+    /// Waits in slices, so that a cancelled call ends soon.
+    ///
+    /// # Errors
+    /// [`Stop`] when the budget ended the pause.
+    pub fn wait(&self, pause: Duration) -> Result<(), Stop> {
+        let until = Instant::now() + pause;
+        loop {
+            self.check()?;
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            thread::sleep(left.min(WAIT_SLICE));
         }
     }
 

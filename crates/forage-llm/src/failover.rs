@@ -1,13 +1,10 @@
 //! The first model of a list that answers.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use thiserror::Error;
 
 use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::error::ChatError;
-use crate::limits::{MAX_MODELS_PER_CALL, RETRIES_PER_MODEL, RETRY_PAUSE, WAIT_SLICE};
+use crate::limits::{MAX_MODELS_PER_CALL, RETRIES_PER_MODEL, RETRY_PAUSE};
 
 /// No model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -127,19 +124,6 @@ fn with_retries(
             return Err(error);
         }
         retries += 1;
-        wait(pause, budget).map_err(|stop| ChatError::stopped(model.name(), stop))?;
-    }
-}
-
-/// Waits in slices, so that a cancelled call ends soon.
-fn wait(pause: Duration, budget: &CallBudget<'_>) -> Result<(), crate::chat::Stop> {
-    let until = Instant::now() + pause;
-    loop {
-        budget.check()?;
-        let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Ok(());
-        }
-        thread::sleep(left.min(WAIT_SLICE));
+        budget.wait(pause).map_err(|stop| ChatError::stopped(model.name(), stop))?;
     }
 }

@@ -34,9 +34,15 @@ impl Models {
     }
 }
 
+impl From<FoundModels> for Models {
+    fn from(found: FoundModels) -> Self {
+        Self::found_by(|| found)
+    }
+}
+
 impl From<Vec<Arc<dyn ChatModel>>> for Models {
     fn from(models: Vec<Arc<dyn ChatModel>>) -> Self {
-        Self::found_by(|| FoundModels { models, passed_over: String::new() })
+        FoundModels { models, passed_over: String::new() }.into()
     }
 }
 

@@ -5,14 +5,15 @@
 //! miss, because the answer can always be had from the model.
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 use serde::{Deserialize, Serialize};
+
+use crate::private_file::{self, TEMPORARY};
 
 /// Entries that are kept; the oldest go first. Some 2 MB in all.
 const MOST_ENTRIES: usize = 500;
@@ -29,7 +30,6 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 const VERSION: u32 = 1;
 const ENTRY: &str = "json";
-const TEMPORARY: &str = "tmp";
 
 /// The cache.
 #[derive(Debug)]
@@ -69,22 +69,12 @@ impl FileCache {
         (entry.version == VERSION && entry.models == self.models).then_some(entry)
     }
 
-    /// Writes the entry whole or not at all: under another name first, which is then given its own.
     fn write(&self, key: &CacheKey, entry: &Entry) -> io::Result<()> {
-        static COUNTER: AtomicU64 = AtomicU64::new(0);
         let bytes = serde_json::to_vec(entry)?;
         if bytes.len() > MOST_BYTES {
             return Ok(());
         }
-        create_directory(&self.directory)?;
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{number}.{TEMPORARY}", std::process::id());
-        let temporary = self.directory.join(name);
-        let written = write_new(&temporary, &bytes).and_then(|()| fs::rename(&temporary, self.path(key)));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        private_file::replace(&self.path(key), &bytes)
     }
 
     /// Removes what is too old, and the oldest of what is too much.
@@ -140,24 +130,6 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
 
 fn seconds_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
-}
-
-/// Creates the directory for its owner alone.
-fn create_directory(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
-}
-
-/// Writes a file that does not exist yet, for its owner alone.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
 }
 
 #[cfg(test)]

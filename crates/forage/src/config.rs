@@ -368,8 +368,7 @@ impl Config {
         if !self.names_models() {
             places.push("a provider with a key, or on this machine".to_owned());
         }
-        let text = format!("Looked for: {}.", places.join("; "));
-        [text, self.unusable_models()].join(" ").trim_end().to_owned()
+        format!("Looked for: {}.", places.join("; "))
     }
 
     /// Every setting as name, value, source.

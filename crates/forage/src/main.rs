@@ -6,6 +6,7 @@
 mod answer_cache;
 mod cli;
 mod config;
+mod private_file;
 
 use std::process::ExitCode;
 

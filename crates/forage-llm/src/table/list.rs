@@ -2,7 +2,6 @@
 
 use super::Resolved;
 use crate::chat::CallBudget;
-use crate::endpoint::ModelFacts;
 use crate::error::ChatError;
 use crate::recording::Exchanges;
 use crate::wire::ListedModel;
@@ -50,8 +49,7 @@ pub struct WireLister {
 
 impl ModelLister for WireLister {
     fn list(&self, provider: &Resolved, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ListFailure> {
-        // A list belongs to no model; the name only stands in for one.
-        let endpoint = provider.endpoint("models", ModelFacts::default()).map_err(ListFailure::because)?;
+        let endpoint = provider.endpoint_of_list().map_err(ListFailure::because)?;
         provider.wire.list_models(&endpoint, &self.exchanges, budget).map_err(|error| failure(&error))
     }
 }

@@ -126,6 +126,16 @@ impl Resolved {
     /// # Errors
     /// Why it can't be asked, in words.
     pub fn endpoint(&self, model: &str, facts: ModelFacts) -> Result<Endpoint, String> {
+        let settings = EndpointSettings { facts, ..self.settings(model)? };
+        Endpoint::new(settings).map_err(|error| error.to_string())
+    }
+
+    /// The endpoint of its list of models.
+    pub(crate) fn endpoint_of_list(&self) -> Result<Endpoint, String> {
+        Endpoint::without_model(self.settings("")?).map_err(|error| error.to_string())
+    }
+
+    fn settings(&self, model: &str) -> Result<EndpointSettings, String> {
         if let Some(obstacle) = &self.obstacle {
             return Err(obstacle.clone());
         }
@@ -133,8 +143,7 @@ impl Resolved {
         let mut settings = EndpointSettings::new(&self.name, base_url, model);
         settings.key.clone_from(&self.key);
         settings.allow_insecure = self.allow_insecure;
-        settings.facts = facts;
-        Endpoint::new(settings).map_err(|error| error.to_string())
+        Ok(settings)
     }
 }
 

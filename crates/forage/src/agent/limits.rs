@@ -53,12 +53,6 @@ pub const SAME_CALL_TURNS: usize = 3;
 /// Times that old results make room because a provider found the conversation too long.
 pub const SHRINKS: usize = 4;
 
-/// Pause before a model is asked once more, when its server names none.
-pub const RETRY_PAUSE: Duration = Duration::from_millis(250);
-
-/// Longest part of a pause after which cancellation is looked at.
-pub const WAIT_SLICE: Duration = Duration::from_millis(20);
-
 /// Citations of an answer that are checked.
 pub const CITATIONS: usize = 200;
 

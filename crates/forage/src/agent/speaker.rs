@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forage_fs::Stop;
+use forage_llm::limits::RETRY_PAUSE;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 
 use super::event::{Event, Watch};
-use super::limits::{MODEL_SILENCE, RETRY_PAUSE, WAIT_SLICE};
+use super::limits::MODEL_SILENCE;
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,7 +104,7 @@ impl<'a> Speaker<'a> {
             {
                 self.note(&error, "it is asked once more");
                 retried = true;
-                self.wait(pause)?;
+                self.wait(pause, deadline)?;
             } else if !self.change(&error) {
                 return Err(match error {
                     ChatError::EmptyAnswer { .. } => Silence::Refused,
@@ -168,18 +169,12 @@ impl<'a> Speaker<'a> {
         answer
     }
 
-    fn wait(&self, pause: Duration) -> Result<(), Silence> {
-        let until = Instant::now() + pause;
-        loop {
-            if self.stop.is_cancelled() {
-                return Err(Silence::Interrupted);
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(WAIT_SLICE));
-        }
+    fn wait(&self, pause: Duration, deadline: Instant) -> Result<(), Silence> {
+        let cancelled = || self.stop.is_cancelled();
+        CallBudget::new(deadline, &cancelled).wait(pause).map_err(|stop| match stop {
+            forage_llm::Stop::Cancelled => Silence::Interrupted,
+            forage_llm::Stop::Deadline => Silence::Time,
+        })
     }
 }
 

@@ -81,8 +81,10 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec
     let mut models: Vec<Arc<dyn ChatModel>> = Vec::new();
     let mut choices = Vec::new();
     let named_by = config.names_models().then(|| config.source_of_models().to_owned());
+    let mut unusable = String::new();
     if named_by.is_some() {
-        models = config.named_models()?;
+        let found = config.named_models()?;
+        (models, unusable) = (found.models, found.passed_over);
     } else {
         for role in Role::ALL {
             let choice = market.choose(role);
@@ -101,7 +103,6 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec
         Some(_) => models.iter().map(|model| model.name()).collect(),
         None => Vec::new(),
     };
-    let unusable = config.unusable_models();
     Ok((Report { market, shown, named_by, named, unusable, choices, checks }, models))
 }
 

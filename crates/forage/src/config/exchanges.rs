@@ -4,7 +4,7 @@
     reason = "a file that the user names on the command line, not one of a repository"
 )]
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +15,7 @@ use forage_llm::{
 };
 
 use super::Config;
+use crate::private_file;
 
 /// Bytes of a recording: some thousand calls.
 const MOST_BYTES: u64 = 256 << 20;
@@ -33,12 +34,8 @@ impl ExchangeFiles {
     pub(super) fn open(&self) -> anyhow::Result<Exchanges> {
         match (&self.record, &self.replay) {
             (Some(path), _) => {
-                let mut options = OpenOptions::new();
                 // A recording is one conversation, and nobody loses an earlier one.
-                options.write(true).create_new(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                let file = options.open(path).with_context(|| {
+                let file = private_file::create_new(path).with_context(|| {
                     format!("can't record to {}: name a file that does not exist yet", path.display())
                 })?;
                 Ok(Exchanges::Record(Arc::new(RecordingFile { path: path.clone(), file: Mutex::new(file) })))

@@ -3,14 +3,16 @@
 #![expect(clippy::disallowed_methods, reason = "the user's own cache, not a file of a repository")]
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use forage_llm::limits::LOCAL_LIST_TIMEOUT;
 use forage_llm::{CallBudget, ListFailure, ListedModel, Listing, ModelLister, Price, Resolved};
 use serde::{Deserialize, Serialize};
+
+use crate::private_file;
 
 /// How long a list counts as the provider's, in seconds: providers change theirs every few days.
 const FRESH: u64 = 24 * 60 * 60;
@@ -163,27 +165,8 @@ impl ModelLists {
     fn store(&self, provider: &Resolved, stored: &Stored) -> Option<()> {
         let path = self.path(provider)?;
         let text = serde_json::to_string(stored).ok()?;
-        let mut directory = DirBuilder::new();
-        directory.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut directory, 0o700);
-        directory.create(self.directory.as_ref()?).ok()?;
-        let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
-        let part = path.with_extension(format!("{}-{nanoseconds}", std::process::id()));
-        let written = write_new(&part, text.as_bytes()).and_then(|()| std::fs::rename(&part, &path));
-        if written.is_err() {
-            let _ = std::fs::remove_file(&part);
-        }
-        written.ok()
+        private_file::replace(&path, text.as_bytes()).ok()
     }
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(bytes)
 }
 
 impl Stored {

@@ -126,14 +126,11 @@ impl ModelSetting {
             || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
     }
 
-    /// Why there is no client, in words without values of secrets; `None` when there is one.
-    pub(super) fn why_unusable(&self, table: &ProviderTable) -> Option<String> {
-        if matches!(self.open(table, &Exchanges::Live), Ok(Some(_))) {
-            return None;
-        }
+    /// Why [`Self::open`] gives no client, in words without values of secrets.
+    pub(super) fn why_unusable(&self, table: &ProviderTable) -> String {
         let place = || format!("{} at {}", self.model.as_deref().unwrap_or_default(), self.provider());
         let because = |why: &str| format!("{}, because {why}", place());
-        Some(match (&self.model, &self.base_url, &self.key_env) {
+        match (&self.model, &self.base_url, &self.key_env) {
             (None, ..) => format!("{} has no `model`", self.provider()),
             (Some(model), None, _) => match self.resolve(table) {
                 Some(provider) => because(provider.obstacle.as_deref().unwrap_or("its address is not valid")),
@@ -141,7 +138,7 @@ impl ModelSetting {
             },
             (Some(_), _, Some(key)) => because(&format!("the variable {key} is not set")),
             (Some(_), _, None) => because("it has no `key_env`"),
-        })
+        }
     }
 
     pub(super) fn describe(&self, table: Option<&ProviderTable>) -> Value {

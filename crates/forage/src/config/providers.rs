@@ -56,11 +56,19 @@ impl Config {
         }
     }
 
-    /// The models that are named, as clients.
-    pub(crate) fn named_models(&self) -> anyhow::Result<Vec<Arc<dyn ChatModel>>> {
+    /// The models that are named, as clients, and why others of them can't be asked.
+    pub(crate) fn named_models(&self) -> anyhow::Result<FoundModels> {
         let table = self.table()?;
-        let models = self.models.value.iter().map(|model| model.open(&table, &self.exchanges));
-        Ok(models.collect::<Result<Vec<_>, _>>().context("`models`")?.into_iter().flatten().collect())
+        let mut found = FoundModels::default();
+        let mut unusable = Vec::new();
+        for model in &self.models.value {
+            match model.open(&table, &self.exchanges).context("`models`")? {
+                Some(client) => found.models.push(client),
+                None => unusable.push(format!("Configured but not usable: {}.", model.why_unusable(&table))),
+            }
+        }
+        found.passed_over = unusable.join(" ");
+        Ok(found)
     }
 
     /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
@@ -70,8 +78,7 @@ impl Config {
             return Ok(FoundModels { models, passed_over: String::new() });
         }
         if self.names_models() {
-            let models = self.named_models()?;
-            return Ok(FoundModels { models, passed_over: self.unusable_models() });
+            return self.named_models();
         }
         Ok(self.chosen_models(Role::Agent))
     }
@@ -85,14 +92,6 @@ impl Config {
             Ok(FoundModels { models, passed_over: passed_over(&choice) })
         });
         chosen.unwrap_or_else(|error| FoundModels { models: Vec::new(), passed_over: format!("{error:#}.") })
-    }
-
-    /// Why models that are named can't be asked.
-    pub(crate) fn unusable_models(&self) -> String {
-        let models = if self.names_models() { &self.models.value[..] } else { &[] };
-        let Ok(table) = self.table() else { return String::new() };
-        let unusable = models.iter().filter_map(|model| model.why_unusable(&table));
-        unusable.map(|why| format!("Configured but not usable: {why}.")).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -1,0 +1,45 @@
+//! Files of the user's own, outside of every repository: for their owner alone, and replaced as a whole.
+#![expect(clippy::disallowed_methods, reason = "the user's cache directory, or a file that the user names")]
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The extension of a file that is being written. One that was left behind by a program that ended may go.
+pub(crate) const TEMPORARY: &str = "tmp";
+
+/// Creates a file that does not exist yet.
+pub(crate) fn create_new(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
+/// created, too.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    if let Some(directory) = path.parent() {
+        create_directory(directory)?;
+    }
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let temporary = path.with_file_name(format!("{}-{number}.{TEMPORARY}", std::process::id()));
+    let written = create_new(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn create_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
