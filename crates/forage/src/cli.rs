@@ -13,6 +13,7 @@ mod read;
 mod search;
 mod session;
 mod settings;
+mod setup;
 mod signals;
 mod tools;
 
@@ -105,6 +106,8 @@ enum Command {
     Models(models::Arguments),
     /// Show the configuration in effect and where each value comes from
     Config(settings::Arguments),
+    /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
+    Setup(setup::Arguments),
 }
 
 /// Runs the program; nothing else ends it.
@@ -130,6 +133,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
         Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
+        Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
     };
     match result {
         Ok(Status::Found) => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@ mod model_lists;
 mod models;
 mod providers;
 mod repository;
+mod sandbox;
 mod search_tool;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -23,7 +24,7 @@ use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, OnModelFailu
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
-pub(crate) use environment::working_directory;
+pub(crate) use environment::{ClientDirectories, this_program, working_directory};
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
 pub(crate) use model_lists::KnownList;
@@ -82,6 +83,7 @@ pub(crate) struct Overrides {
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
     pub(crate) ask: AskOverrides,
+    pub(crate) sandbox: Option<String>,
 }
 
 /// The configuration in effect.
@@ -113,6 +115,8 @@ pub(crate) struct Config {
     table: Setting<TableSettings>,
     search: SearchTool,
     ask: ask::Ask,
+    /// Whether the kernel keeps a server from other files.
+    sandbox: Setting<String>,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
 }
@@ -146,6 +150,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         table: Setting::default(TableSettings::default()),
         search: SearchTool::default(),
         ask: ask::Ask::default(),
+        sandbox: Setting::default("auto".to_owned()),
         notices: Vec::new(),
         file: path.clone(),
     };
@@ -165,6 +170,7 @@ impl Config {
         }
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
+        self.sandbox.set(overrides.sandbox, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
         self.text_bytes.set(overrides.text_bytes, source);
@@ -267,6 +273,7 @@ impl Config {
         self.on_failure()?;
         self.ask.check()?;
         self.filter_forms.check()?;
+        self.check_sandbox()?;
         self.search.check()
     }
 
@@ -396,6 +403,7 @@ impl Config {
             row("models", Value::Array(models), &self.models.source),
             row("providers", json!(changed.providers.keys().collect::<Vec<_>>()), &self.table.source),
             row("roles", json!(changed.roles.names()), &self.table.source),
+            row("sandbox", json!(self.sandbox.value), &self.sandbox.source),
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());

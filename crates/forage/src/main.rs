@@ -7,6 +7,7 @@ mod answer_cache;
 mod cli;
 mod config;
 mod private_file;
+mod setup;
 
 use std::process::ExitCode;
 

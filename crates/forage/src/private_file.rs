@@ -21,14 +21,43 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 /// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
 /// created, too.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
     if let Some(directory) = path.parent() {
         create_directory(directory)?;
     }
+    replace_with(path, bytes, |_| Ok(()))
+}
+
+/// The same for a file that exists: whoever may read or write it before may do so afterwards.
+pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let old = fs::metadata(path)?;
+    replace_with(path, bytes, |file| {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            let new = file.metadata()?;
+            if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()))?;
+            }
+        }
+        file.set_permissions(old.permissions())
+    })
+}
+
+/// Writes a file that does not exist yet, for everyone whom the system's defaults let read it.
+pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let written = OpenOptions::new().write(true).create_new(true).open(path);
+    written.and_then(|mut file| file.write_all(bytes))
+}
+
+fn replace_with(path: &Path, bytes: &[u8], prepare: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_file_name(format!("{}-{number}.{TEMPORARY}", std::process::id()));
     let written = create_new(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|mut file| prepare(&file).and_then(|()| file.write_all(bytes)))
         .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -36,7 +65,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-fn create_directory(path: &Path) -> io::Result<()> {
+/// Creates a directory for its owner alone, and those above it.
+pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

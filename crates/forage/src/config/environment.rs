@@ -49,6 +49,54 @@ pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
+/// The absolute path by which this program can be run, and whether its bare name means the same program.
+pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
+    let program = std::env::current_exe().context("can't tell where this program is")?;
+    let real = crate::answer_cache::resolved(&program);
+    let name = if cfg!(windows) { "forage.exe" } else { "forage" };
+    let found = search_path().into_iter().map(|directory| directory.join(name)).find(|path| path.is_file());
+    let is_found = found.is_some_and(|found| found.is_absolute() && crate::answer_cache::resolved(&found) == real);
+    Ok((program, is_found))
+}
+
+/// Where clients keep their configuration.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientDirectories {
+    pub(crate) home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`.
+    xdg: Option<PathBuf>,
+    /// `APPDATA`, on Windows.
+    pub(crate) roaming: Option<PathBuf>,
+}
+
+impl ClientDirectories {
+    pub(crate) fn find() -> Self {
+        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        Self { home: home(), xdg: absolute("XDG_CONFIG_HOME"), roaming: absolute("APPDATA") }
+    }
+
+    /// A directory that a client's own variable names.
+    pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
+        variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// `~/.config`.
+    pub(crate) fn config(&self) -> Option<PathBuf> {
+        self.xdg.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))
+    }
+
+    /// Where applications with windows keep their settings.
+    pub(crate) fn applications(&self) -> Option<PathBuf> {
+        if cfg!(windows) {
+            return self.roaming.clone();
+        }
+        match cfg!(target_os = "macos") {
+            true => Some(self.home.as_ref()?.join("Library/Application Support")),
+            false => self.config(),
+        }
+    }
+}
+
 /// What the environment says.
 pub(super) fn overrides() -> anyhow::Result<Overrides> {
     Ok(Overrides {

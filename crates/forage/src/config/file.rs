@@ -37,6 +37,7 @@ struct File {
     tools: Tools,
     #[serde(default)]
     ask: AskOverrides,
+    sandbox: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -116,6 +117,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_timeout_ms: file.tools.search.default_timeout_ms,
         search_max_results: file.tools.search.default_max_results,
         ask: file.ask,
+        sandbox: file.sandbox,
         ..Overrides::default()
     }))
 }

@@ -16,6 +16,8 @@ mod models;
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
 mod recordings;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod scripted;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,65 @@
+//! `sandbox`: whether the kernel keeps the server from other files, and from which.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use forage::sandbox::{self, Access, Level};
+use forage_tools::EngineSetting;
+
+use super::{Config, environment};
+use crate::answer_cache;
+use crate::private_file;
+
+/// What `sandbox` can be.
+const MODES: [&str; 3] = ["auto", "off", "require"];
+
+impl Config {
+    pub(super) fn check_sandbox(&self) -> anyhow::Result<()> {
+        if !MODES.contains(&self.sandbox.value.as_str()) {
+            let (source, value) = (&self.sandbox.source, &self.sandbox.value);
+            bail!("`sandbox` ({source}): {value:?} is none of \"auto\", \"off\", \"require\"");
+        }
+        Ok(())
+    }
+
+    /// Restricts this thread, and what it starts from now on, to reading these roots and to what the program itself
+    /// needs. With `sandbox = "require"` or `is_required`, anything less than a full wall is an error.
+    #[expect(dead_code, reason = "for `forage mcp`, which calls it before it starts threads")]
+    pub(crate) fn enforce_sandbox(&self, roots: &[&Path], is_required: bool) -> anyhow::Result<Level> {
+        let is_required = is_required || self.sandbox.value == "require";
+        let level = match self.sandbox_is_off() && !is_required {
+            true => Level::None { reason: format!("`sandbox` is \"off\" ({})", self.sandbox.source) },
+            false => sandbox::restrict(&self.access(roots)),
+        };
+        if is_required && !level.is_full() {
+            bail!("the sandbox is required and stands only in part or not at all: {level}");
+        }
+        Ok(level)
+    }
+
+    pub(crate) fn sandbox_is_off(&self) -> bool {
+        self.sandbox.value == "off"
+    }
+
+    /// What a server that searches these roots has to reach.
+    pub(crate) fn access(&self, roots: &[&Path]) -> Access {
+        let mut access = Access::of_the_system();
+        access.read.extend(roots.iter().map(|root| root.to_path_buf()));
+        access.read.extend(self.file.parent().map(Path::to_owned));
+        access.write.extend(self.writable_cache(roots));
+        if let EngineSetting::External { programs, .. } = self.search_settings(roots).engine {
+            access.execute.extend(programs.iter().map(|program| program.path().to_owned()));
+        }
+        access
+    }
+
+    /// The cache directory, which has to be there before anything is restricted; never within a root.
+    fn writable_cache(&self, roots: &[&Path]) -> Option<PathBuf> {
+        let directory = answer_cache::resolved(&environment::cache_directory()?);
+        if roots.iter().any(|root| directory.starts_with(root)) {
+            return None;
+        }
+        private_file::create_directory(&directory).ok()?;
+        Some(directory)
+    }
+}

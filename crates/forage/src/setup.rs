@@ -1,0 +1,230 @@
+//! Setting Forage up in the programs that run it: an entry in a client's configuration file, put in without touching
+//! anything else, and taken out again exactly.
+//!
+//! Nothing is reformatted, and what is not understood is refused. What a file holds beside the entry may be secret, so
+//! that no more of it is told than the names of its other servers.
+
+mod clients;
+mod file;
+mod jsonc;
+mod marked;
+#[cfg(test)]
+mod tests;
+mod toml;
+mod yaml;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
+
+use crate::config::ClientDirectories;
+
+/// Why a file is left as it is, to be read after «FILE is left as it is: ».
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Refusal(String);
+
+impl Refusal {
+    fn new(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+/// How things stand with a client in a scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// There is no entry, and no file either if `!exists`.
+    Absent { exists: bool },
+    /// Forage's entry, which runs this command.
+    SetUp { command: String },
+    /// An entry by the name of Forage's that says something else.
+    Foreign,
+    /// The file is not understood.
+    Unclear(Refusal),
+}
+
+/// A client's configuration file with what stands in it.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) client: &'static Client,
+    pub(crate) scope: Scope,
+    pub(crate) path: PathBuf,
+    pub(crate) state: State,
+    /// The other servers in the file.
+    pub(crate) neighbours: Vec<String>,
+    /// Whether the file has a place for servers already.
+    pub(crate) has_section: bool,
+    file: Option<file::Found>,
+}
+
+/// What is to be done to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It is as it should be.
+    None,
+    Create(String),
+    Add(String),
+    /// The entry ran another command.
+    Update(String),
+    Remove(String),
+    /// The file was created for the entry.
+    Delete,
+}
+
+impl Change {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Create(_) => "create",
+            Self::Add(_) => "add",
+            Self::Update(_) => "update",
+            Self::Remove(_) => "remove",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+impl Site {
+    /// Looks at a client's file; `None` when the client has none of that scope, or there is no telling where.
+    pub(crate) fn find(
+        client: &'static Client,
+        scope: Scope,
+        directories: &ClientDirectories,
+        project: &Path,
+    ) -> Option<Self> {
+        let path = client.file(scope, directories, project)?;
+        let project = (scope == Scope::Project).then_some(project);
+        let mut site = Self {
+            client,
+            scope,
+            path,
+            state: State::Absent { exists: false },
+            neighbours: Vec::new(),
+            has_section: false,
+            file: None,
+        };
+        match file::read(&site.path, project) {
+            Ok(found) => {
+                if let Some(text) = &found.text {
+                    site.look(text);
+                }
+                site.file = Some(found);
+            }
+            Err(refusal) => site.state = State::Unclear(refusal),
+        }
+        Some(site)
+    }
+
+    fn look(&mut self, text: &str) {
+        let spot = self.client.spot();
+        let found = match self.client.format {
+            Format::Json => jsonc::inspect(text, spot),
+            Format::Toml => toml::inspect(text, spot),
+            Format::Yaml => yaml::inspect(text, spot),
+        };
+        let command = |entry| self.client.command_of(&entry);
+        match found {
+            Err(refusal) => self.state = State::Unclear(refusal),
+            Ok(found) => {
+                self.state = match found.entry.map(command) {
+                    None => State::Absent { exists: true },
+                    Some(Some(command)) => State::SetUp { command },
+                    Some(None) => State::Foreign,
+                };
+                (self.neighbours, self.has_section) = (found.neighbours, found.has_section);
+            }
+        }
+    }
+
+    /// What it takes that the client runs `command`.
+    pub(crate) fn add(&self, command: &str) -> Result<Change, Refusal> {
+        let (client, entry) = (self.client, self.client.entry(command));
+        let text = self.file.as_ref().and_then(|file| file.text.as_deref());
+        match (&self.state, text) {
+            (State::Unclear(refusal), _) => Err(refusal.clone()),
+            (State::Foreign, _) => Err(Refusal::new(format!(
+                "it has an entry `{NAME}` already, which is not the one that Forage writes; rename or remove that one"
+            ))),
+            (State::SetUp { command: present }, _) if present == command => Ok(Change::None),
+            (_, None) => Ok(Change::Create(created(client, &entry))),
+            (State::SetUp { .. }, Some(text)) => Ok(Change::Update(added(client, text, &entry)?)),
+            (State::Absent { .. }, Some(text)) => Ok(Change::Add(added(client, text, &entry)?)),
+        }
+    }
+
+    /// What it takes that the client runs Forage no longer.
+    pub(crate) fn remove(&self) -> Result<Change, Refusal> {
+        match (&self.state, &self.file) {
+            (State::Unclear(refusal), _) => Err(refusal.clone()),
+            (State::Foreign, _) => Err(Refusal::new(format!(
+                "its entry `{NAME}` is not as Forage writes it, so somebody else's or changed; remove it by hand"
+            ))),
+            (State::SetUp { .. }, Some(file)) => {
+                let text = file.text.as_deref().unwrap_or_default();
+                match removed(self.client, text)? {
+                    None if file.may_go() => Ok(Change::Delete),
+                    rest => Ok(Change::Remove(rest.unwrap_or_default())),
+                }
+            }
+            _ => Ok(Change::None),
+        }
+    }
+
+    /// Does it.
+    pub(crate) fn apply(&self, change: &Change) -> Result<(), Refusal> {
+        let Some(file) = &self.file else { return Ok(()) };
+        match change {
+            Change::None => Ok(()),
+            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => file.write(text),
+            Change::Delete => file.remove(),
+        }
+    }
+}
+
+/// The whole text of a client's file that has nothing but Forage's entry: what there is to paste.
+pub(crate) fn snippet(client: &Client, command: &str) -> String {
+    let (spot, entry) = (client.spot(), client.entry(command));
+    match client.format {
+        Format::Json => jsonc::created(spot, &entry),
+        Format::Toml => toml::lines(spot, &entry).join("\n") + "\n",
+        Format::Yaml => yaml::lines(spot, &entry, true).join("\n") + "\n",
+    }
+}
+
+fn created(client: &Client, entry: &Value) -> String {
+    let spot = client.spot();
+    match client.format {
+        Format::Json => jsonc::created(spot, entry),
+        Format::Toml => marked::created(&toml::lines(spot, entry)),
+        Format::Yaml => marked::created(&yaml::lines(spot, entry, true)),
+    }
+}
+
+fn added(client: &Client, text: &str, entry: &Value) -> Result<String, Refusal> {
+    let spot = client.spot();
+    match client.format {
+        Format::Json => jsonc::add(text, spot, entry),
+        Format::Toml => toml::add(text, spot, entry),
+        Format::Yaml => yaml::add(text, spot, entry),
+    }
+}
+
+/// `None` for a file that was created for the entry.
+fn removed(client: &Client, text: &str) -> Result<Option<String>, Refusal> {
+    let spot = client.spot();
+    match client.format {
+        Format::Json => jsonc::remove(text, spot),
+        Format::Toml => toml::remove(text, spot),
+        Format::Yaml => yaml::remove(text, spot),
+    }
+}
+
+/// The newline of a text: that of its first line.
+fn newline(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}

@@ -1,0 +1,251 @@
+//! The clients: where each keeps its configuration, and what an entry looks like there.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::jsonc::Spot;
+use crate::config::ClientDirectories;
+
+/// The name of the entry.
+pub(crate) const NAME: &str = "forage";
+
+/// What the client runs `forage` with.
+const ARGUMENTS: [&str; 1] = ["mcp"];
+
+/// How a configuration file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// JSON; some clients take comments and trailing commas, and those are kept for all.
+    Json,
+    Toml,
+    Yaml,
+}
+
+impl Format {
+    /// The name for a fenced block.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Toml => "toml",
+            Self::Yaml => "yaml",
+        }
+    }
+}
+
+/// For whom a client is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Scope {
+    /// For you, in every project
+    User,
+    /// For everyone who opens this project
+    Project,
+}
+
+impl Scope {
+    pub(crate) const ALL: [Self; 2] = [Self::User, Self::Project];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// A client that runs MCP servers.
+#[derive(Debug)]
+pub(crate) struct Client {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) format: Format,
+    /// The object or table that holds the servers.
+    section: &'static str,
+    fields: &'static [Field],
+    /// The user's file as people write it.
+    user_place: &'static str,
+    /// The project's file, from its root.
+    project_place: Option<&'static str>,
+    user_file: fn(&ClientDirectories) -> Option<PathBuf>,
+    /// What somebody should know who sets it up.
+    pub(crate) remark: Option<&'static str>,
+}
+
+/// A field of the entry.
+#[derive(Debug)]
+enum Field {
+    Command(&'static str),
+    Arguments,
+    Text(&'static str, &'static str),
+    True(&'static str),
+    Number(&'static str, u64),
+    EmptyList(&'static str),
+    EmptyObject(&'static str),
+}
+
+use Field::{Arguments, Command, EmptyList, EmptyObject, Number, Text, True};
+
+const STDIO: &[Field] = &[Text("type", "stdio"), Command("command"), Arguments];
+
+/// In the order in which they are shown.
+pub(crate) static CLIENTS: &[Client] = &[
+    Client {
+        name: "claude-code",
+        title: "Claude Code",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: STDIO,
+        user_place: "~/.claude.json",
+        project_place: Some(".mcp.json"),
+        user_file: |at| Some(at.variable("CLAUDE_CONFIG_DIR").or_else(|| at.home.clone())?.join(".claude.json")),
+        remark: None,
+    },
+    Client {
+        name: "cursor",
+        title: "Cursor",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: STDIO,
+        user_place: "~/.cursor/mcp.json",
+        project_place: Some(".cursor/mcp.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".cursor/mcp.json")),
+        remark: None,
+    },
+    Client {
+        name: "vscode",
+        title: "VS Code",
+        format: Format::Json,
+        section: "servers",
+        fields: STDIO,
+        user_place: "~/.config/Code/User/mcp.json",
+        project_place: Some(".vscode/mcp.json"),
+        user_file: |at| Some(at.applications()?.join("Code/User/mcp.json")),
+        remark: Some(
+            "On macOS the user's file is `~/Library/Application Support/Code/User/mcp.json`, on Windows \
+             `%APPDATA%\\Code\\User\\mcp.json`.",
+        ),
+    },
+    Client {
+        name: "codex",
+        title: "Codex",
+        format: Format::Toml,
+        section: "mcp_servers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.codex/config.toml",
+        project_place: Some(".codex/config.toml"),
+        user_file: |at| {
+            let directory = at.variable("CODEX_HOME").or_else(|| Some(at.home.as_ref()?.join(".codex")))?;
+            Some(directory.join("config.toml"))
+        },
+        remark: Some("Codex reads the project's file only in projects that you have marked as trusted."),
+    },
+    Client {
+        name: "zed",
+        title: "Zed",
+        format: Format::Json,
+        section: "context_servers",
+        fields: &[Command("command"), Arguments, EmptyObject("env")],
+        user_place: "~/.config/zed/settings.json",
+        project_place: Some(".zed/settings.json"),
+        user_file: |at| {
+            let directory = if cfg!(windows) { at.roaming.as_ref()?.join("Zed") } else { at.config()?.join("zed") };
+            Some(directory.join("settings.json"))
+        },
+        remark: Some("Versions of Zed before 2025-10 also want `\"source\": \"custom\"` in the entry."),
+    },
+    Client {
+        name: "goose",
+        title: "Goose",
+        format: Format::Yaml,
+        section: "extensions",
+        fields: &[
+            Text("type", "stdio"),
+            Text("name", NAME),
+            True("enabled"),
+            Command("cmd"),
+            Arguments,
+            EmptyList("env_keys"),
+            EmptyObject("envs"),
+            Number("timeout", 300),
+        ],
+        user_place: "~/.config/goose/config.yaml",
+        project_place: None,
+        user_file: |at| {
+            let windows = || Some(at.roaming.as_ref()?.join("Block/goose/config"));
+            let directory = if cfg!(windows) { windows()? } else { at.config()?.join("goose") };
+            Some(directory.join("config.yaml"))
+        },
+        remark: Some(
+            "Goose takes comments out when it rewrites its file, and with them the marks by which `--remove` finds the \
+             entry; then take the entry out in `goose configure`.",
+        ),
+    },
+    Client {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.gemini/settings.json",
+        project_place: Some(".gemini/settings.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".gemini/settings.json")),
+        remark: None,
+    },
+];
+
+impl Client {
+    pub(crate) fn find(name: &str) -> Option<&'static Self> {
+        CLIENTS.iter().find(|client| client.name == name)
+    }
+
+    pub(super) fn spot(&self) -> Spot<'static> {
+        Spot { section: self.section, name: NAME }
+    }
+
+    pub(crate) fn section(&self) -> &'static str {
+        self.section
+    }
+
+    /// The file as people write it; `None` when the client has none of that scope.
+    pub(crate) fn place(&self, scope: Scope) -> Option<&'static str> {
+        match scope {
+            Scope::User => Some(self.user_place),
+            Scope::Project => self.project_place,
+        }
+    }
+
+    /// The file of a scope.
+    pub(super) fn file(&self, scope: Scope, directories: &ClientDirectories, project: &Path) -> Option<PathBuf> {
+        match scope {
+            Scope::User => (self.user_file)(directories),
+            Scope::Project => Some(project.join(self.project_place?)),
+        }
+    }
+
+    /// The entry that runs `command`.
+    pub(crate) fn entry(&self, command: &str) -> Value {
+        let field = |field: &Field| match *field {
+            Command(key) => (key.to_owned(), Value::from(command)),
+            Arguments => ("args".to_owned(), Value::from(ARGUMENTS.to_vec())),
+            Text(key, text) => (key.to_owned(), Value::from(text)),
+            True(key) => (key.to_owned(), Value::from(true)),
+            Number(key, number) => (key.to_owned(), Value::from(number)),
+            EmptyList(key) => (key.to_owned(), Value::Array(Vec::new())),
+            EmptyObject(key) => (key.to_owned(), Value::Object(Map::new())),
+        };
+        Value::Object(self.fields.iter().map(field).collect())
+    }
+
+    /// The command of an entry that is Forage's own: what would be written, but for the place of the program.
+    pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
+        let key = self.fields.iter().find_map(|field| match field {
+            Command(key) => Some(*key),
+            _ => None,
+        })?;
+        let command = entry.get(key)?.as_str()?;
+        // A file of another system may be looked at, so both separators count.
+        let name = command.rsplit(['/', '\\']).next()?;
+        let is_forage = name.strip_suffix(".exe").unwrap_or(name) == NAME;
+        (is_forage && *entry == self.entry(command)).then(|| command.to_owned())
+    }
+}

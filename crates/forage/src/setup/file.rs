@@ -1,0 +1,122 @@
+//! A client's configuration file: read once, written whole or not at all, and only if nobody else has written it
+//! meanwhile.
+#![expect(clippy::disallowed_methods, reason = "the configuration of a client, which the user asks to be changed")]
+
+use std::fs::{self, Metadata};
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use super::Refusal;
+use crate::private_file;
+
+/// Bytes of a configuration file that are read. Claude Code keeps its history in one, which may take some megabytes.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// A file as it was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// The file itself, behind all links.
+    target: PathBuf,
+    is_link: bool,
+    /// What it held; `None` when there is no such file.
+    pub(super) text: Option<String>,
+    /// Whether it is a project's, which others read, too.
+    is_shared: bool,
+}
+
+/// Reads the file. One of a project may not lead out of it, since the project may be anybody's.
+pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal> {
+    let refuse = |problem: String| Refusal::new(problem);
+    let link = fs::symlink_metadata(path);
+    let is_link = link.as_ref().is_ok_and(Metadata::is_symlink);
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_link => return Ok(missing(path, project)?),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(refuse(format!("it is a link to a place where nothing is ({error})")));
+        }
+        Err(error) => return Err(refuse(format!("it can't be looked at: {error}"))),
+    };
+    check_within(&target, project)?;
+    let metadata = fs::metadata(&target).map_err(|error| refuse(format!("it can't be looked at: {error}")))?;
+    if !metadata.is_file() {
+        return Err(refuse("it is not a file".to_owned()));
+    }
+    let text = Some(text_of(&target)?);
+    Ok(Found { target, is_link, text, is_shared: project.is_some() })
+}
+
+/// A file that does not exist yet, below directories of which the last ones may not exist either.
+fn missing(path: &Path, project: Option<&Path>) -> Result<Found, Refusal> {
+    let there = path.ancestors().skip(1).find(|directory| fs::symlink_metadata(directory).is_ok());
+    if let Some(there) = there {
+        let real = fs::canonicalize(there)
+            .map_err(|error| Refusal::new(format!("{} can't be looked at: {error}", there.display())))?;
+        check_within(&real, project)?;
+    }
+    Ok(Found { target: path.to_owned(), is_link: false, text: None, is_shared: project.is_some() })
+}
+
+fn check_within(target: &Path, project: Option<&Path>) -> Result<(), Refusal> {
+    let Some(project) = project else { return Ok(()) };
+    let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    match target.starts_with(&project) {
+        true => Ok(()),
+        false => Err(Refusal::new(format!("it leads out of the project, to {}", target.display()))),
+    }
+}
+
+fn text_of(target: &Path) -> Result<String, Refusal> {
+    let failed = |error: std::io::Error| Refusal::new(format!("it can't be read: {error}"));
+    let mut bytes = Vec::new();
+    let file = fs::File::open(target).map_err(failed)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Refusal::new(format!("it is over {MOST_BYTES} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| Refusal::new("it is not UTF-8".to_owned()))
+}
+
+impl Found {
+    /// Whether the file may be removed when nothing is left in it: behind a link it was somebody else's before.
+    pub(super) fn may_go(&self) -> bool {
+        !self.is_link
+    }
+
+    /// Replaces the file's text; owner, group and permissions stay.
+    pub(super) fn write(&self, text: &str) -> Result<(), Refusal> {
+        self.check_unchanged()?;
+        let written = match &self.text {
+            None if self.is_shared => private_file::create_shared(&self.target, text.as_bytes()),
+            None => private_file::replace(&self.target, text.as_bytes()),
+            Some(_) => private_file::replace_like(&self.target, text.as_bytes()),
+        };
+        written.map_err(|error| Refusal::new(format!("it can't be written: {error}")))
+    }
+
+    /// Removes the file, and the directory that was made for it if nothing else is in that.
+    pub(super) fn remove(&self) -> Result<(), Refusal> {
+        self.check_unchanged()?;
+        fs::remove_file(&self.target).map_err(|error| Refusal::new(format!("it can't be removed: {error}")))?;
+        let directory = self.target.parent();
+        let is_own = |directory: &&Path| {
+            directory.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) && self.is_shared
+        };
+        if let Some(directory) = directory.filter(is_own) {
+            // It fails, as it should, for a directory that holds something.
+            let _ = fs::remove_dir(directory);
+        }
+        Ok(())
+    }
+
+    fn check_unchanged(&self) -> Result<(), Refusal> {
+        let now = match fs::symlink_metadata(&self.target) {
+            Ok(_) => Some(text_of(&self.target)?),
+            Err(_) => None,
+        };
+        match now == self.text {
+            true => Ok(()),
+            false => Err(Refusal::new("somebody else has just changed it; try again".to_owned())),
+        }
+    }
+}

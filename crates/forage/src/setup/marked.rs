@@ -1,0 +1,90 @@
+//! Lines between two marks, in formats whose comments begin with `#`.
+//!
+//! A block at the end of a file stands behind an empty line, and ends with a newline exactly where the file before it
+//! did (or where there was no file). So taking it out gives the bytes that were there before.
+
+use std::ops::Range;
+
+use super::{Refusal, newline};
+
+pub(super) const BEGIN: &str = "# >>> forage";
+pub(super) const END: &str = "# <<< forage";
+
+/// The marked lines of a file.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// From the beginning of the first mark's line to the end of the last one's, its newline included.
+    pub(super) range: Range<usize>,
+    /// What stands before the first mark on its line.
+    pub(super) indent: String,
+    /// The lines between the marks, without newlines.
+    pub(super) lines: Vec<String>,
+}
+
+/// Finds the block; marks that are no pair are an error.
+pub(super) fn find(text: &str) -> Result<Option<Block>, Refusal> {
+    let (mut begins, mut ends) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let range = at..at + line.len();
+        at = range.end;
+        match line.trim() {
+            BEGIN => begins.push(range),
+            END => ends.push(range),
+            _ => {}
+        }
+    }
+    match (&begins[..], &ends[..]) {
+        ([], []) => Ok(None),
+        ([begin], [end]) if begin.end <= end.start => {
+            let first = &text[begin.clone()];
+            let indent = first[..first.len() - first.trim_start().len()].to_owned();
+            let lines = text[begin.end..end.start].lines().map(str::to_owned).collect();
+            Ok(Some(Block { range: begin.start..end.end, indent, lines }))
+        }
+        _ => Err(Refusal::new(format!("its marks `{BEGIN}` and `{END}` are not one pair"))),
+    }
+}
+
+/// The lines with their marks, without a final newline.
+pub(super) fn marked(lines: &[String], indent: &str, newline: &str) -> String {
+    let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
+    let lines = [BEGIN].into_iter().chain(lines.iter().map(String::as_str)).chain([END]).map(line);
+    lines.collect::<Vec<_>>().join(newline)
+}
+
+/// The text with the block at its end.
+pub(super) fn append(text: &str, lines: &[String]) -> String {
+    let newline = newline(text);
+    let block = marked(lines, "", newline);
+    match text {
+        "" => block,
+        text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
+        text => format!("{text}{newline}{newline}{block}"),
+    }
+}
+
+/// The text of a file that has nothing but the block.
+pub(super) fn created(lines: &[String]) -> String {
+    marked(lines, "", "\n") + "\n"
+}
+
+/// The text without a block that [`append`] put there; `None` when it is what [`created`] gives.
+pub(super) fn take_out(text: &str, block: &Block) -> Option<String> {
+    let (before, after) = (&text[..block.range.start], &text[block.range.end..]);
+    let ends_with_newline = text[block.range.clone()].ends_with('\n');
+    if before.is_empty() && after.is_empty() {
+        return (!ends_with_newline).then(String::new);
+    }
+    let before = match without_newline(before) {
+        // Only an empty line is ours, not the end of a line that says something.
+        Some(shorter) if ends_with_newline => if shorter.ends_with('\n') { shorter } else { before },
+        Some(shorter) => without_newline(shorter).unwrap_or(shorter),
+        None => before,
+    };
+    Some(format!("{before}{after}"))
+}
+
+fn without_newline(text: &str) -> Option<&str> {
+    text.strip_suffix('\n').map(|text| text.strip_suffix('\r').unwrap_or(text))
+}

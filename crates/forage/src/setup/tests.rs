@@ -1,0 +1,385 @@
+//! Random files of users: the entry goes in, nothing else changes, and it comes out again byte by byte.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::jsonc::Spot;
+use super::{CLIENTS, Client, Format, created, jsonc, removed, toml, yaml};
+
+const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage" };
+
+fn entry() -> Value {
+    json!({ "type": "stdio", "command": "forage", "args": ["mcp"], "env": {} })
+}
+
+/// A source of decisions that a failing seed repeats.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % sides as u64).unwrap()
+    }
+
+    fn pick<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.roll(choices.len())]
+    }
+}
+
+const SPACES: [&str; 12] = [
+    "", "", " ", "\n", "\n  ", "\n\t", "\r\n    ", " // note }\n", "/* , */", " /* two\n lines */ ", "  \n\n", " // \" é \r\n",
+];
+
+fn space(dice: &mut Dice, out: &mut String) {
+    out.push_str(dice.pick(&SPACES));
+}
+
+fn json_value(dice: &mut Dice, level: usize, out: &mut String) {
+    let scalars = ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041\ud83d""#, r#""{""#, "1e999"];
+    match dice.roll(if level > 3 { 1 } else { 3 }) {
+        0 => out.push_str(dice.pick(&scalars)),
+        1 => {
+            out.push('[');
+            for _ in 0..dice.roll(3) {
+                space(dice, out);
+                json_value(dice, level + 1, out);
+                space(dice, out);
+                out.push(',');
+            }
+            space(dice, out);
+            out.push(']');
+        }
+        _ => json_object(dice, level, &["x", "y\\n", "forage", "mcpServers"], out),
+    }
+}
+
+fn json_object(dice: &mut Dice, level: usize, keys: &[&str], out: &mut String) {
+    out.push('{');
+    let count = dice.roll(keys.len() + 1);
+    for (index, key) in keys.iter().take(count).enumerate() {
+        space(dice, out);
+        out.push_str(&format!("\"{key}\""));
+        space(dice, out);
+        out.push(':');
+        space(dice, out);
+        match (*key, level) {
+            ("mcpServers", 0) if dice.roll(8) > 0 => json_object(dice, 1, &["a", "b c", "z"], out),
+            _ => json_value(dice, level + 1, out),
+        }
+        space(dice, out);
+        if index + 1 < count || dice.roll(3) == 0 {
+            out.push(',');
+        }
+    }
+    space(dice, out);
+    out.push('}');
+}
+
+fn json_file(seed: u64) -> String {
+    let dice = &mut Dice(seed);
+    let mut text = if dice.roll(6) == 0 { "\u{feff}".to_owned() } else { String::new() };
+    space(dice, &mut text);
+    let keys: &[&str] = if dice.roll(2) == 0 { &["q", "mcpServers", "r"] } else { &["q", "r", "mcpServers"] };
+    json_object(dice, 0, keys, &mut text);
+    space(dice, &mut text);
+    text
+}
+
+/// What a reader of JSON with comments makes of a text: written for these tests, apart from the editor's own parser.
+fn read_json(text: &str) -> Value {
+    let (mut plain, mut rest) = (String::new(), text.trim_start_matches('\u{feff}'));
+    while let Some(c) = rest.chars().next() {
+        let length = if c == '"' {
+            let mut escaped = false;
+            let end = rest.char_indices().skip(1).find(|(_, c)| {
+                let is_end = *c == '"' && !escaped;
+                escaped = *c == '\\' && !escaped;
+                is_end
+            });
+            let token = &rest[..=end.unwrap().0];
+            // Without a value in serde_json, but texts all the same.
+            plain.push_str(&token.replace("\\ud83d", "half a pair"));
+            token.len()
+        } else if rest.starts_with("//") {
+            rest.find(['\n', '\r']).unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            rest.find("*/").unwrap() + 2
+        } else {
+            if matches!(c, '}' | ']') && plain.trim_end().ends_with(',') {
+                plain.truncate(plain.trim_end().len() - 1);
+            }
+            plain.push(c);
+            c.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    serde_json::from_str(&plain.replace("1e999", "\"huge\"")).unwrap()
+}
+
+fn with_entry(mut file: Value, section: &str, entry: Value) -> Value {
+    if file.is_null() {
+        file = json!({});
+    }
+    let sections = file.as_object_mut().unwrap();
+    let section = sections.entry(section).or_insert_with(|| json!({}));
+    if section.is_null() {
+        *section = json!({});
+    }
+    section.as_object_mut().unwrap().insert("forage".to_owned(), entry);
+    file
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_entry_in_json_changes_nothing_else_and_comes_out_again(seed: u64) {
+        let before = json_file(seed);
+        let old = read_json(&before);
+        match jsonc::add(&before, SPOT, &entry()) {
+            Ok(after) => {
+                prop_assert_eq!(read_json(&after), with_entry(old, "mcpServers", entry()), "{}", &after);
+                prop_assert_eq!(jsonc::inspect(&after, SPOT).unwrap().entry, Some(entry()));
+                prop_assert_eq!(&jsonc::add(&after, SPOT, &entry()).unwrap(), &after);
+                prop_assert_eq!(jsonc::remove(&after, SPOT).unwrap(), Some(before), "{}", &after);
+            }
+            Err(refusal) => {
+                let section = old.get("mcpServers");
+                prop_assert!(section.is_some_and(|section| !section.is_object()), "{refusal}: {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_came_into_the_file_meanwhile_stays(seed: u64) {
+        let before = json_file(seed);
+        let Ok(after) = jsonc::add(&before, SPOT, &entry()) else { return Ok(()) };
+        let other = Spot { section: "mcpServers", name: "later" };
+        let both = jsonc::add(&after, other, &json!({ "command": "later" })).unwrap();
+        let rest = jsonc::remove(&both, SPOT).unwrap().unwrap();
+        let mut expected = read_json(&both);
+        expected["mcpServers"].as_object_mut().unwrap().shift_remove("forage");
+        prop_assert_eq!(read_json(&rest), expected);
+    }
+
+    #[test]
+    fn an_entry_in_toml_changes_nothing_else_and_comes_out_again(seed: u64) {
+        let before = toml_file(seed);
+        let codex = Client::find("codex").unwrap();
+        let old: ::toml::Table = before.trim_start_matches('\u{feff}').parse().unwrap();
+        let value = codex.entry("/opt/a b/forage");
+        match toml::add(&before, codex.spot(), &value) {
+            Ok(after) => {
+                let new: ::toml::Table = after.trim_start_matches('\u{feff}').parse().unwrap();
+                let expected = with_entry(serde_json::to_value(&old).unwrap(), "mcp_servers", value.clone());
+                prop_assert_eq!(serde_json::to_value(&new).unwrap(), expected);
+                prop_assert_eq!(&toml::add(&after, codex.spot(), &value).unwrap(), &after);
+                prop_assert_eq!(toml::remove(&after, codex.spot()).unwrap(), Some(before));
+            }
+            Err(refusal) => prop_assert!(before.contains("mcp_servers ="), "{refusal}: {before}"),
+        }
+    }
+
+    #[test]
+    fn an_entry_in_yaml_changes_nothing_else_and_comes_out_again(seed: u64) {
+        let before = yaml_file(seed);
+        let goose = Client::find("goose").unwrap();
+        let old: Value = serde_yaml_ng::from_str(&before).unwrap();
+        let value = goose.entry("/opt/a b/forage");
+        match yaml::add(&before, goose.spot(), &value) {
+            Ok(after) => {
+                let new: Value = serde_yaml_ng::from_str(&after).unwrap();
+                prop_assert_eq!(new, with_entry(old, "extensions", value.clone()), "{}", &after);
+                prop_assert_eq!(yaml::inspect(&after, goose.spot()).unwrap().entry, Some(value.clone()));
+                prop_assert_eq!(&yaml::add(&after, goose.spot(), &value).unwrap(), &after);
+                prop_assert_eq!(yaml::remove(&after, goose.spot()).unwrap(), Some(before), "{}", &after);
+            }
+            Err(refusal) => {
+                let odd = ["extensions: {", "\"two", "|+", "more:\n"].iter().any(|odd| before.contains(odd));
+                prop_assert!(odd, "{refusal}: {before}");
+            }
+        }
+    }
+}
+
+fn joined(dice: &mut Dice, pieces: &[&str], mut text: String) -> String {
+    for _ in 0..dice.roll(7) {
+        let piece = dice.pick(pieces);
+        // Keys and tables may stand once.
+        let name = piece.lines().next().unwrap();
+        if piece.starts_with(['#', '\n', '[']) && !piece.starts_with("[a") || !text.contains(name) {
+            if !(piece.starts_with('[') && text.contains(name) && !piece.starts_with("[[")) {
+                text.push_str(piece);
+            }
+        }
+    }
+    if dice.roll(3) == 0 {
+        text.truncate(text.trim_end_matches('\n').len());
+    }
+    if dice.roll(3) == 0 { text.replace('\n', "\r\n") } else { text }
+}
+
+fn toml_file(seed: u64) -> String {
+    let dice = &mut Dice(seed);
+    let head = ["", "\u{feff}", "model = \"m\"\n", "mcp_servers = { x = { command = \"y\" } }\n", "# only a note\n"];
+    let head = dice.pick(&head).to_owned();
+    let pieces = [
+        "# a note\n",
+        "\n",
+        "[mcp_servers.github]\ncommand = 'gh'  # why\nargs = [\n  \"mcp\", # first\n]\n",
+        "[mcp_servers.github2.env]\nTOKEN = \"s3cret\"\n",
+        "[[profile]]\nname = \"a\"\n",
+        "[tui]\ntext = \"\"\"\n[mcp_servers.forage]\n\"\"\"\n",
+        "[\"quoted . key\"]\nwhen = 2026-01-01T00:00:00Z\n",
+    ];
+    joined(dice, &pieces, head)
+}
+
+fn yaml_file(seed: u64) -> String {
+    let dice = &mut Dice(seed);
+    let head = ["", "---\n", "GOOSE_MODE: auto\n", "# only a note\n", "text: |\n  extensions:\n    forage: no\n  # no note\n"];
+    let mut text = dice.pick(&head).to_owned();
+    let pieces = [
+        "# a note\n",
+        "\n",
+        "list:\n- a\n- 'b: c'\n",
+        "providers:\n  anthropic:\n    enabled: true\n",
+        "url: \"https://example.com/#x\"\n",
+        "two: \"two\n  lines\"\n",
+        "keep: |+\n  text\n\n",
+    ];
+    text = joined(&mut Dice(seed ^ 1), &pieces, text).replace("\r\n", "\n");
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let sections = [
+        "",
+        "extensions:\n",
+        "extensions: # mine\n  developer:\n    type: builtin\n    description: |\n      forage:\n      # no note\n\n",
+        "extensions:\n    memory:\n        args: [\"-y\", 'x']\n        envs: {}\n    # a note\n    'quoted':\n        type: builtin\n",
+        "extensions: {}\n",
+        "extensions:\n  a:\n    description: >-\n      folded\n# at the margin\n\n  b: {type: builtin}\n",
+    ];
+    text.push_str(dice.pick(&sections));
+    let tails = ["", "", "last: 1\n", "\n# the end\n", "list2:\n  - a\n"];
+    text.push_str(dice.pick(&tails));
+    if dice.roll(4) == 0 {
+        text.truncate(text.trim_end_matches('\n').len());
+    }
+    if dice.roll(4) == 0 { text.replace('\n', "\r\n") } else { text }
+}
+
+#[test]
+fn the_random_files_reach_every_form() {
+    let files: Vec<String> = (0..4000).map(json_file).collect();
+    let added = files.iter().filter(|file| jsonc::add(file, SPOT, &entry()).is_ok()).count();
+    assert!((2500..4000).contains(&added), "{added}");
+    for part in ["\u{feff}", "\r\n", "//", "/*", "1e999", "{}"] {
+        assert!(files.iter().any(|file| file.contains(part)), "{part:?}");
+    }
+    let (codex, goose) = (Client::find("codex").unwrap(), Client::find("goose").unwrap());
+    let added = (0..2000).filter(|seed| toml::add(&toml_file(*seed), codex.spot(), &codex.entry("f")).is_ok());
+    assert!((1000..2000).contains(&added.count()));
+    let added = (0..2000).filter(|seed| yaml::add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
+    assert!((1000..2000).contains(&added.count()));
+}
+
+#[test]
+fn a_file_that_was_created_goes_and_an_empty_one_stays() {
+    for client in CLIENTS {
+        let entry = client.entry("forage");
+        let text = created(client, &entry);
+        assert_eq!(removed(client, &text), Ok(None), "{}", client.name);
+        for blank in ["", "\n", " \n\n"] {
+            let with = super::added(client, blank, &entry).unwrap();
+            assert_eq!(removed(client, &with), Ok(Some(blank.to_owned())), "{} {blank:?}", client.name);
+        }
+    }
+}
+
+#[test]
+fn json_is_laid_out_as_the_file_is() {
+    let cases = [
+        (
+            "{\n    \"mcpServers\": {\n        \"a\": {} // mine\n    }\n}",
+            "{\n    \"mcpServers\": {\n        \"a\": {}, // mine\n        \"forage\": {\n            \"command\": \"forage\"\n        }\n    }\n}",
+        ),
+        ("{\"mcpServers\":{\"a\":{}}}", "{\"mcpServers\":{\"a\":{}, \"forage\": {\"command\": \"forage\"}}}"),
+        ("{}", "{\"mcpServers\": {\n  \"forage\": {\n    \"command\": \"forage\"\n  }\n}}"),
+        (
+            "{\r\n\t\"a\": 1,\r\n}\r\n",
+            "{\r\n\t\"a\": 1,\r\n\t\"mcpServers\": {\r\n\t\t\"forage\": {\r\n\t\t\t\"command\": \"forage\"\r\n\t\t}\r\n\t},\r\n}\r\n",
+        ),
+    ];
+    for (before, after) in cases {
+        assert_eq!(jsonc::add(before, SPOT, &json!({ "command": "forage" })).unwrap(), after);
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_refused() {
+    let cases = [
+        ("claude-code", "{'mcpServers': {}}"),
+        ("claude-code", "{\"mcpServers\": []}"),
+        ("claude-code", "[]"),
+        ("claude-code", "{\"mcpServers\": {}, \"mcpServers\": {}}"),
+        ("claude-code", "{\"mcpServers\": {}"),
+        ("claude-code", "{} {}"),
+        ("claude-code", "{\"a\": 1 \"b\": 2}"),
+        ("codex", "model = \n"),
+        ("codex", "mcp_servers = 3\n"),
+        ("codex", "mcp_servers = {}\n"),
+        ("codex", "# >>> forage\n"),
+        ("goose", "extensions: {}\n"),
+        ("goose", "extensions:\n- a\n"),
+        ("goose", "extensions:\n\ta: 1\n"),
+        ("goose", "extensions:\n  a: 1\nextensions:\n  b: 1\n"),
+        ("goose", "a: \"x\nextensions:\n  b: 1\"\n"),
+        ("goose", "a: 1\rextensions: 2\r"),
+        ("goose", "extensions:\n  a: 1\n b: 2\n"),
+    ];
+    for (client, text) in cases {
+        let client = Client::find(client).unwrap();
+        let refusal = super::added(client, text, &client.entry("forage"));
+        assert!(refusal.is_err(), "{}: {text:?} became {refusal:?}", client.name);
+    }
+    let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(jsonc::add(&deep, SPOT, &entry()).is_err());
+}
+
+#[test]
+fn an_entry_is_ours_only_if_nothing_in_it_was_changed() {
+    for client in CLIENTS {
+        for command in ["forage", "/usr/local/bin/forage", "C:\\Tools\\forage.exe"] {
+            assert_eq!(client.command_of(&client.entry(command)).as_deref(), Some(command));
+        }
+        assert_eq!(client.command_of(&client.entry("/bin/other")), None);
+        let mut changed = client.entry("forage");
+        changed["env"] = json!({ "KEY": "value" });
+        assert_eq!(client.command_of(&changed), None, "{}", client.name);
+        assert_eq!(client.command_of(&Value::Null), None);
+    }
+}
+
+#[test]
+fn every_format_reads_what_it_writes_whatever_the_command() {
+    for client in CLIENTS {
+        for command in ["forage", "/a b/forage", "C:\\x\\forage", "/quote\"/forage", "/é/forage", "/#/: x/forage", "- /forage"] {
+            let text = created(client, &client.entry(command));
+            let found = match client.format {
+                Format::Json => jsonc::inspect(&text, client.spot()),
+                Format::Toml => toml::inspect(&text, client.spot()),
+                Format::Yaml => {
+                    let value: Value = serde_yaml_ng::from_str(&text).unwrap();
+                    assert_eq!(value["extensions"]["forage"], client.entry(command));
+                    yaml::inspect(&text, client.spot())
+                }
+            };
+            let command_found = client.command_of(&found.unwrap().entry.unwrap());
+            assert_eq!(command_found.as_deref(), Some(command), "{}", client.name);
+        }
+    }
+}

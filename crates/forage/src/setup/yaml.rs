@@ -1,0 +1,222 @@
+//! YAML: an entry between marks in a mapping in block style, which is how Goose writes its file. There is no parser
+//! here; a file with anything else than plain lines where it matters is refused.
+
+use serde_json::Value;
+
+use super::jsonc::{Found, Spot};
+use super::{Refusal, marked, newline};
+
+/// Where the section and its entries are.
+struct Layout {
+    /// The section's line number, if there is one.
+    section: Option<usize>,
+    /// The spaces before its entries.
+    indent: usize,
+    /// The names of its entries.
+    entries: Vec<String>,
+    /// The last line that belongs to the section.
+    last: usize,
+}
+
+pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
+    let layout = layout(text, spot)?;
+    let neighbours = layout.entries.iter().filter(|name| *name != spot.name);
+    let entry = match layout.entries.iter().filter(|name| *name == spot.name).count() {
+        0 => None,
+        1 => Some(marked::find(text)?.and_then(|block| read(&block.lines, spot)).unwrap_or(Value::Null)),
+        _ => return Err(Refusal::new(format!("it has `{}` more than once", spot.name))),
+    };
+    let neighbours = neighbours.cloned().collect();
+    Ok(Found { entry, neighbours, has_section: layout.section.is_some() })
+}
+
+/// The lines of the entry, with those of a section around it when there is none yet.
+pub(super) fn lines(spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
+    let field = |(key, value): (&String, &Value)| format!("  {key}: {}", literal(value));
+    let fields = value.as_object().into_iter().flatten().map(field);
+    let entry = [format!("{}:", spot.name)].into_iter().chain(fields);
+    match with_section {
+        true => [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect(),
+        false => entry.collect(),
+    }
+}
+
+pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
+    let layout = layout(text, spot)?;
+    let newline = newline(text);
+    if let Some(block) = marked::find(text)? {
+        let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
+        let with_section = has_section(&block.lines, spot);
+        let new = marked::marked(&lines(spot, value, with_section), &block.indent, newline) + end;
+        return Ok(format!("{}{new}{}", &text[..block.range.start], &text[block.range.end..]));
+    }
+    if layout.section.is_none() {
+        return Ok(marked::append(text, &lines(spot, value, true)));
+    }
+    let block = marked::marked(&lines(spot, value, false), &" ".repeat(layout.indent), newline);
+    let end = text.split_inclusive('\n').take(layout.last + 1).map(str::len).sum();
+    let (before, after) = text.split_at(end);
+    Ok(match before.ends_with('\n') {
+        true => format!("{before}{block}{newline}{after}"),
+        false => format!("{before}{newline}{block}"),
+    })
+}
+
+pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
+    layout(text, spot)?;
+    let Some(block) = marked::find(text)? else {
+        return Err(Refusal::new(format!(
+            "its entry `{}` has no marks `{}`: Goose takes them out when it rewrites the file",
+            spot.name,
+            marked::BEGIN
+        )));
+    };
+    let (before, after) = (&text[..block.range.start], &text[block.range.end..]);
+    if !has_section(&block.lines, spot) {
+        // Within a section there is no empty line of ours.
+        let before = match text[block.range.clone()].ends_with('\n') {
+            true => before,
+            false => before.strip_suffix('\n').map_or(before, |text| text.strip_suffix('\r').unwrap_or(text)),
+        };
+        return Ok(Some(format!("{before}{after}")));
+    }
+    let next = after.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
+    if next.is_some_and(|line| line.starts_with(' ')) {
+        // Somebody has added to the section, so that it stays.
+        return Ok(Some(format!("{before}{}:{}{after}", spot.section, newline(text))));
+    }
+    Ok(marked::take_out(text, &block))
+}
+
+fn has_section(lines: &[String], spot: Spot<'_>) -> bool {
+    lines.first().is_some_and(|line| *line == format!("{}:", spot.section))
+}
+
+/// The entry, if its lines are such as Forage writes, whatever the command in them.
+fn read(lines_of_block: &[String], spot: Spot<'_>) -> Option<Value> {
+    let with_section = has_section(lines_of_block, spot);
+    let first = lines_of_block.first()?;
+    let depth = first.len() - first.trim_start().len();
+    let shown: Vec<&str> = lines_of_block.iter().map(|line| line.get(depth..).unwrap_or(line)).collect();
+    let fields = shown.iter().skip(if with_section { 2 } else { 1 });
+    let value = fields
+        .map(|line| {
+            let (key, value) = line.trim().split_once(": ")?;
+            let value = match value {
+                "[mcp]" => Value::from(vec!["mcp"]),
+                value => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
+            };
+            Some((key.to_owned(), value))
+        })
+        .collect::<Option<serde_json::Map<_, _>>>()
+        .map(Value::Object)?;
+    (lines(spot, &value, with_section) == shown).then_some(value)
+}
+
+fn literal(value: &Value) -> String {
+    let is_plain = |text: &str| {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
+        text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
+            && text.chars().all(is_word)
+            && !matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n")
+    };
+    match value {
+        Value::String(text) if is_plain(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
+}
+
+fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_break = |c: char| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
+    if body.replace("\r\n", "").contains('\r') || body.contains(is_break) {
+        return Err(Refusal::new("it has line breaks other than newlines".to_owned()));
+    }
+    let mut layout = Layout { section: None, indent: 2, entries: Vec::new(), last: 0 };
+    let mut within = false;
+    let mut begun = false;
+    for (number, line) in body.lines().enumerate() {
+        let refuse = |problem: &str| Err(Refusal::new(format!("line {} {problem}", number + 1)));
+        let content = line.trim_end();
+        let indent = content.len() - content.trim_start_matches(' ').len();
+        let code = &content[indent..];
+        if code.is_empty() || code.starts_with('#') {
+            // What looks like a comment may be a line of the block text above it.
+            if within && !code.is_empty() && indent > layout.indent {
+                layout.last = number;
+            }
+            continue;
+        }
+        if code.starts_with('\t') {
+            return refuse("is indented with a tab");
+        }
+        let item = code.trim_start_matches("- ");
+        let value = key_of(item).map_or(item, |(_, value)| value);
+        if !is_closed(value) {
+            return refuse("begins a text or a collection that goes on in the next line");
+        }
+        if value.starts_with(['|', '>']) && value.contains('+') {
+            return refuse("begins a text whose empty lines count");
+        }
+        if indent == 0 {
+            let first = !std::mem::replace(&mut begun, true);
+            if (code == "---" && first) || code.starts_with("- ") || code == "-" {
+                if within && code != "---" {
+                    return refuse(&format!("makes `{}` a list", spot.section));
+                }
+                continue;
+            }
+            let Some((key, value)) = key_of(code) else { return refuse("is no `name: value`") };
+            within = key == spot.section;
+            if within {
+                if layout.section.is_some() {
+                    return refuse(&format!("is a second `{}`", spot.section));
+                }
+                if !value.is_empty() {
+                    return refuse(&format!("gives `{}` in another form than a block of lines", spot.section));
+                }
+                (layout.section, layout.last) = (Some(number), number);
+            }
+        } else if within {
+            if layout.entries.is_empty() {
+                layout.indent = indent;
+            }
+            if indent < layout.indent {
+                return refuse("is indented less than the lines before it");
+            }
+            if indent == layout.indent {
+                let Some((key, _)) = key_of(code) else { return refuse("is no `name: value`") };
+                layout.entries.push(key.to_owned());
+            }
+            layout.last = number;
+        } else if !begun {
+            return refuse("is indented, with nothing above it");
+        }
+    }
+    Ok(layout)
+}
+
+/// Name and value of a line `name: value`; a comment behind it is no value.
+fn key_of(code: &str) -> Option<(&str, &str)> {
+    let (key, value) = code.split_once(": ").or_else(|| Some((code.strip_suffix(':')?, "")))?;
+    let quoted = ['"', '\''].iter().find_map(|quote| key.strip_prefix(*quote)?.strip_suffix(*quote));
+    let key = quoted.unwrap_or(key).trim_end();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ' ' | '@');
+    let value = value.trim_start();
+    let value = if value.starts_with('#') { "" } else { value };
+    (!key.is_empty() && key.chars().all(is_plain)).then_some((key, value))
+}
+
+/// Whether a value ends on its line. Block texts (`|`, `>`) go on in lines that are indented, and need no end. What is
+/// unclear counts as open.
+fn is_closed(value: &str) -> bool {
+    let value = value.split(" #").next().unwrap_or(value).trim_end();
+    let count = |chars: &[char]| value.chars().filter(|c| chars.contains(c)).count();
+    match value.chars().next() {
+        Some('"') => count(&['"']) == 2 && value.ends_with('"') && !value.contains('\\'),
+        Some('\'') => count(&['\'']) % 2 == 0 && value.ends_with('\''),
+        Some('[' | '{') => count(&['[', '{']) == count(&[']', '}']) && value.ends_with([']', '}']),
+        _ => true,
+    }
+}

@@ -1,0 +1,127 @@
+//! The kernel's wall: what it refuses although nothing of Forage stands in between, and that Forage works behind it.
+//!
+//! A restriction binds a thread and what it starts, so that each test puts a thread of its own behind the wall.
+
+use std::path::Path;
+
+use forage::sandbox::{Access, Level, probe, restrict};
+use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_tools::{Context, registry};
+use serde_json::json;
+
+use crate::Project;
+
+fn access(root: &Path) -> Access {
+    let mut access = Access::of_the_system();
+    access.read.push(root.to_owned());
+    access
+}
+
+/// Runs `work` behind the wall. Where the kernel has none, that is said and `work` is not run.
+fn behind_the_wall<T: Send + 'static>(
+    access: Access,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    std::thread::spawn(move || match restrict(&access) {
+        Level::None { reason } => {
+            assert!(cfg!(not(target_os = "linux")) || reason.contains("Landlock"), "{reason}");
+            eprintln!("there is no wall here, so only its absence is tested: {reason}");
+            None
+        }
+        level => {
+            eprintln!("sandbox: {level}");
+            Some(work())
+        }
+    })
+    .join()
+    .unwrap()
+}
+
+#[test]
+fn the_wall_lets_a_root_be_read_and_nothing_else() {
+    let project = Project::new(&[("inside.txt", "inside\n")]);
+    let secret = project.home.join("secret.txt");
+    std::fs::write(&secret, "outside\n").unwrap();
+    std::os::unix::fs::symlink(&secret, project.root.join("link.txt")).unwrap();
+    let inside = project.root.join("inside.txt");
+    // The control: without the wall all of it works.
+    for path in [&inside, &secret, &project.root.join("link.txt")] {
+        std::fs::read(path).unwrap();
+    }
+    std::fs::write(project.root.join("new.txt"), "x").unwrap();
+    std::fs::remove_file(project.root.join("new.txt")).unwrap();
+    let root = project.root.clone();
+    behind_the_wall(access(&project.root), move || {
+        let denied = |result: std::io::Result<()>, what: &str| {
+            let kind = result.expect_err(what).kind();
+            assert_eq!(kind, std::io::ErrorKind::PermissionDenied, "{what}");
+        };
+        assert_eq!(std::fs::read(&inside).unwrap(), b"inside\n");
+        assert!(std::fs::read_dir(&root).unwrap().count() >= 2);
+        denied(std::fs::read(&secret).map(drop), "a file outside");
+        denied(std::fs::read(root.join("link.txt")).map(drop), "a link that leads out");
+        denied(std::fs::read("/etc/passwd").map(drop), "a file of the system");
+        denied(std::fs::read_dir(root.parent().unwrap()).map(drop), "the directory above");
+        denied(std::fs::write(root.join("new.txt"), "x"), "a new file in the root");
+        denied(std::fs::write(&inside, "x"), "a file of the root");
+        denied(std::fs::remove_file(&inside), "removing");
+        denied(std::fs::create_dir(root.join("new")), "a new directory");
+        denied(std::fs::rename(&inside, root.join("moved")), "moving");
+        let shell = std::process::Command::new("/bin/sh").arg("-c").arg("true").status();
+        denied(shell.map(drop), "a program");
+    });
+    assert_eq!(std::fs::read(project.root.join("inside.txt")).unwrap(), b"inside\n");
+}
+
+#[test]
+fn processes_and_threads_behind_the_wall_are_bound_too() {
+    let project = Project::new(&[("inside.txt", "inside\n")]);
+    let secret = project.home.join("secret.txt");
+    std::fs::write(&secret, "outside\n").unwrap();
+    let cat = ["/usr/bin/cat", "/bin/cat"].into_iter().find(|cat| Path::new(cat).exists()).unwrap();
+    let show = move |path: &Path| std::process::Command::new(cat).arg(path).output().unwrap();
+    assert_eq!(show(&secret).stdout, b"outside\n", "the control");
+    let mut access = access(&project.root);
+    access.execute.push(cat.into());
+    let inside = project.root.join("inside.txt");
+    behind_the_wall(access, move || {
+        assert_eq!(show(&inside).stdout, b"inside\n");
+        let denied = show(&secret);
+        assert!(denied.stdout.is_empty() && !denied.status.success(), "{denied:?}");
+        let in_thread = std::thread::spawn(move || std::fs::read(&secret)).join().unwrap();
+        assert_eq!(in_thread.unwrap_err().kind(), std::io::ErrorKind::PermissionDenied);
+    });
+}
+
+#[test]
+fn tools_answer_behind_the_wall_as_before_it() {
+    let project = Project::new(&[("src/a.rs", "fn needle() {}\n"), ("b.txt", "needle\n"), (".gitignore", "c.txt\n")]);
+    let calls = [
+        ("grep_search", json!({ "pattern": "needle" })),
+        ("list_directory", json!({})),
+        ("read_file", json!({ "path": "src/a.rs" })),
+        ("Search", json!({ "query": "needle" })),
+    ];
+    let answers = move |root: &Path| -> Vec<String> {
+        let root = Root::open(root, &RootPolicy { home: None, allow_broad: true }, SecretPolicy::standard(&[]));
+        let context = Context::new(Roots::new(vec![root.unwrap()], RelPath::root()).unwrap());
+        let answer = |(tool, request): &(&str, serde_json::Value)| {
+            registry::find(tool).unwrap().call(&context, request.clone()).unwrap().text
+        };
+        calls.iter().map(answer).collect()
+    };
+    let before = answers(&project.root);
+    assert!(before.iter().all(|answer| answer.contains("a.rs") || answer.contains("needle")), "{before:?}");
+    let root = project.root.clone();
+    if let Some(behind) = behind_the_wall(access(&project.root), move || answers(&root)) {
+        assert_eq!(behind, before);
+    }
+}
+
+#[test]
+fn trying_the_wall_restricts_nobody_else() {
+    let level = probe();
+    let path = std::env::current_exe().unwrap();
+    assert!(std::fs::read(path).is_ok(), "{level}");
+    assert_eq!(probe(), level);
+}
