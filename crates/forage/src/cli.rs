@@ -5,6 +5,7 @@ mod call;
 mod grep;
 mod keyword;
 mod list;
+mod mcp;
 mod model_arguments;
 mod models;
 mod output;
@@ -97,6 +98,8 @@ enum Command {
     Read(read::Arguments),
     /// Ask a question: a model answers it with the tools, and cites the places
     Ask(ask::Arguments),
+    /// Serve the tools to agents: Model Context Protocol over stdio, or HTTP
+    Mcp(mcp::Arguments),
     /// Call a tool exactly as an agent does: its name and its arguments as JSON
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
@@ -126,6 +129,7 @@ pub(crate) fn run() -> ExitCode {
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
+        Command::Mcp(arguments) => mcp::run(arguments, &cli.global, &mut output),
         Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
         Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
         Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),

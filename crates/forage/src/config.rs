@@ -6,6 +6,7 @@ mod environment;
 mod exchanges;
 mod file;
 mod filter;
+mod mcp;
 mod model_lists;
 mod models;
 mod providers;
@@ -18,14 +19,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
+use forage::mcp::OutputForm;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, SearchSettings, limits};
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
-pub(crate) use environment::working_directory;
+pub(crate) use environment::{client_project, mcp_token, working_directory};
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
+use mcp::McpSettings;
+pub(crate) use mcp::McpOverrides;
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;
@@ -82,6 +86,7 @@ pub(crate) struct Overrides {
     pub(crate) base_url: Option<String>,
     pub(crate) key_env: Option<String>,
     pub(crate) ask: AskOverrides,
+    pub(crate) mcp: McpOverrides,
 }
 
 /// The configuration in effect.
@@ -113,6 +118,7 @@ pub(crate) struct Config {
     table: Setting<TableSettings>,
     search: SearchTool,
     ask: ask::Ask,
+    mcp: McpSettings,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
 }
@@ -146,6 +152,7 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         table: Setting::default(TableSettings::default()),
         search: SearchTool::default(),
         ask: ask::Ask::default(),
+        mcp: McpSettings::default(),
         notices: Vec::new(),
         file: path.clone(),
     };
@@ -165,6 +172,7 @@ impl Config {
         }
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
+        self.mcp.apply(&overrides.mcp, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
         self.text_bytes.set(overrides.text_bytes, source);
@@ -266,6 +274,7 @@ impl Config {
         self.mode()?;
         self.on_failure()?;
         self.ask.check()?;
+        self.mcp.check()?;
         self.filter_forms.check()?;
         self.search.check()
     }
@@ -294,6 +303,16 @@ impl Config {
     /// Tools that agents are told of although they are off by default.
     pub(crate) fn enabled_tools(&self) -> &'static [&'static str] {
         if self.search.is_enabled() { &["Search"] } else { &[] }
+    }
+
+    /// How the server answers.
+    pub(crate) fn mcp_output(&self) -> OutputForm {
+        self.mcp.output()
+    }
+
+    /// The directories beneath which a client may choose the roots.
+    pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
+        self.mcp.client_roots(working, self.home.as_deref())
     }
 
     /// How `Search` works, for searches beneath these roots.
@@ -401,6 +420,7 @@ impl Config {
         rows.extend(self.filter_forms.describe());
         rows.extend(self.search.describe());
         rows.extend(self.ask.describe());
+        rows.extend(self.mcp.describe());
         rows
     }
 }

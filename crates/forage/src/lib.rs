@@ -4,3 +4,4 @@
 //! and knows no command line: roots, models and limits are handed in.
 
 pub mod agent;
+pub mod mcp;

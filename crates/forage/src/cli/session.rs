@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
-use forage_tools::{Context, ToolError, registry};
+use forage_tools::{Context, FilterSettings, ToolError, registry};
 use serde_json::Value;
 
 use super::output::Output;
@@ -30,12 +30,27 @@ pub(crate) fn open_with_config(
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<(Context, Config)> {
-    let mut config = load(global, overrides)?;
+    let config = load(global, overrides)?;
     let working = config::working_directory()?;
     let directories = match config.roots.value.is_empty() {
         false => config.roots.value.iter().map(|root| working.join(root)).collect(),
         true => vec![default_root(&working, path, config.home.as_deref())],
     };
+    let filter = config.filter_settings()?;
+    let (context, config) = beneath(config, &directories, &working, filter)?;
+    for notice in &config.notices {
+        output.note(notice);
+    }
+    Ok((context, config))
+}
+
+/// The context of calls beneath these directories, and the configuration that their repositories have narrowed.
+pub(crate) fn beneath(
+    mut config: Config,
+    directories: &[PathBuf],
+    working: &Path,
+    filter: FilterSettings,
+) -> anyhow::Result<(Context, Config)> {
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
     let open = |directory: &PathBuf| {
         // The message says what its source says.
@@ -44,19 +59,16 @@ pub(crate) fn open_with_config(
     };
     let roots: Vec<_> = directories.iter().map(open).collect::<Result<_, _>>()?;
     config::narrow(&mut config, &roots);
-    for notice in &config.notices {
-        output.note(notice);
-    }
-    let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
+    let base = roots.first().and_then(|root| base_below(root, working)).unwrap_or_else(RelPath::root);
     let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
     let search = config.search_settings(&paths);
     let cache = config.answer_cache(&paths).unwrap_or_else(|problem| {
-        output.note(&problem);
+        config.notices.push(problem);
         None
     });
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
-    context.filter.cache = cache;
+    context.filter = FilterSettings { cache, ..filter };
     Ok((context, config))
 }
 
@@ -80,12 +92,11 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
         let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
     }
-    context.filter = config.filter_settings()?;
     Ok(context)
 }
 
 /// The project around a directory.
-fn project(directory: &Path) -> PathBuf {
+pub(crate) fn project(directory: &Path) -> PathBuf {
     find_git_root(directory).unwrap_or_else(|| directory.to_owned())
 }
 

@@ -44,6 +44,16 @@ pub(super) fn cache_directory() -> Option<PathBuf> {
     Some(directory.join("forage"))
 }
 
+/// The project that a client has started the server for.
+pub(crate) fn client_project() -> Option<PathBuf> {
+    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// The token that HTTP clients must show; `None` when none is set.
+pub(crate) fn mcp_token() -> Option<String> {
+    variable("FORAGE_MCP_TOKEN")
+}
+
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()

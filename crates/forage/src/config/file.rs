@@ -9,7 +9,7 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable, TableSettings};
 use serde::Deserialize;
 
 use super::filter::FilterTable;
-use super::{AskOverrides, ModelSetting, Overrides};
+use super::{AskOverrides, McpOverrides, ModelSetting, Overrides};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +37,8 @@ struct File {
     tools: Tools,
     #[serde(default)]
     ask: AskOverrides,
+    #[serde(default)]
+    mcp: McpOverrides,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -116,6 +118,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_timeout_ms: file.tools.search.default_timeout_ms,
         search_max_results: file.tools.search.default_max_results,
         ask: file.ask,
+        mcp: file.mcp,
         ..Overrides::default()
     }))
 }
