@@ -42,7 +42,45 @@ fn generated(workspace: &Workspace) -> Result<Vec<(&'static str, String)>, Strin
         // The default configuration, whatever the developer's own one says.
         workspace.cargo_json(&[&command[..], &["--config", "/dev/null"], more].concat())
     };
-    Ok(vec![("docs/tools.md", tools_page(&tools(&["--all"])?, &tools(&[])?)?)])
+    let setup = ["run", "--quiet", "--package", "forage", "--", "setup", "--json", "--command", "forage"];
+    let clients = workspace.cargo_json(&setup)?;
+    Ok(vec![
+        ("docs/tools.md", tools_page(&tools(&["--all"])?, &tools(&[])?)?),
+        ("docs/clients.md", clients_page(&clients)?),
+    ])
+}
+
+/// How each client is set up, from the table in the program.
+fn clients_page(clients: &Value) -> Result<String, String> {
+    let mut page = String::from(
+        "# Clients\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
+         `forage setup CLIENT` shows what it would write into the configuration of a client, `--write` writes it, and\n\
+         `--remove` takes it out again, so that the file is byte by byte what it was. Comments, layout and all other\n\
+         entries stay; a file that is not understood is left as it is. `--scope project` takes the file that a project\n\
+         brings for everyone who opens it. `forage doctor` tells in which clients Forage is set up.\n\n\
+         The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
+         path; `--command` names another. By hand, this is what has to stand in the files:\n",
+    );
+    for client in clients.as_array().ok_or("`forage setup --json` prints no array")? {
+        client_section(&mut page, client).ok_or_else(|| format!("a client lacks a field: {client}"))?;
+    }
+    Ok(page)
+}
+
+fn client_section(page: &mut String, client: &Value) -> Option<()> {
+    let text = |key: &str| client[key].as_str();
+    let (title, name, user) = (text("title")?, text("client")?, text("user_file")?);
+    let (format, snippet) = (text("format")?, text("snippet")?);
+    let project = match text("project_file") {
+        Some(project) => format!("`{user}`, or `{project}` in a project"),
+        None => format!("`{user}`"),
+    };
+    let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write`; the file is {project}.\n\n");
+    let _ = write!(page, "```{format}\n{snippet}```\n");
+    if let Some(remark) = text("remark") {
+        let _ = write!(page, "\n{remark}\n");
+    }
+    Some(())
 }
 
 /// The reference of the tools from their definitions; `on` are those that are on by default.
@@ -156,6 +194,18 @@ mod tests {
             | `mode` | string | no | One of `\"a\"`, `\"b\"`. |\n\
             \n## `rest`\n\nRest.\n\n> Nothing.\n\nNo arguments.\n";
         assert!(page.ends_with(expected), "{page}");
+    }
+
+    #[test]
+    fn a_page_has_every_client_with_its_snippet() {
+        let client = json!({
+            "client": "edit", "title": "Edit", "format": "json", "user_file": "~/edit.json", "project_file": null,
+            "snippet": "{}\n", "remark": "Mind it.",
+        });
+        let page = clients_page(&json!([client])).unwrap();
+        let expected = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\nMind it.\n";
+        assert!(page.ends_with(expected), "{page}");
+        assert!(clients_page(&json!([{ "client": "edit" }])).is_err());
     }
 
     #[test]

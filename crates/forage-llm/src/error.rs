@@ -148,6 +148,14 @@ pub enum ChatError {
         /// What is wrong and what to do; it names the request by its digest.
         why: String,
     },
+    /// A model that is asked through somebody else, such as the client of a server, gave no answer.
+    #[error("{model}: no answer: {why}")]
+    Declined {
+        /// `provider/model`.
+        model: String,
+        /// Why, sanitised, and what to do.
+        why: String,
+    },
     /// The answer holds neither text beside reasoning nor a call.
     #[error("{model}: the answer is empty{}", advice(*finish))]
     EmptyAnswer {

@@ -101,3 +101,6 @@ pub const EXTERNAL_OUTPUT_PER_LINE: u64 = 64;
 
 /// Files in which an external engine may give up before the search ends with an error: each costs several processes.
 pub const EXTERNAL_GIVEN_UP_FILES: u64 = 32;
+
+/// Bytes that are read of what an engine prints about its version, which is about a kilobyte.
+pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;

@@ -79,7 +79,8 @@ fn names(schema: &Value) -> String {
     schema["properties"].as_object().into_iter().flatten().map(describe).collect::<Vec<_>>().join(", ")
 }
 
-fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Value, ToolError> {
+/// A value as the property's type, where it can be meant one way only.
+pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Value, ToolError> {
     let wanted = property["type"].as_str().unwrap_or_default();
     let wrong = |value: &Value| {
         let article = if wanted.starts_with(['a', 'i']) { "an" } else { "a" };

@@ -10,6 +10,7 @@
 mod answer_cache;
 mod arguments;
 mod context;
+mod correction;
 mod cursor;
 mod error;
 pub mod limits;
@@ -34,4 +35,5 @@ pub use forage_search::external::Program;
 pub use models::{FoundModels, Models};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};
+pub use text::clip;
 pub use tool::{Egress, Tool};

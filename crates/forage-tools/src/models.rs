@@ -28,6 +28,15 @@ impl Models {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
+    /// These models, looked for as late as before, and `last` behind them.
+    pub fn and_then(&self, last: Arc<dyn ChatModel>) -> Self {
+        let first = self.clone();
+        Self::found_by(move || FoundModels {
+            models: first.iter().cloned().chain([last]).collect(),
+            passed_over: first.passed_over().to_owned(),
+        })
+    }
+
     /// Why others, or all, are not among them.
     pub fn passed_over(&self) -> &str {
         &self.0.passed_over

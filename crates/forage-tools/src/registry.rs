@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::arguments;
 use crate::context::Context;
+use crate::correction;
 use crate::error::ToolError;
 use crate::outcome::Answer;
 use crate::schema;
@@ -30,6 +31,14 @@ pub trait AnyTool: Sync {
     fn egress(&self) -> Egress;
     /// The arguments as a JSON schema in the subset that every provider takes.
     fn input_schema(&self) -> Value;
+    /// Whether a call reads one file or lists one directory, and ends soon on any tree.
+    fn is_quick(&self) -> bool {
+        false
+    }
+    /// The refused request as the tool would take it, where that can be told.
+    fn corrected(&self, _request: Value, _error: &ToolError) -> Option<Value> {
+        None
+    }
     /// Runs a call from JSON. A panic is this call's error and nobody else's.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
 }
@@ -63,6 +72,14 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn input_schema(&self) -> Value {
         schema::portable::<T::Request>()
+    }
+
+    fn is_quick(&self) -> bool {
+        T::IS_QUICK
+    }
+
+    fn corrected(&self, request: Value, error: &ToolError) -> Option<Value> {
+        correction::corrected(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request, error)
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {

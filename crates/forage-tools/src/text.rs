@@ -106,7 +106,7 @@ pub(crate) fn notes_bytes(notes: &[String]) -> usize {
 }
 
 /// Cuts text to at most `limit` bytes on a character border, with a mark.
-pub(crate) fn clip(text: &str, limit: usize) -> String {
+pub fn clip(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

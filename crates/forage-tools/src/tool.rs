@@ -35,6 +35,8 @@ pub trait Tool {
     const ON_BY_DEFAULT: bool = true;
     /// Whether text leaves the machine.
     const EGRESS: Egress = Egress::None;
+    /// Whether a call reads one file or lists one directory, so that it need not wait behind searches.
+    const IS_QUICK: bool = false;
     /// Other names of arguments that callers use by mistake, and the right ones.
     const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments.

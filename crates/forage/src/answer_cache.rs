@@ -128,6 +128,20 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|| path.to_owned())
 }
 
+/// Files and bytes below a directory of ours; links are not followed.
+pub(crate) fn size(directory: &Path) -> (u64, u64) {
+    let (mut files, mut bytes) = (0, 0);
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let Ok(metadata) = entry.metadata() else { continue };
+        let (more_files, more_bytes) = match metadata.is_dir() {
+            true => size(&entry.path()),
+            false => (1, metadata.len()),
+        };
+        (files, bytes) = (files + more_files, bytes + more_bytes);
+    }
+    (files, bytes)
+}
+
 fn seconds_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }

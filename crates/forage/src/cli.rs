@@ -2,9 +2,11 @@
 
 mod ask;
 mod call;
+mod doctor;
 mod grep;
 mod keyword;
 mod list;
+mod mcp;
 mod model_arguments;
 mod models;
 mod output;
@@ -98,6 +100,8 @@ enum Command {
     Read(read::Arguments),
     /// Ask a question: a model answers it with the tools, and cites the places
     Ask(ask::Arguments),
+    /// Serve the tools to agents: Model Context Protocol over stdio, or HTTP
+    Mcp(mcp::Arguments),
     /// Call a tool exactly as an agent does: its name and its arguments as JSON
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
@@ -106,6 +110,8 @@ enum Command {
     Models(models::Arguments),
     /// Show the configuration in effect and where each value comes from
     Config(settings::Arguments),
+    /// Look at everything that Forage needs: what works, what does not, and what to do about it
+    Doctor(doctor::Arguments),
     /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
     Setup(setup::Arguments),
 }
@@ -129,10 +135,12 @@ pub(crate) fn run() -> ExitCode {
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
+        Command::Mcp(arguments) => mcp::run(arguments, &cli.global, &mut output),
         Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
         Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
         Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
+        Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
     };
     match result {

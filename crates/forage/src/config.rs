@@ -6,6 +6,7 @@ mod environment;
 mod exchanges;
 mod file;
 mod filter;
+mod mcp;
 mod model_lists;
 mod models;
 mod providers;
@@ -19,14 +20,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
+use forage::mcp::OutputForm;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
-use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, SearchSettings, limits};
+use forage_tools::{
+    AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
+};
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
-pub(crate) use environment::{ClientDirectories, this_program, working_directory};
+pub(crate) use environment::{ClientDirectories, client_project, mcp_token, this_program, working_directory};
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
+pub(crate) use mcp::McpOverrides;
+use mcp::McpSettings;
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;
@@ -45,6 +51,11 @@ pub(crate) struct Setting<T> {
 impl<T> Setting<T> {
     fn default(value: T) -> Self {
         Self { value, source: "default".to_owned() }
+    }
+
+    /// Where it comes from.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
     }
 
     fn set(&mut self, value: Option<T>, source: &str) {
@@ -84,6 +95,7 @@ pub(crate) struct Overrides {
     pub(crate) key_env: Option<String>,
     pub(crate) ask: AskOverrides,
     pub(crate) sandbox: Option<String>,
+    pub(crate) mcp: McpOverrides,
 }
 
 /// The configuration in effect.
@@ -117,6 +129,7 @@ pub(crate) struct Config {
     ask: ask::Ask,
     /// Whether the kernel keeps a server from other files.
     sandbox: Setting<String>,
+    mcp: McpSettings,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
 }
@@ -127,8 +140,38 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         Some(path) => path.to_owned(),
         None => environment::config_file(),
     };
+    let mut config = defaults(&path);
+    if let Some(overrides) = file::read(&path, file.is_some())? {
+        config.apply(overrides, &path.display().to_string())?;
+    }
+    config.apply(environment::overrides()?, "environment")?;
+    config.apply(flags, "command line")?;
+    config.check()?;
+    Ok(config)
+}
+
+/// For a report on what is wrong: all sources that can be read, the others with what is the matter with them.
+pub(crate) fn load_what_is_valid(file: Option<&Path>, flags: &Overrides) -> (Config, Vec<anyhow::Error>) {
+    let mut problems = Vec::new();
+    let mut attempt = |result: anyhow::Result<Config>| result.map_err(|error| problems.push(error)).ok();
+    let path = file.map_or_else(environment::config_file, Path::to_owned);
+    let without_file = || {
+        let mut config = defaults(&path);
+        config.apply(environment::overrides()?, "environment")?;
+        config.apply(flags.clone(), "command line")?;
+        config.check()?;
+        Ok(config)
+    };
+    let config = attempt(load(file, flags.clone())).or_else(|| attempt(without_file()));
+    // The environment's problem ends the first attempt and the second.
+    problems.dedup_by_key(|error| format!("{error:#}"));
+    (config.unwrap_or_else(|| defaults(&path)), problems)
+}
+
+/// The configuration without any source.
+fn defaults(path: &Path) -> Config {
     let milliseconds = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-    let mut config = Config {
+    Config {
         home: environment::home(),
         roots: Setting::default(Vec::new()),
         allow_broad_root: Setting::default(false),
@@ -151,16 +194,10 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
         search: SearchTool::default(),
         ask: ask::Ask::default(),
         sandbox: Setting::default("auto".to_owned()),
+        mcp: McpSettings::default(),
         notices: Vec::new(),
-        file: path.clone(),
-    };
-    if let Some(overrides) = file::read(&path, file.is_some())? {
-        config.apply(overrides, &path.display().to_string())?;
+        file: path.to_owned(),
     }
-    config.apply(environment::overrides()?, "environment")?;
-    config.apply(flags, "command line")?;
-    config.check()?;
-    Ok(config)
 }
 
 impl Config {
@@ -171,6 +208,7 @@ impl Config {
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
         self.sandbox.set(overrides.sandbox, source);
+        self.mcp.apply(&overrides.mcp, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
         self.text_bytes.set(overrides.text_bytes, source);
@@ -272,6 +310,7 @@ impl Config {
         self.mode()?;
         self.on_failure()?;
         self.ask.check()?;
+        self.mcp.check()?;
         self.filter_forms.check()?;
         self.check_sandbox()?;
         self.search.check()
@@ -301,6 +340,16 @@ impl Config {
     /// Tools that agents are told of although they are off by default.
     pub(crate) fn enabled_tools(&self) -> &'static [&'static str] {
         if self.search.is_enabled() { &["Search"] } else { &[] }
+    }
+
+    /// How the server answers.
+    pub(crate) fn mcp_output(&self) -> OutputForm {
+        self.mcp.output()
+    }
+
+    /// The directories beneath which a client may choose the roots.
+    pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
+        self.mcp.client_roots(working, self.home.as_deref())
     }
 
     /// How `Search` works, for searches beneath these roots.
@@ -367,6 +416,31 @@ impl Config {
         Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
     }
 
+    /// Whether `keyword_search` ranks without a model.
+    pub(crate) fn is_lexical(&self) -> bool {
+        self.filter.value == "lexical"
+    }
+
+    /// The user's configuration file, which may not exist.
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What is kept in the user's cache directory: where, how many files, how many bytes.
+    pub(crate) fn cache(&self) -> Option<(PathBuf, u64, u64)> {
+        let directory = environment::cache_directory()?;
+        let (files, bytes) = answer_cache::size(&directory);
+        Some((directory, files, bytes))
+    }
+
+    /// The external engines that are installed, whether or not they are used.
+    pub(crate) fn installed_engines(&self, roots: &[&Path]) -> Vec<(&'static str, Result<Program, String>)> {
+        let search_path = environment::search_path();
+        let find =
+            |name| Program::resolve(Path::new(name), &search_path, roots).map_err(|error| error.to_string());
+        ["rg", "ugrep"].map(|name| (name, find(name))).into()
+    }
+
     /// Names of what was looked for, never values.
     fn looked_for(&self) -> String {
         let mut places = vec![format!("a model in `models` of {}", self.file.display())];
@@ -409,6 +483,7 @@ impl Config {
         rows.extend(self.filter_forms.describe());
         rows.extend(self.search.describe());
         rows.extend(self.ask.describe());
+        rows.extend(self.mcp.describe());
         rows
     }
 }

@@ -4,4 +4,5 @@
 //! and knows no command line: roots, models and limits are handed in.
 
 pub mod agent;
+pub mod mcp;
 pub mod sandbox;

@@ -28,7 +28,17 @@ impl Access {
 }
 
 /// Where shared libraries and the programs that load them are.
-pub const LIBRARIES: &[&str] = &["/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store", "/gnu/store"];
+pub const LIBRARIES: &[&str] = &[
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/local/lib",
+    "/nix/store",
+    "/gnu/store",
+];
 
 const READABLE: &[&str] = &[
     "/etc/ld.so.cache",
@@ -114,9 +124,9 @@ pub fn restrict(access: &Access) -> Level {
 /// What [`restrict`] would give here: a thread of its own tries it.
 pub fn probe() -> Level {
     let access = Access::of_the_system();
-    std::thread::spawn(move || restrict(&access)).join().unwrap_or_else(|_| Level::None {
-        reason: "the attempt failed".to_owned(),
-    })
+    std::thread::spawn(move || restrict(&access))
+        .join()
+        .unwrap_or_else(|_| Level::None { reason: "the attempt failed".to_owned() })
 }
 
 #[cfg(target_os = "linux")]
@@ -160,9 +170,15 @@ mod system {
                 kernel_abi.unwrap_or(effective_abi as i32)
             }
             LandlockStatus::NotEnabled => {
-                return Level::None { reason: "Landlock is not enabled in this kernel (boot option `lsm=`)".to_owned() };
+                return Level::None {
+                    reason: "Landlock is not enabled in this kernel (boot option `lsm=`)".to_owned(),
+                };
             }
-            _ => return Level::None { reason: "this kernel has no Landlock, which came with Linux 5.13".to_owned() },
+            _ => {
+                return Level::None {
+                    reason: "this kernel has no Landlock, which came with Linux 5.13".to_owned(),
+                };
+            }
         };
         match status.ruleset {
             RulesetStatus::FullyEnforced if status.no_new_privs => Level::Full { abi },

@@ -177,7 +177,9 @@ impl Site {
         let Some(file) = &self.file else { return Ok(()) };
         match change {
             Change::None => Ok(()),
-            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => file.write(text),
+            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => {
+                file.write(text)
+            }
             Change::Delete => file.remove(),
         }
     }

@@ -73,7 +73,7 @@ fn failure(error: &ChatError) -> ListFailure {
         ChatError::ConnectionLost { .. } => "the connection was lost".to_owned(),
         ChatError::AnswerTooLarge { limit, .. } => format!("the list is larger than {limit} bytes"),
         ChatError::BadAnswer { why, .. } => format!("the answer is no list: {why}"),
-        ChatError::Recording { why, .. } => why.clone(),
+        ChatError::Recording { why, .. } | ChatError::Declined { why, .. } => why.clone(),
         ChatError::Stalled { .. } | ChatError::Cancelled { .. } | ChatError::EmptyAnswer { .. } => {
             "it was not answered".to_owned()
         }

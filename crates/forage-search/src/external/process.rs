@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use forage_fs::Stop;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group, pidfd_open,
@@ -58,12 +58,33 @@ pub(super) fn run(
     halt: Halt<'_>,
     mut found: impl FnMut(u64),
 ) -> io::Result<Ended> {
-    let mut running = Running(command(program, arguments, text).spawn()?);
+    let mut numbers = LineNumbers::default();
+    let take = |piece: &[u8]| numbers.push(piece, &mut found);
+    let mut ended = follow(command(program, arguments, text).spawn()?, output_limit, halt, take)?;
+    if !(ended.halted || ended.flooded) {
+        numbers.end(&mut found);
+    }
+    ended.noise = numbers.noise;
+    ended.spanning = numbers.spanning;
+    Ok(ended)
+}
+
+/// What a program prints about its version, at most `most` bytes.
+pub(super) fn version(program: &Path, halt: Halt<'_>, most: usize) -> io::Result<Vec<u8>> {
+    let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
+    let mut printed = Vec::new();
+    let take = |piece: &[u8]| printed.extend_from_slice(&piece[..piece.len().min(most - printed.len())]);
+    follow(command(program, &["--version".to_owned()], &text).spawn()?, most as u64, halt, take)?;
+    Ok(printed)
+}
+
+/// Follows a program to its end and hands over what it prints.
+fn follow(child: Child, output_limit: u64, halt: Halt<'_>, mut take: impl FnMut(&[u8])) -> io::Result<Ended> {
+    let mut running = Running(child);
     let mut stdout = Pipe::new(running.0.stdout.take());
     let mut stderr = Pipe::new(running.0.stderr.take());
     let exit = running.exit_handle();
     let mut ended = Ended::default();
-    let mut numbers = LineNumbers::default();
     let mut buffer = vec![0; limits::EXTERNAL_READ_BYTES];
     let mut read_bytes = 0;
     loop {
@@ -78,7 +99,7 @@ pub(super) fn run(
             running.kill_group();
         }
         let most = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
-        read_bytes += stdout.read(&mut buffer, most, |piece| numbers.push(piece, &mut found)) as u64;
+        read_bytes += stdout.read(&mut buffer, most, &mut take) as u64;
         stderr.read(&mut buffer, most, |piece| {
             let room = limits::EXTERNAL_STDERR_BYTES - ended.stderr.len();
             ended.stderr.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -93,12 +114,9 @@ pub(super) fn run(
     }
     let status = running.end()?;
     if !(ended.halted || ended.flooded) {
-        numbers.end(&mut found);
         ended.code = status.code();
         ended.signal = status.signal();
     }
-    ended.noise = numbers.noise;
-    ended.spanning = numbers.spanning;
     Ok(ended)
 }
 

@@ -134,6 +134,23 @@ impl Program {
         &self.path
     }
 
+    /// What the program says of its version, in its first line; `None` when it says nothing by the deadline. It runs as
+    /// for a search, over nothing.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub fn version(&self, stop: &forage_fs::Stop) -> Option<String> {
+        let halt = super::process::Halt { stop, ended: &|| false };
+        let printed =
+            super::process::version(&self.path, halt, crate::limits::EXTERNAL_VERSION_BYTES).ok()?;
+        let text = String::from_utf8_lossy(&printed);
+        Some(text.lines().next()?.trim().to_owned()).filter(|line| !line.is_empty())
+    }
+
+    /// External engines are not run on this system.
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub fn version(&self, _: &forage_fs::Stop) -> Option<String> {
+        None
+    }
+
     /// Which engine it is.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -90,6 +90,7 @@ impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
+    const IS_QUICK: bool = true;
     const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] =
         &[("directory", "path"), ("dir", "path"), ("depth", "max_depth"), ("hidden", "include_ignored")];
     type Request = Request;

@@ -57,6 +57,7 @@ impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
+    const IS_QUICK: bool = true;
     const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
         ("file", "path"),
         ("file_path", "path"),

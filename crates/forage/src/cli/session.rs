@@ -1,10 +1,11 @@
 //! From configuration and arguments to the context of a call.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
-use forage_tools::{Context, ToolError, registry};
+use forage_tools::{Context, FilterSettings, ToolError, registry};
 use serde_json::Value;
 
 use super::output::Output;
@@ -30,44 +31,68 @@ pub(crate) fn open_with_config(
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<(Context, Config)> {
-    let mut config = load(global, overrides)?;
+    let config = load(global, overrides)?;
     let working = config::working_directory()?;
-    let directories = match config.roots.value.is_empty() {
-        false => config.roots.value.iter().map(|root| working.join(root)).collect(),
-        true => vec![default_root(&working, path, config.home.as_deref())],
-    };
-    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
-    let open = |directory: &PathBuf| {
-        // The message says what its source says.
-        Root::open(directory, &policy, SecretPolicy::standard(&config.secrets_allow.value))
-            .map_err(|error| anyhow::anyhow!("{error}"))
-    };
-    let roots: Vec<_> = directories.iter().map(open).collect::<Result<_, _>>()?;
-    config::narrow(&mut config, &roots);
+    let directories = directories(&config, &working, path);
+    let filter = config.filter_settings()?;
+    let (context, config) = beneath(config, &directories, &working, filter)?;
     for notice in &config.notices {
         output.note(notice);
     }
-    let base = roots.first().and_then(|root| base_below(root, &working)).unwrap_or_else(RelPath::root);
+    Ok((context, config))
+}
+
+/// The directories that become the roots.
+pub(crate) fn directories(config: &Config, working: &Path, path: Option<&str>) -> Vec<PathBuf> {
+    match config.roots.value.is_empty() {
+        false => config.roots.value.iter().map(|root| working.join(root)).collect(),
+        true => vec![default_root(working, path, config.home.as_deref())],
+    }
+}
+
+/// The context of calls beneath these directories, and the configuration that their repositories have narrowed.
+pub(crate) fn beneath(
+    mut config: Config,
+    directories: &[PathBuf],
+    working: &Path,
+    filter: FilterSettings,
+) -> anyhow::Result<(Context, Config)> {
+    let roots: Vec<_> = directories.iter().map(|it| open_root(&config, it)).collect::<Result<_, _>>()?;
+    config::narrow(&mut config, &roots);
+    let base = roots.first().and_then(|root| base_below(root, working)).unwrap_or_else(RelPath::root);
     let paths: Vec<&Path> = roots.iter().map(|root| root.path()).collect();
     let search = config.search_settings(&paths);
     let cache = config.answer_cache(&paths).unwrap_or_else(|problem| {
-        output.note(&problem);
+        config.notices.push(problem);
         None
     });
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
-    context.filter.cache = cache;
+    context.filter = FilterSettings { cache, ..filter };
     Ok((context, config))
 }
 
+/// Opens a root as the configuration allows.
+pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
+    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    // The message says what its source says.
+    Root::open(directory, &policy, SecretPolicy::standard(&config.secrets_allow.value))
+        .map_err(|error| anyhow::anyhow!("{error}"))
+}
+
 /// Reads the configuration with what the command line says.
-pub(crate) fn load(global: &Global, mut overrides: Overrides) -> anyhow::Result<Config> {
+pub(crate) fn load(global: &Global, overrides: Overrides) -> anyhow::Result<Config> {
+    config::load(global.config.as_deref(), with_flags(global, overrides))
+}
+
+/// What the command line says.
+pub(crate) fn with_flags(global: &Global, mut overrides: Overrides) -> Overrides {
     overrides.roots = (!global.root.is_empty()).then(|| global.root.clone());
     overrides.timeout_ms = global.timeout_ms;
     overrides.text_bytes = global.text_bytes;
     overrides.max_file_bytes = global.max_file_bytes;
     overrides.threads = global.threads;
-    config::load(global.config.as_deref(), overrides)
+    overrides
 }
 
 fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
@@ -80,12 +105,11 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
         let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
     }
-    context.filter = config.filter_settings()?;
     Ok(context)
 }
 
 /// The project around a directory.
-fn project(directory: &Path) -> PathBuf {
+pub(crate) fn project(directory: &Path) -> PathBuf {
     find_git_root(directory).unwrap_or_else(|| directory.to_owned())
 }
 

@@ -17,9 +17,11 @@ use crate::setup::{CLIENTS, Change, Client, Format, NAME, Refusal, Scope, Site, 
 const NEIGHBOURS: usize = 8;
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Clients: claude-code, cursor, vscode, codex, zed, goose, gemini-cli. Without one, all of them are \
+#[command(
+    after_help = "Clients: claude-code, cursor, vscode, codex, zed, goose, gemini-cli. Without one, all of them are \
                         listed with their files.\nOnly Forage's own entry is written, every other byte of the file \
-                        stays; `--remove` gives the file back as it was.")]
+                        stays; `--remove` gives the file back as it was."
+)]
 pub(crate) struct Arguments {
     /// The client to set up
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)), hide_possible_values = true)]
@@ -60,8 +62,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if client.place(scope).is_none() {
         bail!("{} has no configuration file for a project; leave --scope out", client.title);
     }
-    let site = Site::find(client, scope, &directories, &project)
-        .with_context(|| format!("there is no telling where {} keeps its file: HOME is not set", client.title))?;
+    let site = Site::find(client, scope, &directories, &project).with_context(|| {
+        format!("there is no telling where {} keeps its file: HOME is not set", client.title)
+    })?;
     let change = if arguments.remove { site.remove() } else { site.add(&command) };
     let is_written = (arguments.write || arguments.remove) && !arguments.dry_run;
     let done = change.and_then(|change| {
@@ -160,7 +163,13 @@ fn overview(
     for client in CLIENTS {
         writeln!(text, "{:<12} {}", client.name, client.title)?;
         for site in sites.iter().filter(|site| site.client.name == client.name) {
-            writeln!(text, "  {:<8} {}: {}", site.scope.name(), site.path.display(), state_words(&site.state))?;
+            writeln!(
+                text,
+                "  {:<8} {}: {}",
+                site.scope.name(),
+                site.path.display(),
+                state_words(&site.state)
+            )?;
         }
     }
     writeln!(text, "\n`forage setup CLIENT` shows what it would write; with --write it does.")?;
@@ -216,12 +225,18 @@ fn report(site: &Site, change: &Change, is_written: bool, command: &str) -> anyh
             return Ok(text);
         }
         Change::Create(_) => writeln!(text, "{title}: {} {path}", said("created", "would create"))?,
-        Change::Add(_) => writeln!(text, "{title}: {} {path}", said("added an entry to", "would add an entry to"))?,
+        Change::Add(_) => {
+            writeln!(text, "{title}: {} {path}", said("added an entry to", "would add an entry to"))?
+        }
         Change::Update(_) => {
             writeln!(text, "{title}: {} {path}", said("updated the entry in", "would update the entry in"))?;
         }
         Change::Remove(_) => {
-            writeln!(text, "{title}: {} {path}", said("removed the entry from", "would remove the entry from"))?;
+            writeln!(
+                text,
+                "{title}: {} {path}",
+                said("removed the entry from", "would remove the entry from")
+            )?;
         }
         Change::Delete => {
             writeln!(text, "{title}: {} {path}", said("removed", "would remove"))?;
@@ -246,7 +261,13 @@ fn report(site: &Site, change: &Change, is_written: bool, command: &str) -> anyh
 }
 
 /// The entry's lines with a sign, and around them what is there already: names, never values.
-fn write_lines(text: &mut String, site: &Site, change: &Change, sign: char, command: &str) -> std::fmt::Result {
+fn write_lines(
+    text: &mut String,
+    site: &Site,
+    change: &Change,
+    sign: char,
+    command: &str,
+) -> std::fmt::Result {
     let snippet = snippet(site.client, command);
     let lines: Vec<&str> = snippet.lines().collect();
     let is_whole = matches!(change, Change::Create(_) | Change::Delete);

@@ -44,6 +44,16 @@ pub(super) fn cache_directory() -> Option<PathBuf> {
     Some(directory.join("forage"))
 }
 
+/// The project that a client has started the server for.
+pub(crate) fn client_project() -> Option<PathBuf> {
+    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// The token that HTTP clients must show; `None` when none is set.
+pub(crate) fn mcp_token() -> Option<String> {
+    variable("FORAGE_MCP_TOKEN")
+}
+
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
@@ -55,7 +65,8 @@ pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     let real = crate::answer_cache::resolved(&program);
     let name = if cfg!(windows) { "forage.exe" } else { "forage" };
     let found = search_path().into_iter().map(|directory| directory.join(name)).find(|path| path.is_file());
-    let is_found = found.is_some_and(|found| found.is_absolute() && crate::answer_cache::resolved(&found) == real);
+    let is_found =
+        found.is_some_and(|found| found.is_absolute() && crate::answer_cache::resolved(&found) == real);
     Ok((program, is_found))
 }
 

@@ -9,7 +9,7 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable, TableSettings};
 use serde::Deserialize;
 
 use super::filter::FilterTable;
-use super::{AskOverrides, ModelSetting, Overrides};
+use super::{AskOverrides, McpOverrides, ModelSetting, Overrides};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,6 +38,8 @@ struct File {
     #[serde(default)]
     ask: AskOverrides,
     sandbox: Option<String>,
+    #[serde(default)]
+    mcp: McpOverrides,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -118,6 +120,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_max_results: file.tools.search.default_max_results,
         ask: file.ask,
         sandbox: file.sandbox,
+        mcp: file.mcp,
         ..Overrides::default()
     }))
 }

@@ -148,14 +148,25 @@ impl Market {
 
     /// Chooses for a role, and reads the lists that this needs.
     pub(crate) fn choose(&mut self, role: Role) -> Choice {
+        self.choose_with(role, true)
+    }
+
+    /// Chooses by the lists that are kept, and asks nobody.
+    pub(crate) fn choose_from_kept(&mut self, role: Role) -> Choice {
+        self.choose_with(role, false)
+    }
+
+    fn choose_with(&mut self, role: Role, may_ask: bool) -> Choice {
         loop {
             let lists = self.lists.iter().map(|(name, list)| (name.clone(), list.listing.clone())).collect();
             let choice = choose(&self.table, role, &self.providers, &lists);
             if choice.needs.is_empty() {
                 return choice;
             }
-            let read = self.read(|provider| choice.needs.contains(&provider.name));
-            self.lists.extend(read);
+            if may_ask {
+                let read = self.read(|provider| choice.needs.contains(&provider.name));
+                self.lists.extend(read);
+            }
             // Whatever was asked for must be there now, or this would not end.
             for name in choice.needs {
                 self.lists.entry(name).or_insert_with(|| KnownList {

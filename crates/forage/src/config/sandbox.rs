@@ -27,7 +27,7 @@ impl Config {
     #[expect(dead_code, reason = "for `forage mcp`, which calls it before it starts threads")]
     pub(crate) fn enforce_sandbox(&self, roots: &[&Path], is_required: bool) -> anyhow::Result<Level> {
         let is_required = is_required || self.sandbox.value == "require";
-        let level = match self.sandbox_is_off() && !is_required {
+        let level = match self.sandbox.value == "off" && !is_required {
             true => Level::None { reason: format!("`sandbox` is \"off\" ({})", self.sandbox.source) },
             false => sandbox::restrict(&self.access(roots)),
         };
@@ -37,8 +37,9 @@ impl Config {
         Ok(level)
     }
 
-    pub(crate) fn sandbox_is_off(&self) -> bool {
-        self.sandbox.value == "off"
+    /// What the user wants: `auto`, `off` or `require`.
+    pub(crate) fn sandbox_mode(&self) -> &str {
+        &self.sandbox.value
     }
 
     /// What a server that searches these roots has to reach.

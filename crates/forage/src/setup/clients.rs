@@ -97,7 +97,9 @@ pub(crate) static CLIENTS: &[Client] = &[
         fields: STDIO,
         user_place: "~/.claude.json",
         project_place: Some(".mcp.json"),
-        user_file: |at| Some(at.variable("CLAUDE_CONFIG_DIR").or_else(|| at.home.clone())?.join(".claude.json")),
+        user_file: |at| {
+            Some(at.variable("CLAUDE_CONFIG_DIR").or_else(|| at.home.clone())?.join(".claude.json"))
+        },
         remark: None,
     },
     Client {
@@ -148,7 +150,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         user_place: "~/.config/zed/settings.json",
         project_place: Some(".zed/settings.json"),
         user_file: |at| {
-            let directory = if cfg!(windows) { at.roaming.as_ref()?.join("Zed") } else { at.config()?.join("zed") };
+            let directory =
+                if cfg!(windows) { at.roaming.as_ref()?.join("Zed") } else { at.config()?.join("zed") };
             Some(directory.join("settings.json"))
         },
         remark: Some("Versions of Zed before 2025-10 also want `\"source\": \"custom\"` in the entry."),
@@ -215,7 +218,12 @@ impl Client {
     }
 
     /// The file of a scope.
-    pub(super) fn file(&self, scope: Scope, directories: &ClientDirectories, project: &Path) -> Option<PathBuf> {
+    pub(super) fn file(
+        &self,
+        scope: Scope,
+        directories: &ClientDirectories,
+        project: &Path,
+    ) -> Option<PathBuf> {
         match scope {
             Scope::User => (self.user_file)(directories),
             Scope::Project => Some(project.join(self.project_place?)),

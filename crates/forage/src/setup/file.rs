@@ -1,6 +1,9 @@
 //! A client's configuration file: read once, written whole or not at all, and only if nobody else has written it
 //! meanwhile.
-#![expect(clippy::disallowed_methods, reason = "the configuration of a client, which the user asks to be changed")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the configuration of a client, which the user asks to be changed"
+)]
 
 use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read as _};
@@ -38,7 +41,8 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal
         Err(error) => return Err(refuse(format!("it can't be looked at: {error}"))),
     };
     check_within(&target, project)?;
-    let metadata = fs::metadata(&target).map_err(|error| refuse(format!("it can't be looked at: {error}")))?;
+    let metadata =
+        fs::metadata(&target).map_err(|error| refuse(format!("it can't be looked at: {error}")))?;
     if !metadata.is_file() {
         return Err(refuse("it is not a file".to_owned()));
     }
@@ -97,10 +101,12 @@ impl Found {
     /// Removes the file, and the directory that was made for it if nothing else is in that.
     pub(super) fn remove(&self) -> Result<(), Refusal> {
         self.check_unchanged()?;
-        fs::remove_file(&self.target).map_err(|error| Refusal::new(format!("it can't be removed: {error}")))?;
+        fs::remove_file(&self.target)
+            .map_err(|error| Refusal::new(format!("it can't be removed: {error}")))?;
         let directory = self.target.parent();
         let is_own = |directory: &&Path| {
-            directory.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) && self.is_shared
+            directory.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+                && self.is_shared
         };
         if let Some(directory) = directory.filter(is_own) {
             // It fails, as it should, for a directory that holds something.

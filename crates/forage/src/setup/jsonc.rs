@@ -58,8 +58,12 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
         Some(section) => match unique(object(&section.value, spot.section)?, spot.name)? {
             None => insert(body, &style, &section.value, spot.name, value),
             Some(member) => {
-                let text = style.pretty(value, line_indent(body, member.key_start));
-                splice(body, member.value.start..member.value.end, &text)
+                let place = member.value.start..member.value.end;
+                let text = match body[place.clone()].contains('\n') {
+                    true => style.pretty(value, line_indent(body, member.key_start)),
+                    false => compact(value),
+                };
+                splice(body, place, &text)
             }
         },
     };
@@ -158,7 +162,9 @@ impl<'t> Document<'t> {
         let is_right = parse::parse(&body).is_ok_and(|root| root.to_value(&body) == *expected);
         match is_right {
             true => Ok(format!("{}{body}", self.bom)),
-            false => Err(Refusal::new("its layout is one that Forage can't edit without changing more".to_owned())),
+            false => {
+                Err(Refusal::new("its layout is one that Forage can't edit without changing more".to_owned()))
+            }
         }
     }
 }
@@ -237,8 +243,9 @@ fn compact(value: &Value) -> String {
     let list = |items: Vec<String>, open: char, close: char| format!("{open}{}{close}", items.join(", "));
     match value {
         Value::Object(members) => {
-            let member =
-                |(key, value): (&String, &Value)| format!("{}: {}", Value::from(key.as_str()), compact(value));
+            let member = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(key.as_str()), compact(value))
+            };
             list(members.iter().map(member).collect(), '{', '}')
         }
         Value::Array(items) => list(items.iter().map(compact).collect(), '[', ']'),

@@ -78,7 +78,13 @@ pub(super) fn take_out(text: &str, block: &Block) -> Option<String> {
     }
     let before = match without_newline(before) {
         // Only an empty line is ours, not the end of a line that says something.
-        Some(shorter) if ends_with_newline => if shorter.ends_with('\n') { shorter } else { before },
+        Some(shorter) if ends_with_newline => {
+            if shorter.ends_with('\n') {
+                shorter
+            } else {
+                before
+            }
+        }
         Some(shorter) => without_newline(shorter).unwrap_or(shorter),
         None => before,
     };

@@ -30,7 +30,18 @@ impl Dice {
 }
 
 const SPACES: [&str; 12] = [
-    "", "", " ", "\n", "\n  ", "\n\t", "\r\n    ", " // note }\n", "/* , */", " /* two\n lines */ ", "  \n\n", " // \" é \r\n",
+    "",
+    "",
+    " ",
+    "\n",
+    "\n  ",
+    "\n\t",
+    "\r\n    ",
+    " // note }\n",
+    "/* , */",
+    " /* two\n lines */ ",
+    "  \n\n",
+    " // \" é \r\n",
 ];
 
 fn space(dice: &mut Dice, out: &mut String) {
@@ -38,7 +49,8 @@ fn space(dice: &mut Dice, out: &mut String) {
 }
 
 fn json_value(dice: &mut Dice, level: usize, out: &mut String) {
-    let scalars = ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041\ud83d""#, r#""{""#, "1e999"];
+    let scalars =
+        ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041\ud83d""#, r#""{""#, "1e999"];
     match dice.roll(if level > 3 { 1 } else { 3 }) {
         0 => out.push_str(dice.pick(&scalars)),
         1 => {
@@ -169,7 +181,8 @@ proptest! {
     fn an_entry_in_toml_changes_nothing_else_and_comes_out_again(seed: u64) {
         let before = toml_file(seed);
         let codex = Client::find("codex").unwrap();
-        let old: ::toml::Table = before.trim_start_matches('\u{feff}').parse().unwrap();
+        // An inline table and tables of its own don't go together.
+        let Ok(old) = before.trim_start_matches('\u{feff}').parse::<::toml::Table>() else { return Ok(()) };
         let value = codex.entry("/opt/a b/forage");
         match toml::add(&before, codex.spot(), &value) {
             Ok(after) => {
@@ -198,7 +211,7 @@ proptest! {
                 prop_assert_eq!(yaml::remove(&after, goose.spot()).unwrap(), Some(before), "{}", &after);
             }
             Err(refusal) => {
-                let odd = ["extensions: {", "\"two", "|+", "more:\n"].iter().any(|odd| before.contains(odd));
+                let odd = ["extensions: {", "\"two", "|+"].iter().any(|odd| before.contains(odd));
                 prop_assert!(odd, "{refusal}: {before}");
             }
         }
@@ -224,7 +237,8 @@ fn joined(dice: &mut Dice, pieces: &[&str], mut text: String) -> String {
 
 fn toml_file(seed: u64) -> String {
     let dice = &mut Dice(seed);
-    let head = ["", "\u{feff}", "model = \"m\"\n", "mcp_servers = { x = { command = \"y\" } }\n", "# only a note\n"];
+    let head =
+        ["", "\u{feff}", "model = \"m\"\n", "mcp_servers = { x = { command = \"y\" } }\n", "# only a note\n"];
     let head = dice.pick(&head).to_owned();
     let pieces = [
         "# a note\n",
@@ -240,7 +254,13 @@ fn toml_file(seed: u64) -> String {
 
 fn yaml_file(seed: u64) -> String {
     let dice = &mut Dice(seed);
-    let head = ["", "---\n", "GOOSE_MODE: auto\n", "# only a note\n", "text: |\n  extensions:\n    forage: no\n  # no note\n"];
+    let head = [
+        "",
+        "---\n",
+        "GOOSE_MODE: auto\n",
+        "# only a note\n",
+        "text: |\n  extensions:\n    forage: no\n  # no note\n",
+    ];
     let mut text = dice.pick(&head).to_owned();
     let pieces = [
         "# a note\n",
@@ -281,9 +301,11 @@ fn the_random_files_reach_every_form() {
         assert!(files.iter().any(|file| file.contains(part)), "{part:?}");
     }
     let (codex, goose) = (Client::find("codex").unwrap(), Client::find("goose").unwrap());
-    let added = (0..2000).filter(|seed| toml::add(&toml_file(*seed), codex.spot(), &codex.entry("f")).is_ok());
+    let added =
+        (0..2000).filter(|seed| toml::add(&toml_file(*seed), codex.spot(), &codex.entry("f")).is_ok());
     assert!((1000..2000).contains(&added.count()));
-    let added = (0..2000).filter(|seed| yaml::add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
+    let added =
+        (0..2000).filter(|seed| yaml::add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
     assert!((1000..2000).contains(&added.count()));
 }
 
@@ -367,7 +389,15 @@ fn an_entry_is_ours_only_if_nothing_in_it_was_changed() {
 #[test]
 fn every_format_reads_what_it_writes_whatever_the_command() {
     for client in CLIENTS {
-        for command in ["forage", "/a b/forage", "C:\\x\\forage", "/quote\"/forage", "/é/forage", "/#/: x/forage", "- /forage"] {
+        for command in [
+            "forage",
+            "/a b/forage",
+            "C:\\x\\forage",
+            "/quote\"/forage",
+            "/é/forage",
+            "/#/: x/forage",
+            "- /forage",
+        ] {
             let text = created(client, &client.entry(command));
             let found = match client.format {
                 Format::Json => jsonc::inspect(&text, client.spot()),

@@ -15,9 +15,8 @@ fn parse(text: &str) -> Result<Table, Refusal> {
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
     let table = parse(text)?;
     let Some(section) = table.get(spot.section) else { return Ok(Found::default()) };
-    let section = section
-        .as_table()
-        .ok_or_else(|| Refusal::new(format!("`{}` in it is not a table", spot.section)))?;
+    let section =
+        section.as_table().ok_or_else(|| Refusal::new(format!("`{}` in it is not a table", spot.section)))?;
     let entry = section.get(spot.name).map(|entry| serde_json::to_value(entry).unwrap_or_default());
     let neighbours = section.keys().filter(|key| *key != spot.name).cloned().collect();
     Ok(Found { entry, neighbours, has_section: true })

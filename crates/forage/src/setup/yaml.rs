@@ -36,7 +36,9 @@ pub(super) fn lines(spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<St
     let fields = value.as_object().into_iter().flatten().map(field);
     let entry = [format!("{}:", spot.name)].into_iter().chain(fields);
     match with_section {
-        true => [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect(),
+        true => {
+            [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect()
+        }
         false => entry.collect(),
     }
 }
@@ -118,7 +120,10 @@ fn literal(value: &Value) -> String {
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+');
         text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/')
             && text.chars().all(is_word)
-            && !matches!(text.to_ascii_lowercase().as_str(), "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n")
+            && !matches!(
+                text.to_ascii_lowercase().as_str(),
+                "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+            )
     };
     match value {
         Value::String(text) if is_plain(text) => text.clone(),
@@ -174,7 +179,10 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
                     return refuse(&format!("is a second `{}`", spot.section));
                 }
                 if !value.is_empty() {
-                    return refuse(&format!("gives `{}` in another form than a block of lines", spot.section));
+                    return refuse(&format!(
+                        "gives `{}` in another form than a block of lines",
+                        spot.section
+                    ));
                 }
                 (layout.section, layout.last) = (Some(number), number);
             }

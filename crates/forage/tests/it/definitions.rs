@@ -33,9 +33,10 @@ fn definitions_that_are_off_by_default_are_as_published() {
 #[test]
 fn help_is_as_published() {
     let project = Project::new(&[]);
-    for command in
-        ["", "keyword", "grep", "search", "list", "read", "ask", "call", "tools", "models", "config"]
-    {
+    for command in [
+        "", "keyword", "grep", "search", "list", "read", "ask", "call", "tools", "models", "config",
+        "doctor", "setup",
+    ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         // clap wraps to the terminal's width; without one it is fixed.
         insta::assert_snapshot!(format!("help-{command}"), project.run(&arguments).stdout);

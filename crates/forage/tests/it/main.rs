@@ -7,11 +7,13 @@ mod ask;
 mod command_line;
 mod configuration;
 mod definitions;
+mod doctor;
 mod documentation;
 mod filter;
 mod interrupt;
 mod model;
 mod models;
+mod packaging;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
@@ -19,6 +21,8 @@ mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod scripted;
+#[cfg(unix)]
+mod setup;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

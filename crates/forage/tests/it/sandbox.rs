@@ -95,7 +95,8 @@ fn processes_and_threads_behind_the_wall_are_bound_too() {
 
 #[test]
 fn tools_answer_behind_the_wall_as_before_it() {
-    let project = Project::new(&[("src/a.rs", "fn needle() {}\n"), ("b.txt", "needle\n"), (".gitignore", "c.txt\n")]);
+    let project =
+        Project::new(&[("src/a.rs", "fn needle() {}\n"), ("b.txt", "needle\n"), (".gitignore", "c.txt\n")]);
     let calls = [
         ("grep_search", json!({ "pattern": "needle" })),
         ("list_directory", json!({})),
@@ -103,7 +104,8 @@ fn tools_answer_behind_the_wall_as_before_it() {
         ("Search", json!({ "query": "needle" })),
     ];
     let answers = move |root: &Path| -> Vec<String> {
-        let root = Root::open(root, &RootPolicy { home: None, allow_broad: true }, SecretPolicy::standard(&[]));
+        let root =
+            Root::open(root, &RootPolicy { home: None, allow_broad: true }, SecretPolicy::standard(&[]));
         let context = Context::new(Roots::new(vec![root.unwrap()], RelPath::root()).unwrap());
         let answer = |(tool, request): &(&str, serde_json::Value)| {
             registry::find(tool).unwrap().call(&context, request.clone()).unwrap().text

@@ -95,10 +95,12 @@ impl Parser<'_> {
             match rest {
                 [b' ' | b'\t' | b'\n' | b'\r', ..] => self.at += 1,
                 [b'/', b'/', ..] => {
-                    self.at += rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+                    self.at +=
+                        rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
                 }
                 [b'/', b'*', inner @ ..] => {
-                    let end = inner.windows(2).position(|pair| pair == b"*/").ok_or("a comment has no end")?;
+                    let end =
+                        inner.windows(2).position(|pair| pair == b"*/").ok_or("a comment has no end")?;
                     self.at += end + 4;
                 }
                 _ => return Ok(()),
@@ -198,7 +200,8 @@ impl Parser<'_> {
         let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
         let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let word = &self.text[self.at..self.at + length];
-        let is_number = || word.starts_with(|c: char| c.is_ascii_digit() || c == '-') && word.parse::<f64>().is_ok();
+        let is_number =
+            || word.starts_with(|c: char| c.is_ascii_digit() || c == '-') && word.parse::<f64>().is_ok();
         if !matches!(word, "true" | "false" | "null") && !is_number() {
             return Err("there is no value where one should be");
         }

@@ -1,0 +1,109 @@
+//! `forage doctor`: what works, what does not, and what to do about it. It ends on nothing that it finds, and tells no
+//! secret: of keys the names of their variables, of clients' files the state of Forage's own entry.
+
+mod sections;
+
+use std::fmt::Write as _;
+
+use forage_fs::Root;
+use forage_llm::Redactor;
+use forage_tools::sanitize;
+use serde_json::{Map, Value, json};
+
+use super::output::Output;
+use super::{Global, Status, session};
+use crate::config::{self, Config, Overrides};
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.")]
+pub(crate) struct Arguments {
+    /// Read the providers' lists of models, too; without it nobody is asked, and kept lists are used
+    #[arg(long)]
+    online: bool,
+}
+
+/// What was found.
+#[derive(Default)]
+struct Report {
+    text: String,
+    records: Map<String, Value>,
+    /// What keeps Forage from working.
+    problems: Vec<String>,
+    /// What keeps a part of it from working.
+    warnings: Vec<String>,
+}
+
+impl Report {
+    /// A section: its lines for people, and its record.
+    fn section(&mut self, name: &str, lines: &[String], record: Value) {
+        let _ = writeln!(self.text, "{}:", name.replace('_', " "));
+        for line in lines {
+            let _ = writeln!(self.text, "  {line}");
+        }
+        self.records.insert(name.to_owned(), record);
+    }
+}
+
+/// What the sections look at.
+struct Subject {
+    config: Config,
+    roots: Vec<std::sync::Arc<Root>>,
+    online: bool,
+}
+
+impl Subject {
+    fn paths(&self) -> Vec<&std::path::Path> {
+        self.roots.iter().map(|root| root.path()).collect()
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let mut report = Report::default();
+    let flags = session::with_flags(global, Overrides::default());
+    let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
+    let mut subject = Subject { config, roots: Vec::new(), online: arguments.online };
+    sections::versions(&mut report);
+    sections::roots(&mut report, &mut subject);
+    sections::configuration(&mut report, &subject, &problems);
+    sections::tools(&mut report, &subject);
+    sections::engines(&mut report, &subject);
+    sections::models(&mut report, &subject);
+    sections::caches(&mut report, &subject);
+    sections::sandbox(&mut report, &subject);
+    sections::clients(&mut report, global);
+    let Report { mut text, mut records, problems, warnings } = report;
+    for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
+        if !list.is_empty() {
+            let _ = writeln!(text, "\n{title}:");
+            list.iter().for_each(|entry| drop(writeln!(text, "  {entry}")));
+        }
+    }
+    let is_usable = problems.is_empty();
+    let _ = writeln!(
+        text,
+        "\n{}",
+        if is_usable { "Forage is usable." } else { "Something is broken, see above." }
+    );
+    if output.wants_json() {
+        records.extend([
+            ("warnings".to_owned(), json!(warnings)),
+            ("problems".to_owned(), json!(problems)),
+            ("usable".to_owned(), json!(is_usable)),
+        ]);
+        output.value(&Value::Object(records))?;
+    } else {
+        output.text(&sanitize(&text))?;
+        output.flush()?;
+    }
+    Ok(if is_usable { Status::Found } else { Status::Failed })
+}
+
+/// An error without the lines of the file that it quotes, in which a key could stand.
+fn told(error: &anyhow::Error) -> String {
+    let part = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<toml::de::Error>() {
+        Some(error) => error.message().to_owned(),
+        None => cause.to_string(),
+    };
+    let text = error.chain().map(part).collect::<Vec<_>>().join(": ");
+    Redactor::standard().redact(&text).as_str().to_owned()
+}

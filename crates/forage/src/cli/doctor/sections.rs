@@ -1,0 +1,285 @@
+//! The sections of the report, each from the code that does the thing in earnest.
+
+use std::time::Duration;
+
+use forage_fs::{Stop, find_git_root};
+use forage_llm::limits::MAX_MODELS_PER_CALL;
+use forage_llm::{Choice, Role};
+use forage_tools::registry::{TOOLS, advertised};
+use forage_tools::{EngineSetting, Program};
+use rmcp::model::ProtocolVersion;
+use serde_json::{Value, json};
+
+use super::super::{Global, session, setup};
+use super::{Report, Subject, told};
+use crate::config::{self, Market};
+use crate::setup::State;
+
+/// Time for an engine to tell its version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+
+pub(super) fn versions(report: &mut Report) {
+    let version = env!("CARGO_PKG_VERSION");
+    let revisions: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+    let lines = [format!("forage {version}"), format!("Model Context Protocol {}", revisions.join(", "))];
+    report.section("versions", &lines, json!({ "forage": version, "protocol_revisions": revisions }));
+}
+
+pub(super) fn roots(report: &mut Report, subject: &mut Subject) {
+    let working = match config::working_directory() {
+        Ok(working) => working,
+        Err(error) => {
+            report.problems.push(told(&error));
+            return report.section("roots", &[told(&error)], json!([]));
+        }
+    };
+    let source = match (subject.config.roots.value.is_empty(), find_git_root(&working)) {
+        (false, _) => format!("`roots` ({})", subject.config.roots.source()),
+        (true, Some(_)) => "the git root that holds the working directory".to_owned(),
+        (true, None) => "the working directory, which is in no git repository".to_owned(),
+    };
+    let mut lines = vec![format!("working directory {}", working.display())];
+    let mut records = Vec::new();
+    for directory in session::directories(&subject.config, &working, None) {
+        let git_root = find_git_root(&directory).map(|root| root.display().to_string());
+        let opened = session::open_root(&subject.config, &directory);
+        let problem = opened.as_ref().err().map(told);
+        let git = git_root.as_ref().map_or("no git root".to_owned(), |root| format!("git root {root}"));
+        lines.push(match &problem {
+            None => format!("{}, from {source}; {git}", directory.display()),
+            Some(problem) => format!("{}, from {source}, can't be searched: {problem}", directory.display()),
+        });
+        records.push(json!({
+            "root": directory.display().to_string(),
+            "from": source,
+            "git_root": git_root,
+            "problem": problem,
+        }));
+        match opened {
+            Ok(root) => subject.roots.push(root),
+            Err(_) => report.problems.extend(problem.map(|problem| format!("root: {problem}"))),
+        }
+    }
+    config::narrow(&mut subject.config, &subject.roots);
+    let record = json!({ "working_directory": working.display().to_string(), "roots": records });
+    report.section("roots", &lines, record);
+}
+
+pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[anyhow::Error]) {
+    let config = &subject.config;
+    let file = config.file().display();
+    let exists = config.file().exists();
+    let problems: Vec<String> = problems.iter().map(told).collect();
+    let changed = config.describe().into_iter().filter(|(_, _, source)| source != "default");
+    let changed: serde_json::Map<String, Value> =
+        changed.map(|(name, value, source)| (name, json!({ "value": value, "source": source }))).collect();
+    let mut lines = vec![format!("{file}{}", if exists { "" } else { ", which does not exist: no error" })];
+    if !changed.is_empty() {
+        let names: Vec<&str> = changed.keys().map(String::as_str).collect();
+        lines.push(format!("not as by default: {} (`forage config` shows them)", names.join(", ")));
+    }
+    lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
+    lines.extend(config.notices.iter().map(|notice| format!("notice: {notice}")));
+    let record = json!({
+        "file": file.to_string(),
+        "exists": exists,
+        "changed": changed,
+        "notices": config.notices,
+        "problems": problems,
+    });
+    report.section("configuration", &lines, record);
+    report.problems.extend(problems);
+    report.warnings.extend(config.notices.iter().cloned());
+}
+
+pub(super) fn tools(report: &mut Report, subject: &Subject) {
+    let on: Vec<&str> = advertised(subject.config.enabled_tools()).map(|tool| tool.name()).collect();
+    let (mut lines, mut records) = (Vec::new(), Vec::new());
+    for tool in TOOLS {
+        let is_on = on.contains(&tool.name());
+        let (why, how) = match is_on {
+            true => (None, None),
+            false => (
+                Some("off by default: agents are told of it only if the configuration says so".to_owned()),
+                Some(format!("set `tools.{}.enabled = true`", tool.name().to_ascii_lowercase())),
+            ),
+        };
+        let off = why.iter().zip(&how).map(|(why, how)| format!(" ({why}; {how})"));
+        let state = if is_on { "on" } else { "off" };
+        lines.push(format!("{:<16} {state}{}", tool.name(), off.collect::<String>()));
+        records.push(json!({ "name": tool.name(), "on": is_on, "why_off": why, "turn_on": how }));
+    }
+    report.section("tools", &lines, records.into());
+}
+
+pub(super) fn engines(report: &mut Report, subject: &Subject) {
+    let roots = subject.paths();
+    let used = subject.config.search_settings(&roots).engine;
+    let mut lines = vec![format!("{:<9} built in, needs no program", "embedded")];
+    let mut records = vec![json!({
+        "engine": "embedded",
+        "found": true,
+        "used": matches!(used, EngineSetting::Embedded),
+    })];
+    let is_used = |program: &Program| match &used {
+        EngineSetting::External { programs, .. } => programs.iter().any(|it| it.path() == program.path()),
+        EngineSetting::Embedded => false,
+    };
+    for (name, found) in subject.config.installed_engines(&roots) {
+        match &found {
+            Ok(program) => {
+                let version = program.version(&Stop::after(VERSION_TIMEOUT));
+                let said = version.as_deref().unwrap_or("it does not tell its version");
+                lines.push(format!("{name:<9} {} ({said})", program.path().display()));
+                records.push(json!({
+                    "engine": name,
+                    "found": true,
+                    "used": is_used(program),
+                    "path": program.path().display().to_string(),
+                    "version": version,
+                }));
+            }
+            Err(problem) => {
+                lines.push(format!("{name:<9} not found, and not needed by the embedded engine"));
+                records.push(json!({ "engine": name, "found": false, "used": false, "problem": problem }));
+            }
+        }
+    }
+    match &used {
+        EngineSetting::Embedded => lines.push("`Search` uses the embedded engine".to_owned()),
+        EngineSetting::External { programs, missing } => match programs.first() {
+            Some(first) => lines.push(format!("`Search` uses {}", first.path().display())),
+            None => {
+                let missing = missing.join("; ");
+                lines.push(format!("`Search` has no engine: {missing}"));
+                report.problems.push(format!("`tools.search.engine` is \"external\", but {missing}"));
+            }
+        },
+    }
+    report.section("engines", &lines, records.into());
+}
+
+pub(super) fn models(report: &mut Report, subject: &Subject) {
+    match try_models(subject) {
+        Ok((lines, record, has_none)) => {
+            report.section("models", &lines, record);
+            if has_none && !subject.config.is_lexical() {
+                report.warnings.push(
+                    "`keyword_search` has no model to ask: set the key of a provider (`forage models` lists them), or \
+                     `filter = \"lexical\"`"
+                        .to_owned(),
+                );
+            }
+        }
+        Err(error) => {
+            let problem = told(&error);
+            report.section("models", std::slice::from_ref(&problem), json!({ "problem": problem }));
+            report.problems.push(format!("models: {problem}"));
+        }
+    }
+}
+
+/// Lines, record, and whether `keyword_search` has no model.
+fn try_models(subject: &Subject) -> anyhow::Result<(Vec<String>, Value, bool)> {
+    let config = &subject.config;
+    let mut market = Market::open(config)?;
+    let (mut lines, mut providers) = (Vec::new(), Vec::new());
+    for provider in market.providers.iter().filter(|provider| provider.key_variable.is_some()) {
+        lines.push(format!(
+            "{}: key in {}",
+            provider.name,
+            provider.key_variable.as_deref().unwrap_or_default()
+        ));
+        providers.push(json!({ "provider": provider.name, "key_variable": provider.key_variable }));
+    }
+    if lines.is_empty() {
+        lines.push("no provider has a key".to_owned());
+    }
+    if config.names_models() {
+        let found = config.named_models()?;
+        let names: Vec<String> = found.models.iter().map(|model| model.name()).collect();
+        let source = config.source_of_models();
+        lines.push(format!("named by {source}: {}", or_none(&names)));
+        if !found.passed_over.is_empty() {
+            lines.push(found.passed_over);
+        }
+        let record = json!({ "providers": providers, "named": { "by": source, "models": names } });
+        return Ok((lines, record, names.is_empty()));
+    }
+    let mut roles = serde_json::Map::new();
+    let mut has_none = false;
+    for role in Role::ALL {
+        let choice = if subject.online { market.choose(role) } else { market.choose_from_kept(role) };
+        let names = picked(&choice);
+        has_none |= role == Role::Filter && names.is_empty();
+        lines.push(format!("{}: {}", role.name(), or_none(&names)));
+        roles.insert(role.name().to_owned(), json!(names));
+    }
+    if !subject.online {
+        lines.push("chosen from kept lists of models alone; --online asks the providers".to_owned());
+    }
+    Ok((lines, json!({ "providers": providers, "chosen": roles, "online": subject.online }), has_none))
+}
+
+fn picked(choice: &Choice) -> Vec<String> {
+    let picks = choice.picks(MAX_MODELS_PER_CALL).into_iter();
+    picks.map(|candidate| format!("{}/{}", candidate.provider, candidate.model)).collect()
+}
+
+fn or_none(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", then ") }
+}
+
+pub(super) fn caches(report: &mut Report, subject: &Subject) {
+    let index = "this version keeps no index: every answer is that of the files as they are";
+    let (line, record) = match subject.config.cache() {
+        Some((directory, files, bytes)) => (
+            format!("{}: {files} files, {bytes} bytes", directory.display()),
+            json!({ "directory": directory.display().to_string(), "files": files, "bytes": bytes }),
+        ),
+        None => ("there is no telling where your cache directory is".to_owned(), Value::Null),
+    };
+    report.section("caches", &[line], record);
+    report.section("index", &[index.to_owned()], json!({ "state": "none", "meaning": index }));
+}
+
+pub(super) fn sandbox(report: &mut Report, subject: &Subject) {
+    let level = forage::sandbox::probe();
+    let mode = subject.config.sandbox_mode();
+    let lines = [format!("{level}; `sandbox` is {mode:?}")];
+    if mode == "require" && !level.is_full() {
+        report.problems.push(format!("`sandbox` is \"require\", but there is none here: {level}"));
+    }
+    report.section(
+        "sandbox",
+        &lines,
+        json!({ "possible": level.name(), "detail": level.to_string(), "mode": mode }),
+    );
+}
+
+pub(super) fn clients(report: &mut Report, global: &Global) {
+    let sites = match setup::sites(global) {
+        Ok(sites) => sites,
+        Err(error) => return report.section("clients", &[told(&error)], json!([])),
+    };
+    let (mut lines, mut records) = (Vec::new(), Vec::new());
+    for site in &sites {
+        let mut record = setup::site_record(site);
+        record["client"] = site.client.name.into();
+        records.push(record);
+        let words = setup::state_words(&site.state);
+        let line = format!("{} ({}, {}): {words}", site.client.title, site.scope.name(), site.path.display());
+        match &site.state {
+            State::Absent { .. } => {}
+            State::SetUp { .. } => lines.push(line),
+            State::Foreign | State::Unclear(_) => {
+                lines.push(line.clone());
+                report.warnings.push(line);
+            }
+        }
+    }
+    if lines.is_empty() {
+        lines.push("set up in none; `forage setup` lists them".to_owned());
+    }
+    report.section("clients", &lines, records.into());
+}

@@ -1,0 +1,132 @@
+//! What a client says of itself: how much text it shows, and its roots.
+#![expect(deprecated, reason = "roots are deprecated since 2026-07-28 and still what most clients have")]
+
+use std::path::PathBuf;
+
+use rmcp::RoleServer;
+use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
+use rmcp::service::RequestContext;
+use serde_json::Value;
+
+use super::limits;
+
+/// The key of the roots among the answers that a client was asked for.
+const ROOTS: &str = "roots";
+
+/// Bytes of a text answer that this client shows whole; `None` where there is no such bound.
+pub(super) fn text_bytes(request: &RequestContext<RoleServer>) -> Option<usize> {
+    let name = request.client_info()?.name.to_ascii_lowercase();
+    name.contains("codex").then_some(limits::SMALL_TEXT_BYTES)
+}
+
+/// Whether the request belongs to a revision without a handshake, in which a server asks by its answer.
+pub(super) fn is_stateless(request: &RequestContext<RoleServer>) -> bool {
+    request.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+/// The client's roots.
+pub(super) enum ClientRoots {
+    /// It offers none, or named none.
+    None,
+    /// Their directories.
+    Directories(Vec<PathBuf>),
+    /// It must be asked, by this answer.
+    Ask(InputRequests),
+}
+
+/// Asks a client that offers roots for them.
+///
+/// # Errors
+/// In words for the caller: the roots are offered, and can't be used.
+pub(super) async fn roots(
+    request: &RequestContext<RoleServer>,
+    answers: Option<&InputResponses>,
+) -> Result<ClientRoots, String> {
+    if request.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
+        return Ok(ClientRoots::None);
+    }
+    if is_stateless(request) {
+        let Some(answer) = answers.and_then(|answers| answers.get(ROOTS)) else {
+            let ask = InputRequest::ListRoots(ListRootsRequest::default());
+            return Ok(ClientRoots::Ask(InputRequests::from([(ROOTS.to_owned(), ask)])));
+        };
+        let roots = answer["roots"].as_array().map(Vec::as_slice).unwrap_or_default();
+        return directories(roots.iter().filter_map(|root| root["uri"].as_str()));
+    }
+    let asked = tokio::time::timeout(limits::ROOTS_TIMEOUT, request.peer.list_roots()).await;
+    match asked {
+        Ok(Ok(listed)) => directories(listed.roots.iter().map(|root| root.uri.as_str())),
+        Ok(Err(error)) => Err(format!("the client offers roots and failed to name them ({error}); {ADVICE}")),
+        Err(_) => Err(format!("the client offers roots and did not name them in time; {ADVICE}")),
+    }
+}
+
+const ADVICE: &str = "start the server with --root DIR";
+
+fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, String> {
+    let uris: Vec<&str> = uris.take(limits::CLIENT_ROOTS).collect();
+    let directories: Vec<PathBuf> = uris.iter().filter_map(|uri| directory(uri)).collect();
+    match (directories.is_empty(), uris.is_empty()) {
+        (false, _) => Ok(ClientRoots::Directories(directories)),
+        (true, true) => Ok(ClientRoots::None),
+        (true, false) => Err(format!("none of the client's roots is a directory on this machine; {ADVICE}")),
+    }
+}
+
+/// The directory of a `file:` URI on this machine; `None` for every other.
+fn directory(uri: &str) -> Option<PathBuf> {
+    let path = uri.strip_prefix("file://")?;
+    let path = path.strip_prefix("localhost").unwrap_or(path);
+    let decoded = percent_decoded(path.split(['?', '#']).next()?)?;
+    // `file:///C:/x` names `C:/x`.
+    let drive = cfg!(windows) && decoded.as_bytes().get(2) == Some(&b':');
+    let path = PathBuf::from(if drive { &decoded[1..] } else { decoded.as_str() });
+    (path.is_absolute() && !decoded.contains('\0')).then_some(path)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte == b'%' {
+            let hex = std::str::from_utf8(rest.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(hex, 16).ok()?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// The text of a message that a client's model made: all its text blocks.
+pub(super) fn text_of(message: &Value) -> String {
+    match &message["content"] {
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        block => block["text"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_uri_names_a_directory_and_nothing_else_does() {
+        let cases = [
+            ("file:///home/me/my%20project", Some("/home/me/my project")),
+            ("file://localhost/srv", Some("/srv")),
+            ("file:///a%2Fb", Some("/a/b")),
+            ("file://host/share", None),
+            ("file:///bad%zz", None),
+            ("file:///nul%00", None),
+            ("file:relative", None),
+            ("https://example.org/", None),
+            ("/plain/path", None),
+        ];
+        for (uri, expected) in cases {
+            assert_eq!(directory(uri), expected.map(PathBuf::from), "{uri}");
+        }
+    }
+}

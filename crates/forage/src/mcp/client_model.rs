@@ -1,0 +1,158 @@
+//! The client's own model, asked through the protocol's sampling: the last of all that can be had.
+#![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, and some clients have nothing else")]
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Stop};
+use forage_tools::sanitize;
+use rmcp::model::{
+    CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
+    SamplingMessage,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{RoleServer, service::ServiceError};
+use serde_json::Value;
+use tokio::runtime::Handle;
+
+use super::client::{is_stateless, text_of};
+use super::limits;
+
+/// The provider's name, by which it stands in notes and errors.
+const NAME: &str = "client";
+
+/// Longest wait after which cancellation is looked at.
+const WAIT_SLICE: Duration = Duration::from_millis(20);
+
+/// What a client is still to be asked before a call can be answered.
+pub(super) type Questions = Arc<Mutex<InputRequests>>;
+
+/// A client that lets servers ask its model.
+pub(super) struct ClientModel {
+    way: Way,
+}
+
+enum Way {
+    /// With a handshake: the server sends a request of its own and waits.
+    Request { peer: Peer<RoleServer>, runtime: Handle },
+    /// Without: the call is answered with the questions, and comes again with what was said to them.
+    Answer { said: InputResponses, questions: Questions },
+}
+
+impl ClientModel {
+    /// The model of this request's client, if it offers one. `said` is what it has answered to earlier questions,
+    /// `questions` takes those that are new.
+    pub(super) fn of(
+        request: &RequestContext<RoleServer>,
+        said: Option<&InputResponses>,
+        questions: &Questions,
+    ) -> Option<Self> {
+        request.client_capabilities()?.sampling?;
+        let way = match is_stateless(request) {
+            true => {
+                Way::Answer { said: said.cloned().unwrap_or_default(), questions: Arc::clone(questions) }
+            }
+            false => Way::Request { peer: request.peer.clone(), runtime: Handle::current() },
+        };
+        Some(Self { way })
+    }
+}
+
+impl ChatModel for ClientModel {
+    fn name(&self) -> String {
+        format!("{NAME}/sampling")
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        let message = match &self.way {
+            Way::Request { peer, runtime } => runtime.block_on(self.ask(peer, request, budget))?,
+            Way::Answer { said, questions } => {
+                let key = key(request);
+                match said.get(&key) {
+                    Some(answer) => answer.clone(),
+                    None => {
+                        let ask = InputRequest::CreateMessage(CreateMessageRequest::new(params(request)));
+                        questions.lock().unwrap_or_else(PoisonError::into_inner).insert(key, ask);
+                        return Err(self.declined("the client is asked first"));
+                    }
+                }
+            }
+        };
+        self.answer(&message)
+    }
+}
+
+impl ClientModel {
+    async fn ask(
+        &self,
+        peer: &Peer<RoleServer>,
+        request: &ChatRequest,
+        budget: &CallBudget<'_>,
+    ) -> Result<Value, ChatError> {
+        let mut asked = std::pin::pin!(peer.create_message(params(request)));
+        let answered = loop {
+            tokio::select! {
+                answered = &mut asked => break answered,
+                () = tokio::time::sleep(WAIT_SLICE) => budget.check().map_err(|stop| match stop {
+                    Stop::Cancelled => ChatError::Cancelled { model: self.name() },
+                    Stop::Deadline => ChatError::DeadlineExceeded { model: self.name() },
+                })?,
+            }
+        };
+        let message = answered.map_err(|error| match error {
+            ServiceError::McpError(error) => self.declined(&format!("the client says: {}", error.message)),
+            other => self.declined(&other.to_string()),
+        })?;
+        serde_json::to_value(message).map_err(|error| self.declined(&error.to_string()))
+    }
+
+    fn answer(&self, message: &Value) -> Result<ChatAnswer, ChatError> {
+        let text = text_of(message);
+        let finish = match message["stopReason"].as_str() {
+            Some("endTurn") | None => Finish::Complete,
+            Some("maxTokens") => Finish::Length,
+            Some(_) => Finish::Other,
+        };
+        if text.trim().is_empty() {
+            return Err(ChatError::EmptyAnswer { model: self.name(), finish });
+        }
+        let model = sanitize(message["model"].as_str().unwrap_or("sampling"));
+        let mut answer = ChatAnswer::of_text(NAME, model, text.trim());
+        answer.finish = finish;
+        Ok(answer)
+    }
+
+    fn declined(&self, why: &str) -> ChatError {
+        ChatError::Declined { model: self.name(), why: sanitize(why) }
+    }
+}
+
+/// The request as a client takes it. Tools are not passed on: only `keyword_search` asks here, without any.
+fn params(request: &ChatRequest) -> CreateMessageRequestParams {
+    let mut texts = request.texts();
+    let system = texts.next().unwrap_or_default().to_owned();
+    let messages = texts.map(SamplingMessage::user_text).collect();
+    CreateMessageRequestParams::new(messages, request.max_output_tokens).with_system_prompt(system)
+}
+
+/// Names the question in the call that brings the answer: the same search asks the same.
+fn key(request: &ChatRequest) -> String {
+    let mut hasher = DefaultHasher::new();
+    request.texts().for_each(|text| text.hash(&mut hasher));
+    format!("model-{:016x}", hasher.finish())
+}
+
+/// The round that this call is, from the state that the client has sent back, and the state of the next.
+///
+/// # Errors
+/// In words for the caller: there were too many.
+pub(super) fn next_round(state: Option<&str>) -> Result<String, String> {
+    let round: usize = state.and_then(|state| state.parse().ok()).unwrap_or(0);
+    match round < limits::SAMPLING_ROUNDS {
+        true => Ok((round + 1).to_string()),
+        false => Err("the files change faster than the client's model answers; try again, or configure a model \
+                      for Forage itself"
+            .to_owned()),
+    }
+}

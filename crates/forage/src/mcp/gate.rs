@@ -1,0 +1,82 @@
+//! How many calls run at the same time, and who is next.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::limits;
+
+/// What a call costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cost {
+    /// One file or one directory.
+    Quick,
+    /// A walk over a tree.
+    Search,
+}
+
+/// Two queues, first come first served each: what is quick never waits behind searches, and a client that asks for
+/// many searches at once delays the next one by those only that were asked for before.
+pub(super) struct Gate {
+    quick: Lane,
+    search: Lane,
+}
+
+struct Lane {
+    places: Arc<Semaphore>,
+    waiting: AtomicUsize,
+}
+
+/// There is no room even to wait.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Busy;
+
+impl Gate {
+    pub(super) fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
+        Self { quick: Lane::new(limits::QUICK_CALLS), search: Lane::new(processors.max(limits::SEARCHES_MIN)) }
+    }
+
+    /// Waits for a place, which is free again when the permit is dropped.
+    pub(super) async fn enter(&self, cost: Cost) -> Result<OwnedSemaphorePermit, Busy> {
+        match cost {
+            Cost::Quick => self.quick.enter().await,
+            Cost::Search => self.search.enter().await,
+        }
+    }
+}
+
+impl Lane {
+    fn new(places: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(places)), waiting: AtomicUsize::new(0) }
+    }
+
+    async fn enter(&self) -> Result<OwnedSemaphorePermit, Busy> {
+        if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
+            return Ok(permit);
+        }
+        let _waiting = Waiting::among(&self.waiting)?;
+        // Nobody closes the semaphore.
+        Arc::clone(&self.places).acquire_owned().await.map_err(|_| Busy)
+    }
+}
+
+/// Counts a waiting call until it goes on or is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(count: &'a AtomicUsize) -> Result<Self, Busy> {
+        let waiting = Self(count);
+        match count.fetch_add(1, Ordering::Relaxed) < limits::WAITING_CALLS {
+            true => Ok(waiting),
+            false => Err(Busy),
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,54 @@
+//! The bounds of the server, with unit and reason.
+
+use std::time::Duration;
+
+/// Bytes of one line on stdin, and of the body of one HTTP request. The largest arguments are a few kilobytes.
+pub const REQUEST_BYTES: usize = 8 << 20;
+
+/// Lines in a row that are no message and are answered; a client that sends our own errors back would otherwise be
+/// answered for ever.
+pub const BAD_LINES_ANSWERED: u32 = 32;
+
+/// Calls that read one file or list one directory and may run at the same time. They have a queue of their own, so
+/// that they never wait behind searches.
+pub const QUICK_CALLS: usize = 8;
+
+/// Searches that may run at the same time at the least; more where there are more processors. Each uses all of them.
+pub const SEARCHES_MIN: usize = 2;
+
+/// Calls that may wait for a place in each queue; those beyond are told that the server is busy.
+pub const WAITING_CALLS: usize = 1_000;
+
+/// Time after which a call that runs on tells of its progress, and between two such messages.
+pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
+
+/// Time for a client to name its roots. It knows them; a client that does not answer never will.
+pub const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Roots that are taken from a client.
+pub const CLIENT_ROOTS: usize = 32;
+
+/// Time that running calls have to end when the client has gone; they see it within milliseconds.
+pub const SHUTDOWN: Duration = Duration::from_millis(800);
+
+/// Bytes of an answer for clients that cut what is longer in the middle, where the notes on what is missing stand.
+pub const SMALL_TEXT_BYTES: usize = 10_000;
+
+/// Bytes of the text of an error; Claude Code shows about as many.
+pub const ERROR_BYTES: usize = 8_000;
+
+/// Characters of the instructions, as many as Claude Code keeps.
+pub const INSTRUCTIONS: usize = 2_048;
+
+/// Milliseconds for which a client may keep the list of tools; it changes with the configuration only.
+pub const LIST_TTL_MS: u64 = 300_000;
+
+/// HTTP connections at the same time.
+pub const CONNECTIONS: usize = 256;
+
+/// Time for the head of an HTTP request, and for its body.
+pub const HTTP_READ: Duration = Duration::from_secs(10);
+
+/// Rounds in which a client is asked for what its model says to one call. Each repeats the search, and a tree that
+/// changes faster than the client answers would be asked about for ever.
+pub const SAMPLING_ROUNDS: usize = 4;

@@ -1,0 +1,248 @@
+//! What the server says of itself, and which method leads where.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_tools::registry::AnyTool;
+use forage_tools::schema::{self, Format};
+use forage_tools::{Context, ToolError, registry};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::gate::{Cost, Gate};
+use super::limits;
+
+/// Where calls run.
+pub trait Workspace: Send + Sync + 'static {
+    /// Whether clients that offer roots are asked for them.
+    fn asks_clients(&self) -> bool;
+
+    /// The context of one call: beneath these directories of the client's, or beneath the server's own when there are
+    /// none. It is opened anew for every call, because a directory that was replaced is another one.
+    ///
+    /// # Errors
+    /// Why there is no root, in words for the caller.
+    fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String>;
+}
+
+/// In which form answers come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputForm {
+    /// Text alone. Several clients show a model nothing but the records when there are any, at twice the tokens.
+    #[default]
+    Text,
+    /// The records too, complete, with a schema of what all of them have.
+    Structured,
+}
+
+/// What a server is made of.
+pub struct Settings {
+    /// The tools, in the order in which they are listed.
+    pub tools: Vec<&'static dyn AnyTool>,
+    /// Where calls run.
+    pub workspace: Box<dyn Workspace>,
+    /// How answers come.
+    pub output: OutputForm,
+}
+
+/// The server: cheap to clone, the same for all connections.
+#[derive(Clone)]
+pub struct Server {
+    pub(super) shared: Arc<Shared>,
+}
+
+pub(super) struct Shared {
+    tools: Vec<Served>,
+    pub(super) workspace: Box<dyn Workspace>,
+    pub(super) output: OutputForm,
+    pub(super) gate: Gate,
+    /// Ends every call.
+    pub(super) shutdown: CancellationToken,
+}
+
+/// A tool and its definition, made once.
+pub(super) struct Served {
+    pub(super) tool: &'static dyn AnyTool,
+    definition: Tool,
+    pub(super) cost: Cost,
+}
+
+/// What the model reads of the server as a whole.
+pub(crate) const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+impl Server {
+    /// A server.
+    ///
+    /// # Errors
+    /// Two tools have one name, or a definition is none that the protocol takes.
+    pub fn new(settings: Settings) -> Result<Self, String> {
+        let mut tools: Vec<Served> = Vec::new();
+        for tool in settings.tools {
+            let name = tool.name();
+            if tools.iter().any(|other| other.tool.name() == name) {
+                return Err(format!("two tools are called {name}; give one of them another name"));
+            }
+            let mut definition = schema::definition(tool, Format::Mcp);
+            if settings.output == OutputForm::Structured {
+                definition["outputSchema"] = output_schema();
+            }
+            let definition =
+                serde_json::from_value(definition).map_err(|error| format!("the tool {name}: {error}"))?;
+            let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
+            tools.push(Served { tool, definition, cost });
+        }
+        let shutdown = CancellationToken::new();
+        let (workspace, output, gate) = (settings.workspace, settings.output, Gate::new());
+        Ok(Self { shared: Arc::new(Shared { tools, workspace, output, gate, shutdown }) })
+    }
+
+    /// Cancelled, it ends every call of every connection.
+    pub fn shutdown(&self) -> &CancellationToken {
+        &self.shared.shutdown
+    }
+}
+
+impl Shared {
+    /// The tool with this name or alias.
+    pub(super) fn tool(&self, name: &str) -> Result<&Served, ErrorData> {
+        let served = |name: &str| self.tools.iter().find(|served| served.tool.name() == name);
+        let is_alias = |served: &&Served| served.tool.aliases().contains(&name);
+        if let Some(found) = served(name).or_else(|| self.tools.iter().find(is_alias)) {
+            return Ok(found);
+        }
+        let known: Vec<&str> = self.tools.iter().map(|served| served.tool.name()).collect();
+        let known = known.join(", ");
+        let message = match registry::find(name) {
+            Ok(tool) => format!(
+                "the tool {} is turned off in the configuration of this server; the tools are {known}",
+                tool.name()
+            ),
+            Err(_) => ToolError::UnknownTool { name: name.escape_debug().to_string(), known }.to_string(),
+        };
+        Err(ErrorData::invalid_params(message, None))
+    }
+}
+
+/// What all records have, whatever the tool.
+fn output_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "truncated": { "type": "boolean", "description": "whether there is at least one more result" },
+            "truncated_by": { "type": ["string", "null"], "description": "the limit that cut the answer" },
+            "next_cursor": {
+                "type": ["string", "null"],
+                "description": "passed back as `cursor`, the call goes on where this one ended"
+            },
+            "skipped": { "type": "object", "description": "files that were not searched, counted by reason" },
+            "warnings": { "type": "array", "items": { "type": "string" } },
+            "elapsed_ms": { "type": "integer" },
+        },
+        "required": ["truncated", "truncated_by", "next_cursor", "skipped", "warnings", "elapsed_ms"],
+    })
+}
+
+/// What identifies the server to clients.
+pub(super) fn implementation() -> Implementation {
+    Implementation::new("forage", env!("CARGO_PKG_VERSION")).with_title("Forage code search")
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(implementation())
+            .with_instructions(INSTRUCTIONS.trim_end())
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if let Some(cursor) = request.and_then(|request| request.cursor) {
+            let message = format!("unknown cursor {cursor:?}: the list has one page");
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let tools = self.shared.tools.iter().map(|served| served.definition.clone()).collect();
+        Ok(ListToolsResult::with_all_items(tools)
+            .with_ttl_ms(limits::LIST_TTL_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared.tool(name).ok().map(|served| served.definition.clone())
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(request, context).await
+    }
+
+    // What is not declared is not there: rmcp would answer with empty lists.
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    /// A known method whose parameters do not fit comes here as well, and is not an unknown one.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match request.method.as_str() {
+            method @ ("tools/call" | "tools/list") => {
+                ErrorData::invalid_params(format!("the params of {method} are malformed"), None)
+            }
+            method => {
+                let message = format!("method not found: {}", method.escape_debug());
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
+            }
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! `forage doctor`: it tells what is wrong, ends on nothing, and tells no secret.
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+const KEY: &str = "sk-planted0123456789abcdefghijklmnop";
+
+fn record(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
+    let run = project.run_in(&project.root, &["doctor", "--json"], environment);
+    (run.status, run.json())
+}
+
+#[test]
+fn a_usable_installation_is_told_so() {
+    let project = Project::new(&[("a.rs", "")]);
+    let path = std::env::var("PATH").unwrap();
+    let run = project.run_in(&project.root, &["doctor"], &[("PATH", &path)]);
+    assert_eq!(run.status, 0, "{}", run.stdout);
+    for part in [
+        env!("CARGO_PKG_VERSION"),
+        "2026-07-28",
+        "the git root that holds the working directory",
+        "keyword_search   on",
+        "tools.search.enabled = true",
+        "ripgrep 15",
+        "ugrep",
+        "no provider has a key",
+        "keeps no index",
+        "Forage is usable.",
+    ] {
+        assert!(run.stdout.contains(part), "{part:?} is missing:\n{}", run.stdout);
+    }
+    let (status, record) = record(&project, &[("PATH", &path)]);
+    assert_eq!((status, &record["usable"], &record["problems"]), (0, &json!(true), &json!([])));
+    assert_eq!(record["roots"]["roots"][0]["root"], project.root.display().to_string());
+    assert_eq!(record["index"]["state"], "none");
+    assert_eq!(record["clients"].as_array().unwrap().len(), 13);
+    assert!(["none", "partial", "full"].contains(&record["sandbox"]["possible"].as_str().unwrap()));
+}
+
+#[test]
+fn a_broken_configuration_is_reported_and_ends_nothing() {
+    let project = Project::new(&[]);
+    for (text, named) in [
+        ("[limits]\ntext_bytes = 3\n", "text_bytes"),
+        ("[[models]]\napi_key = \"planted-secret-of-the-user\"\n", "api_key"),
+        ("model = [\n", "not valid"),
+        ("sandbox = \"maybe\"\n", "sandbox"),
+    ] {
+        project.configure(text);
+        let (status, record) = record(&project, &[]);
+        assert_eq!((status, &record["usable"]), (2, &json!(false)), "{text}");
+        let problems = record["problems"].to_string();
+        assert!(problems.contains(named), "{problems}");
+        assert!(!record.to_string().contains("planted-secret"), "{record}");
+        // Everything else is there all the same.
+        assert!(record["engines"].is_array() && record["tools"].is_array() && record["models"].is_object());
+    }
+    project.configure("");
+    let (status, record) = record(&project, &[("FORAGE_THREADS", "many")]);
+    assert_eq!(status, 2);
+    assert!(record["problems"].to_string().contains("FORAGE_THREADS"), "{record}");
+}
+
+#[test]
+fn a_key_is_told_by_its_variables_name_alone() {
+    let project = Project::new(&[]);
+    project.configure("[[models]]\nmodel = \"m\"\nbase_url = \"https://user:planted-password@example.com/v1\"\nkey_env = \"MY_KEY\"\n");
+    let environment = [("OPENAI_API_KEY", KEY), ("MY_KEY", KEY), ("FIREWORKS_API_KEY", KEY)];
+    for arguments in [&["doctor"][..], &["doctor", "--json"]] {
+        let run = project.run_in(&project.root, arguments, &environment);
+        let all = format!("{}{}", run.stdout, run.stderr);
+        assert!(all.contains("OPENAI_API_KEY"), "{all}");
+        assert!(!all.contains(KEY) && !all.contains("planted-password"), "{all}");
+    }
+    // Without a model named, providers are chosen among; nobody is asked.
+    project.configure("");
+    let (status, record) = record(&project, &environment);
+    assert_eq!(status, 0);
+    assert_eq!(record["models"]["online"], false);
+    let providers = record["models"]["providers"].to_string();
+    assert!(providers.contains("FIREWORKS_API_KEY") && !record.to_string().contains(KEY), "{record}");
+}
+
+#[test]
+fn what_a_repository_wishes_is_a_notice() {
+    let project = Project::new(&[(".forage.toml", "sandbox = \"off\"\n[limits]\ntimeout_ms = 5000\n")]);
+    let (status, record) = record(&project, &[]);
+    assert_eq!(status, 0);
+    assert!(record["configuration"]["notices"].to_string().contains("`sandbox` is ignored"), "{record}");
+    assert_eq!(record["sandbox"]["mode"], "auto");
+    assert_eq!(record["configuration"]["changed"]["limits.timeout_ms"]["value"], 5000);
+}
+
+#[test]
+fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
+    let project = Project::new(&[]);
+    project.configure("[tools.search]\nenabled = true\nengine = \"ugrep\"\n");
+    let (status, found) = record(&project, &[("PATH", "/nonexistent")]);
+    assert_eq!(status, 2);
+    assert!(found["problems"].to_string().contains("ugrep"), "{found}");
+    let search = found["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Search").unwrap();
+    assert_eq!(search["on"], true);
+    project.configure("roots = [\"/nonexistent/root\"]\n");
+    let (status, found) = record(&project, &[]);
+    assert_eq!(status, 2);
+    assert!(found["problems"].to_string().contains("/nonexistent/root"), "{found}");
+}
+
+#[test]
+fn clients_are_told_with_the_command_that_they_run() {
+    let project = Project::new(&[]);
+    project.run(&["setup", "codex", "--write", "--command", "/opt/forage"]);
+    std::fs::write(project.home.join(".claude.json"), format!("{{\"key\": \"{KEY}\", \"mcpServers\": 1}}"))
+        .unwrap();
+    let (status, record) = record(&project, &[]);
+    assert_eq!(status, 0, "another program's file is no problem of ours");
+    let clients = record["clients"].as_array().unwrap();
+    let of =
+        |name: &str| clients.iter().find(|site| site["client"] == name && site["scope"] == "user").unwrap();
+    assert_eq!((&of("codex")["state"], &of("codex")["command"]), (&json!("set_up"), &json!("/opt/forage")));
+    assert_eq!(of("claude-code")["state"], "not_understood");
+    assert!(
+        record["warnings"].to_string().contains("Claude Code") && !record.to_string().contains(KEY),
+        "{record}"
+    );
+}

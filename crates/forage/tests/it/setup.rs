@@ -1,0 +1,290 @@
+//! `forage setup` on real files: what it shows, writes, takes out again, and leaves alone.
+
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::{Project, Run};
+
+const CLIENTS: [(&str, &str, Option<&str>); 7] = [
+    ("claude-code", ".claude.json", Some(".mcp.json")),
+    ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json")),
+    ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json")),
+    ("codex", ".codex/config.toml", Some(".codex/config.toml")),
+    ("zed", ".config/zed/settings.json", Some(".zed/settings.json")),
+    ("goose", ".config/goose/config.yaml", None),
+    ("gemini-cli", ".gemini/settings.json", Some(".gemini/settings.json")),
+];
+
+fn setup(project: &Project, arguments: &[&str]) -> Run {
+    project.run(&[&["setup"], arguments].concat())
+}
+
+fn ok(project: &Project, arguments: &[&str]) -> Run {
+    let run = setup(project, arguments);
+    assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+    run
+}
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// Every file below a directory with its text.
+fn tree(directory: &Path) -> Vec<(PathBuf, String)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(tree(&path)),
+            false => files.push((path.clone(), std::fs::read_to_string(&path).unwrap())),
+        }
+    }
+    files.sort();
+    files
+}
+
+#[test]
+fn nothing_is_written_unless_it_is_asked_for() {
+    let project = Project::new(&[]);
+    let before = (tree(&project.home), tree(&project.root));
+    for (client, file, _) in CLIENTS {
+        let run = ok(&project, &[client]);
+        assert!(run.stdout.contains(file) && run.stdout.contains("Nothing is written"), "{}", run.stdout);
+        assert!(run.stdout.contains("+ ") && run.stdout.contains("mcp"), "{}", run.stdout);
+    }
+    ok(&project, &[]);
+    assert_eq!((tree(&project.home), tree(&project.root)), before);
+}
+
+#[test]
+fn every_client_is_set_up_once_and_the_file_goes_again() {
+    let project = Project::new(&[]);
+    let before = (tree(&project.home), tree(&project.root));
+    for (client, user, shared) in CLIENTS {
+        let scopes =
+            [("user", Some(project.home.join(user))), ("project", shared.map(|it| project.root.join(it)))];
+        for (scope, file) in scopes {
+            let Some(file) = file else { continue };
+            let arguments = [client, "--scope", scope, "--command", "forage"];
+            let run = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
+            assert_eq!((&run.json()["change"], &run.json()["written"]), (&json!("create"), &json!(true)));
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert!(text.contains("forage") && text.contains("mcp"), "{text}");
+            let again = ok(&project, &[&arguments[..], &["--write", "--json"]].concat());
+            assert_eq!((&again.json()["change"], &again.json()["written"]), (&json!("none"), &json!(false)));
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            let removed = ok(&project, &[client, "--scope", scope, "--remove", "--json"]);
+            assert_eq!(removed.json()["change"], "delete");
+            assert!(!file.exists());
+            let nothing = ok(&project, &[client, "--scope", scope, "--remove", "--json"]);
+            assert_eq!(nothing.json()["change"], "none");
+        }
+    }
+    assert_eq!((tree(&project.home), tree(&project.root)), before);
+    assert!(!project.root.join(".cursor").exists() && !project.root.join(".vscode").exists());
+}
+
+#[test]
+fn a_users_file_comes_back_byte_by_byte() {
+    let files = [
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "\u{feff}// mine\r\n{\r\n\t\"theme\": \"One\", // dark\r\n\t\"context_servers\": {\r\n\t\t\"a\": {\"command\": \"x\",},\r\n\t},\r\n}",
+        ),
+        ("claude-code", ".claude.json", "{\n  \"numStartups\": 3,\n  \"mcpServers\": {}\n}"),
+        ("codex", ".codex/config.toml", "model = 'm' # mine\n\n[mcp_servers.x]\ncommand = \"y\""),
+        (
+            "goose",
+            ".config/goose/config.yaml",
+            "# mine\nextensions:\n  developer:\n    type: builtin\nGOOSE_MODE: auto\n",
+        ),
+    ];
+    for (client, file, text) in files {
+        let project = Project::new(&[]);
+        let path = project.home.join(file);
+        put(&path, text);
+        ok(&project, &[client, "--write"]);
+        let with = std::fs::read_to_string(&path).unwrap();
+        assert!(with.len() > text.len() && with.contains("mine") == text.contains("mine"), "{with}");
+        ok(&project, &[client, "--remove"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
+        let litter: Vec<_> =
+            std::fs::read_dir(path.parent().unwrap()).unwrap().map(|it| it.unwrap().path()).collect();
+        assert_eq!(litter.iter().filter(|path| path.is_file()).count(), 1, "{litter:?}");
+    }
+}
+
+#[test]
+fn a_key_in_the_file_is_never_printed() {
+    let project = Project::new(&[]);
+    let secret = "s3cr3t-of-the-user";
+    let text = format!(
+        "{{\"mcpServers\": {{\"github\": {{\"command\": \"gh\", \"env\": {{\"TOKEN\": \"{secret}\"}}}}}}, \"key\": \"{secret}\"}}"
+    );
+    let path = project.home.join(".claude.json");
+    put(&path, &text);
+    put(&project.home.join(".cursor/mcp.json"), &format!("{{\"mcpServers\": {{\"forage\": \"{secret}\"}}}}"));
+    put(&project.home.join(".codex/config.toml"), &format!("key = \"{secret}\"\nkey = \"{secret}\"\n"));
+    for options in [&["--write"][..], &["--remove", "--dry-run"], &["--remove"], &["--json"], &[]] {
+        for client in ["claude-code", "cursor", "codex"] {
+            let run = setup(&project, &[&[client], options].concat());
+            assert!(!format!("{}{}", run.stdout, run.stderr).contains(secret), "{run:?}");
+        }
+    }
+    let shown = ok(&project, &["claude-code"]).stdout;
+    assert!(shown.contains("\"github\": …"), "{shown}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+#[test]
+fn somebody_elses_entry_is_left_alone() {
+    let project = Project::new(&[]);
+    for (client, file, text) in [
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\": {\"forage\": {\"url\": \"http://example.com\"}}}"),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[mcp_servers.forage]\ncommand = \"forage\"\nargs = [\"mcp\", \"--root\", \"/x\"]\n",
+        ),
+        ("goose", ".config/goose/config.yaml", "extensions:\n  forage:\n    type: builtin\n"),
+    ] {
+        let path = project.home.join(file);
+        put(&path, text);
+        for option in ["--write", "--remove"] {
+            let run = setup(&project, &[client, option]);
+            assert_eq!(run.status, 2, "{client} {option}");
+            assert!(run.stderr.contains("is left as it is"), "{}", run.stderr);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
+        // What there is to do by hand.
+        assert!(setup(&project, &[client, "--write"]).stderr.contains("By hand"));
+    }
+}
+
+#[test]
+fn an_entry_follows_the_program_to_its_new_place() {
+    let project = Project::new(&[]);
+    for (client, file, _) in CLIENTS {
+        let path = project.home.join(file);
+        ok(&project, &[client, "--write", "--command", "/old place/forage"]);
+        let run = ok(&project, &[client, "--write", "--command", "forage", "--json"]);
+        assert_eq!(run.json()["change"], "update", "{client}");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains("/old place"), "{text}");
+        ok(&project, &[client, "--remove"]);
+        assert!(!path.exists(), "{client}");
+    }
+}
+
+#[test]
+fn the_command_is_the_bare_name_only_where_that_is_this_program() {
+    let project = Project::new(&[]);
+    let command = |path: &str| {
+        let run = project.run_in(&project.root, &["setup", "codex", "--json"], &[("PATH", path)]);
+        run.json()["entry"]["command"].as_str().unwrap().to_owned()
+    };
+    let program = Path::new(env!("CARGO_BIN_EXE_forage"));
+    assert_eq!(command(program.parent().unwrap().to_str().unwrap()), "forage");
+    assert!(Path::new(&command("/nonexistent")).is_absolute());
+    // Another program of that name comes first.
+    let other = project.home.join("bin");
+    put(&other.join("forage"), "#!/bin/sh\n");
+    let path = format!("{}:{}", other.display(), program.parent().unwrap().display());
+    assert!(Path::new(&command(&path)).is_absolute());
+}
+
+#[test]
+fn links_and_permissions_stay_as_they_are() {
+    let project = Project::new(&[]);
+    let (dotfiles, link) = (project.home.join("dotfiles/claude.json"), project.home.join(".claude.json"));
+    put(&dotfiles, "{\n  \"a\": 1\n}\n");
+    std::fs::set_permissions(&dotfiles, std::fs::Permissions::from_mode(0o640)).unwrap();
+    symlink(&dotfiles, &link).unwrap();
+    for option in ["--write", "--remove"] {
+        ok(&project, &["claude-code", option]);
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(std::fs::metadata(&dotfiles).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+    assert_eq!(std::fs::read_to_string(&dotfiles).unwrap(), "{\n  \"a\": 1\n}\n");
+    // A new file of the user's own is theirs alone.
+    ok(&project, &["gemini-cli", "--write"]);
+    let mode = std::fs::metadata(project.home.join(".gemini/settings.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_projects_file_does_not_lead_out_of_the_project() {
+    let project = Project::new(&[]);
+    let outside = project.home.join("outside.json");
+    put(&outside, "{}");
+    symlink(&outside, project.root.join(".mcp.json")).unwrap();
+    symlink(&project.home, project.root.join(".cursor")).unwrap();
+    symlink(project.home.join("nothing"), project.root.join(".vscode")).unwrap();
+    for client in ["claude-code", "cursor", "vscode"] {
+        let run = setup(&project, &[client, "--scope", "project", "--write"]);
+        assert_eq!(run.status, 2, "{client}: {}", run.stdout);
+    }
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "{}");
+    assert!(!project.home.join("mcp.json").exists());
+    // The control: the user's own link is followed.
+    symlink(&outside, project.home.join(".claude.json")).unwrap();
+    ok(&project, &["claude-code", "--write"]);
+    assert!(std::fs::read_to_string(&outside).unwrap().contains("forage"));
+}
+
+#[test]
+fn what_is_no_file_of_text_is_refused() {
+    let project = Project::new(&[]);
+    std::fs::create_dir_all(project.home.join(".claude.json")).unwrap();
+    std::fs::create_dir_all(project.home.join(".cursor")).unwrap();
+    std::fs::write(project.home.join(".cursor/mcp.json"), b"{\"a\": \"\xff\"}").unwrap();
+    symlink("/nowhere/at/all", project.home.join(".gemini")).unwrap();
+    let pipe = project.home.join(".config/zed/settings.json");
+    std::fs::create_dir_all(pipe.parent().unwrap()).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for client in ["claude-code", "cursor", "gemini-cli", "zed"] {
+        let run = setup(&project, &[client, "--write"]);
+        assert_eq!(run.status, 2, "{client}: {}", run.stdout);
+        assert!(run.stderr.contains("is left as it is"), "{}", run.stderr);
+    }
+    // All of them are listed nevertheless.
+    let listed = ok(&project, &["--json"]).json();
+    assert_eq!(listed.as_array().unwrap().len(), CLIENTS.len());
+}
+
+#[test]
+fn a_client_without_a_projects_file_says_so() {
+    let project = Project::new(&[]);
+    let run = setup(&project, &["goose", "--scope", "project", "--write"]);
+    assert_eq!(
+        (run.status, run.stderr.contains("no configuration file for a project")),
+        (2, true),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(setup(&project, &["--write"]).status, 2);
+    assert_eq!(setup(&project, &["emacs"]).status, 2);
+}
+
+#[test]
+fn the_snippets_of_the_documentation_are_what_is_written() {
+    let project = Project::new(&[]);
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(workspace.join("docs/clients.md")).unwrap();
+    let readme = std::fs::read_to_string(workspace.join("README.md")).unwrap();
+    for (client, file, _) in CLIENTS {
+        ok(&project, &[client, "--write", "--command", "forage"]);
+        let text = std::fs::read_to_string(project.home.join(file)).unwrap();
+        let snippet: String =
+            text.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+        assert!(page.contains(&format!("\n{snippet}```\n")), "docs/clients.md lacks:\n{snippet}");
+        if client == "claude-code" {
+            assert!(readme.contains(&format!("```json\n{snippet}```\n")), "README.md lacks:\n{snippet}");
+            let _: Value = serde_json::from_str(&text).unwrap();
+        }
+    }
+}
