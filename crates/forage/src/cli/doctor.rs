@@ -75,7 +75,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
         if !list.is_empty() {
             let _ = writeln!(text, "\n{title}:");
-            list.iter().for_each(|entry| drop(writeln!(text, "  {entry}")));
+            for entry in list {
+                let _ = writeln!(text, "  {entry}");
+            }
         }
     }
     let is_usable = problems.is_empty();

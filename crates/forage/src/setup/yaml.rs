@@ -16,6 +16,8 @@ struct Layout {
     entries: Vec<String>,
     /// The last line that belongs to the section.
     last: usize,
+    /// There are texts in block form (`|`, `>`), whose last newline counts.
+    has_block_texts: bool,
 }
 
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
@@ -51,6 +53,9 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
         let with_section = has_section(&block.lines, spot);
         let new = marked::marked(&lines(spot, value, with_section), &block.indent, newline) + end;
         return Ok(format!("{}{new}{}", &text[..block.range.start], &text[block.range.end..]));
+    }
+    if layout.has_block_texts && !text.ends_with('\n') {
+        return Err(Refusal::new("its last line has no newline, and a text may end there".to_owned()));
     }
     if layout.section.is_none() {
         return Ok(marked::append(text, &lines(spot, value, true)));
@@ -138,7 +143,8 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
     if body.replace("\r\n", "").contains('\r') || body.contains(is_break) {
         return Err(Refusal::new("it has line breaks other than newlines".to_owned()));
     }
-    let mut layout = Layout { section: None, indent: 2, entries: Vec::new(), last: 0 };
+    let mut layout =
+        Layout { section: None, indent: 2, entries: Vec::new(), last: 0, has_block_texts: false };
     let mut within = false;
     let mut begun = false;
     for (number, line) in body.lines().enumerate() {
@@ -161,6 +167,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         if !is_closed(value) {
             return refuse("begins a text or a collection that goes on in the next line");
         }
+        layout.has_block_texts |= value.starts_with(['|', '>']);
         if value.starts_with(['|', '>']) && value.contains('+') {
             return refuse("begins a text whose empty lines count");
         }
@@ -219,12 +226,33 @@ fn key_of(code: &str) -> Option<(&str, &str)> {
 /// Whether a value ends on its line. Block texts (`|`, `>`) go on in lines that are indented, and need no end. What is
 /// unclear counts as open.
 fn is_closed(value: &str) -> bool {
-    let value = value.split(" #").next().unwrap_or(value).trim_end();
-    let count = |chars: &[char]| value.chars().filter(|c| chars.contains(c)).count();
+    let without_comment = value.split(" #").next().unwrap_or(value).trim_end();
+    let count = |chars: &[char]| without_comment.chars().filter(|c| chars.contains(c)).count();
     match value.chars().next() {
-        Some('"') => count(&['"']) == 2 && value.ends_with('"') && !value.contains('\\'),
-        Some('\'') => count(&['\'']) % 2 == 0 && value.ends_with('\''),
-        Some('[' | '{') => count(&['[', '{']) == count(&[']', '}']) && value.ends_with([']', '}']),
+        Some('"') => ends_after_text(value, |rest| match rest.find(['"', '\\'])? {
+            at if rest[at..].starts_with('"') => Some((at + 1, true)),
+            at => Some((at + 1 + rest[at + 1..].chars().next()?.len_utf8(), false)),
+        }),
+        Some('\'') => ends_after_text(value, |rest| {
+            let at = rest.find('\'')?;
+            let is_doubled = rest[at + 1..].starts_with('\'');
+            Some(if is_doubled { (at + 2, false) } else { (at + 1, true) })
+        }),
+        Some('[' | '{') => count(&['[', '{']) == count(&[']', '}']) && without_comment.ends_with([']', '}']),
         _ => true,
     }
+}
+
+/// Whether a text in quotes ends on its line, with at most a comment behind it. `step` goes to the next character that
+/// matters, and says how far that is and whether the text ends there.
+fn ends_after_text(value: &str, step: impl Fn(&str) -> Option<(usize, bool)>) -> bool {
+    let mut rest = &value[1..];
+    while let Some((length, is_end)) = step(rest) {
+        rest = &rest[length..];
+        if is_end {
+            let rest = rest.trim();
+            return rest.is_empty() || rest.starts_with('#');
+        }
+    }
+    false
 }
