@@ -6,7 +6,7 @@ use std::path::Path;
 
 use forage::sandbox::{Access, Level, probe, restrict};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::{Context, registry};
+use forage_tools::{Context, EngineSetting, Program, registry};
 use serde_json::json;
 
 use crate::Project;
@@ -101,22 +101,37 @@ fn tools_answer_behind_the_wall_as_before_it() {
         ("grep_search", json!({ "pattern": "needle" })),
         ("list_directory", json!({})),
         ("read_file", json!({ "path": "src/a.rs" })),
-        ("Search", json!({ "query": "needle" })),
+        ("Search", json!({ "pattern": "needle" })),
     ];
-    let answers = move |root: &Path| -> Vec<String> {
-        let root =
-            Root::open(root, &RootPolicy { home: None, allow_broad: true }, SecretPolicy::standard(&[]));
-        let context = Context::new(Roots::new(vec![root.unwrap()], RelPath::root()).unwrap());
+    let answers = move |root: &Path, engine: EngineSetting| -> Vec<String> {
+        let policy = RootPolicy { home: None, allow_broad: true };
+        let root = Root::open(root, &policy, SecretPolicy::standard(&[])).unwrap();
+        let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
+        context.search.engine = engine;
         let answer = |(tool, request): &(&str, serde_json::Value)| {
             registry::find(tool).unwrap().call(&context, request.clone()).unwrap().text
         };
         calls.iter().map(answer).collect()
     };
-    let before = answers(&project.root);
-    assert!(before.iter().all(|answer| answer.contains("a.rs") || answer.contains("needle")), "{before:?}");
-    let root = project.root.clone();
-    if let Some(behind) = behind_the_wall(access(&project.root), move || answers(&root)) {
-        assert_eq!(behind, before);
+    let search_path: Vec<_> = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect();
+    let program = |name: &str| Program::resolve(Path::new(name), &search_path, &[]).unwrap();
+    let engines =
+        [vec![], vec![program("rg")], vec![program("ugrep")]].map(|programs| match programs.is_empty() {
+            true => EngineSetting::Embedded,
+            false => EngineSetting::External { programs, missing: Vec::new() },
+        });
+    for engine in engines {
+        let before = answers(&project.root, engine.clone());
+        let is_answer = |answer: &String| answer.contains("a.rs") || answer.contains("needle");
+        assert!(before.iter().all(is_answer), "{before:?}");
+        let mut access = access(&project.root);
+        if let EngineSetting::External { programs, .. } = &engine {
+            access.execute.extend(programs.iter().map(|program| program.path().to_owned()));
+        }
+        let (root, answers) = (project.root.clone(), answers.clone());
+        if let Some(behind) = behind_the_wall(access, move || answers(&root, engine)) {
+            assert_eq!(behind, before);
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use forage_fs::{Stop, find_git_root};
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{Choice, Role};
 use forage_tools::registry::{TOOLS, advertised};
-use forage_tools::{EngineSetting, Program};
+use forage_tools::{EngineSetting, FoundModels, Program};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
@@ -160,7 +160,7 @@ pub(super) fn engines(report: &mut Report, subject: &Subject) {
 }
 
 pub(super) fn models(report: &mut Report, subject: &Subject) {
-    match try_models(subject) {
+    match try_models(report, subject) {
         Ok((lines, record, has_none)) => {
             report.section("models", &lines, record);
             if has_none && !subject.config.is_lexical() {
@@ -180,7 +180,7 @@ pub(super) fn models(report: &mut Report, subject: &Subject) {
 }
 
 /// Lines, record, and whether `keyword_search` has no model.
-fn try_models(subject: &Subject) -> anyhow::Result<(Vec<String>, Value, bool)> {
+fn try_models(report: &mut Report, subject: &Subject) -> anyhow::Result<(Vec<String>, Value, bool)> {
     let config = &subject.config;
     let mut market = Market::open(config)?;
     let (mut lines, mut providers) = (Vec::new(), Vec::new());
@@ -196,7 +196,10 @@ fn try_models(subject: &Subject) -> anyhow::Result<(Vec<String>, Value, bool)> {
         lines.push("no provider has a key".to_owned());
     }
     if config.names_models() {
-        let found = config.named_models()?;
+        let found = config.named_models().unwrap_or_else(|error| {
+            report.problems.push(format!("models: {}", told(&error)));
+            FoundModels { models: Vec::new(), passed_over: told(&error) }
+        });
         let names: Vec<String> = found.models.iter().map(|model| model.name()).collect();
         let source = config.source_of_models();
         lines.push(format!("named by {source}: {}", or_none(&names)));
