@@ -20,14 +20,8 @@ pub(crate) fn corrected(
     let mut fields = readable(tool, schema, aliases, request);
     match error {
         ToolError::Request(_) => {}
-        ToolError::Argument { argument, .. } => {
-            let within =
-                fields.get(*argument).and_then(|value| clamped(&schema["properties"][argument], value));
-            match within {
-                Some(value) => drop(fields.insert((*argument).to_owned(), value)),
-                None => drop(fields.remove(*argument)),
-            }
-        }
+        // Without it the default holds.
+        ToolError::Argument { argument, .. } => drop(fields.remove(*argument)),
         ToolError::Pattern { argument, .. } => {
             let literal = forage_search::escape(fields.get(*argument)?.as_str()?);
             fields.insert((*argument).to_owned(), Value::String(literal));
@@ -63,13 +57,6 @@ fn readable(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value
     fields
 }
 
-/// The number of the range that is nearest to the given one.
-fn clamped(property: &Value, value: &Value) -> Option<Value> {
-    let (value, least, most) = (value.as_i64()?, property["minimum"].as_i64(), property["maximum"].as_i64());
-    let nearest = value.max(least.unwrap_or(value)).min(most.unwrap_or(value));
-    (nearest != value).then(|| json!(nearest))
-}
-
 #[cfg(test)]
 mod tests {
     use crate::context::Context;
@@ -91,11 +78,7 @@ mod tests {
             ("grep_search", json!({}), json!({"pattern": "TEXT"})),
             ("grep_search", json!([1]), json!({"pattern": "TEXT"})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"}), json!({"pattern": "x"})),
-            (
-                "grep_search",
-                json!({"pattern": "x", "max_results": 0}),
-                json!({"pattern": "x", "max_results": 1}),
-            ),
+            ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x"})),
             ("keyword_search", json!({"query": "x"}), json!({"query": "x", "search_terms": ["TEXT"]})),
         ];
         for (name, request, expected) in cases {

@@ -79,7 +79,7 @@ pub(super) struct Served {
 }
 
 /// What the model reads of the server as a whole.
-pub(crate) const INSTRUCTIONS: &str = include_str!("instructions.md");
+pub const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 impl Server {
     /// A server.

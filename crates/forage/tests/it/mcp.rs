@@ -2,6 +2,7 @@
 
 mod http;
 mod matrix;
+mod page;
 mod stdio;
 mod wire;
 
