@@ -20,13 +20,8 @@ pub(crate) fn corrected(
     let mut fields = readable(tool, schema, aliases, request);
     match error {
         ToolError::Request(_) => {}
-        ToolError::Argument { argument, .. } => {
-            let within = fields.get(*argument).and_then(|value| clamped(&schema["properties"][argument], value));
-            match within {
-                Some(value) => drop(fields.insert((*argument).to_owned(), value)),
-                None => drop(fields.remove(*argument)),
-            }
-        }
+        // Without it the default holds.
+        ToolError::Argument { argument, .. } => drop(fields.remove(*argument)),
         ToolError::Pattern { argument, .. } => {
             let literal = forage_search::escape(fields.get(*argument)?.as_str()?);
             fields.insert((*argument).to_owned(), Value::String(literal));
@@ -52,19 +47,14 @@ fn readable(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value
     for (name, value) in given {
         let right = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
         let known = schema["properties"].get(&name).map(|_| name.as_str()).or(right);
-        let Some(known) = known.filter(|known| !value.is_null() && !fields.contains_key(*known)) else { continue };
+        let Some(known) = known.filter(|known| !value.is_null() && !fields.contains_key(*known)) else {
+            continue;
+        };
         if let Ok(value) = convert(tool, known, &schema["properties"][known], value) {
             fields.insert(known.to_owned(), value);
         }
     }
     fields
-}
-
-/// The number of the range that is nearest to the given one.
-fn clamped(property: &Value, value: &Value) -> Option<Value> {
-    let (value, least, most) = (value.as_i64()?, property["minimum"].as_i64(), property["maximum"].as_i64());
-    let nearest = value.max(least.unwrap_or(value)).min(most.unwrap_or(value));
-    (nearest != value).then(|| json!(nearest))
 }
 
 #[cfg(test)]
@@ -88,8 +78,8 @@ mod tests {
             ("grep_search", json!({}), json!({"pattern": "TEXT"})),
             ("grep_search", json!([1]), json!({"pattern": "TEXT"})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"}), json!({"pattern": "x"})),
-            ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x", "max_results": 1})),
-            ("keyword_search", json!({"query": "x"}), json!({"query": "x", "terms": ["TEXT"]})),
+            ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x"})),
+            ("keyword_search", json!({"query": "x"}), json!({"query": "x", "search_terms": ["TEXT"]})),
         ];
         for (name, request, expected) in cases {
             let tool = registry::find(name).unwrap();

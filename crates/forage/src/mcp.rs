@@ -16,7 +16,7 @@ mod server;
 mod stdio;
 
 pub use http::{HttpError, HttpSettings, Token, serve as serve_http};
-pub use server::{OutputForm, Server, Settings, Workspace};
+pub use server::{INSTRUCTIONS, OutputForm, Server, Settings, Workspace};
 pub use stdio::serve as serve_stdio;
 
 /// Two threads carry all messages; the work of calls has threads of its own.

@@ -19,6 +19,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::client::is_stateless;
 use super::gate::{Cost, Gate};
 use super::limits;
 
@@ -78,7 +79,7 @@ pub(super) struct Served {
 }
 
 /// What the model reads of the server as a whole.
-pub(crate) const INSTRUCTIONS: &str = include_str!("instructions.md");
+pub const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 impl Server {
     /// A server.
@@ -171,16 +172,19 @@ impl ServerHandler for Server {
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if let Some(cursor) = request.and_then(|request| request.cursor) {
             let message = format!("unknown cursor {cursor:?}: the list has one page");
             return Err(ErrorData::invalid_params(message, None));
         }
         let tools = self.shared.tools.iter().map(|served| served.definition.clone()).collect();
-        Ok(ListToolsResult::with_all_items(tools)
-            .with_ttl_ms(limits::LIST_TTL_MS)
-            .with_cache_scope(CacheScope::Public))
+        let list = ListToolsResult::with_all_items(tools);
+        // Older revisions do not know how long a list may be kept.
+        Ok(match is_stateless(&context) {
+            true => list.with_ttl_ms(limits::LIST_TTL_MS).with_cache_scope(CacheScope::Public),
+            false => list,
+        })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

@@ -11,6 +11,7 @@ mod doctor;
 mod documentation;
 mod filter;
 mod interrupt;
+mod mcp;
 mod model;
 mod models;
 mod packaging;

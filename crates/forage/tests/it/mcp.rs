@@ -1,0 +1,108 @@
+//! The server against a raw client: every transport, every revision, everything that may go wrong.
+
+mod http;
+mod matrix;
+mod page;
+mod stdio;
+mod wire;
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+/// Time after which an answer that has not come never will.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The revisions that are tested one by one; the older ones differ in nothing that the server does.
+const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];
+
+fn is_stateless(revision: &str) -> bool {
+    revision >= "2026-07-28"
+}
+
+/// A request as a client of this revision writes it.
+fn request(revision: &str, id: u64, method: &str, mut params: Value) -> Value {
+    if is_stateless(revision) {
+        let meta = &mut params["_meta"];
+        meta["io.modelcontextprotocol/protocolVersion"] = json!(revision);
+        if meta["io.modelcontextprotocol/clientCapabilities"].is_null() {
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "raw", "version": "1" });
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+fn initialize(revision: &str, id: u64) -> Value {
+    let client = json!({ "name": "raw", "version": "1" });
+    let params = json!({ "protocolVersion": revision, "capabilities": {}, "clientInfo": client });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params })
+}
+
+fn call(revision: &str, id: u64, tool: &str, arguments: Value) -> Value {
+    request(revision, id, "tools/call", json!({ "name": tool, "arguments": arguments }))
+}
+
+/// The text of a tool's answer, and whether it is an error.
+fn text(answer: &Value) -> (&str, bool) {
+    let result = &answer["result"];
+    let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
+    (text, result["isError"] == true)
+}
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/main.rs", "fn main() {\n    retry(3);\n}\n"),
+        ("src/retry.rs", "/// Tries again.\npub fn retry(times: u32) {\n    let _ = times;\n}\n"),
+        ("README.md", "# Example\n"),
+    ])
+}
+
+/// A model that is asked, and says nothing. It tells when it was asked and when it was left.
+struct HangingModel {
+    url: String,
+    events: Receiver<Instant>,
+}
+
+impl HangingModel {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (tell, events) = channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream: TcpStream = stream.unwrap();
+                let mut bytes = [0; 65536];
+                let _ = stream.read(&mut bytes);
+                if tell.send(Instant::now()).is_err() {
+                    return;
+                }
+                while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
+                let _ = stream.flush();
+                if tell.send(Instant::now()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { url, events }
+    }
+
+    fn configure(&self, project: &Project) {
+        project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", self.url));
+    }
+
+    /// Waits until it is asked, or until it is left.
+    fn next_event(&self) -> Instant {
+        self.events.recv_timeout(PATIENCE).unwrap()
+    }
+}
+
+/// A call that takes as long as the model does not answer.
+fn slow_call(revision: &str, id: u64) -> Value {
+    call(revision, id, "keyword_search", json!({ "query": "how is it retried?", "search_terms": ["retry"] }))
+}

@@ -1,0 +1,147 @@
+//! HTTP: who may call, what is too much.
+
+use std::io::Write as _;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::wire::Http;
+use super::{REVISIONS, call, initialize, project, request, text};
+
+const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
+
+fn post(http: &Http, host: &str, more: &str, body: &str) -> u16 {
+    let length = body.len();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\nContent-Length: {length}\r\nConnection: \
+         close\r\n{more}\r\n{body}"
+    );
+    http.raw(request.as_bytes()).status
+}
+
+#[test]
+fn only_this_machines_names_and_pages_may_call() {
+    let project = project();
+    let http = Http::start(
+        &project,
+        &["--allow-host", "forage.example", "--allow-origin", "https://good.example:443"],
+    );
+    let address = http.address.clone();
+    let port = address.rsplit(':').next().unwrap();
+    for (host, origin, expected) in [
+        (address.as_str(), None, 200),
+        (&format!("localhost:{port}"), None, 200),
+        ("forage.example", None, 200),
+        ("evil.example", None, 403),
+        (&format!("evil.example:{port}"), None, 403),
+        ("127.0.0.1.evil.example", None, 403),
+        (&address, Some(format!("http://localhost:{port}")), 200),
+        (&address, Some("https://good.example".to_owned()), 200),
+        (&address, Some("http://evil.example".to_owned()), 403),
+        (&address, Some("null".to_owned()), 403),
+        (&address, Some("http://localhost:1".to_owned()), 403),
+    ] {
+        let more = origin.as_ref().map(|origin| format!("Origin: {origin}\r\n")).unwrap_or_default();
+        assert_eq!(post(&http, host, &more, LIST), expected, "{host} {origin:?}");
+    }
+    let elsewhere =
+        format!("POST /other HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    assert_eq!(http.raw(elsewhere.as_bytes()).status, 404);
+}
+
+#[test]
+fn a_token_is_asked_for_where_one_is_set() {
+    let project = project();
+    let http = Http::start_with(&project, &[], &[("FORAGE_MCP_TOKEN", "s3cret-token")]);
+    for (header, expected) in [
+        ("", 401),
+        ("Authorization: Bearer wrong\r\n", 401),
+        ("Authorization: Basic s3cret-token\r\n", 401),
+        ("Authorization: Bearer s3cret-tokens\r\n", 401),
+        ("Authorization: bearer s3cret-token\r\n", 200),
+    ] {
+        assert_eq!(post(&http, &http.address, header, LIST), expected, "{header}");
+    }
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let project = project();
+    let run = project.run(&["mcp", "--http", "0.0.0.0:0"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("FORAGE_MCP_TOKEN"), "{}", run.stderr);
+    let taken = Http::start(&project, &[]);
+    let run = project.run(&["mcp", "--http", &taken.address]);
+    assert!(run.status == 2 && run.stderr.contains("can't listen"), "{}", run.stderr);
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let project = project();
+    let http = Http::start(&project, &[]);
+    for (body, expected) in [("no json", 400..=422), ("[]", 400..=422), ("", 400..=422)] {
+        let status = post(&http, &http.address, "", body);
+        assert!(expected.contains(&status), "{body}: {status}");
+    }
+    let long =
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"{}\"}}", "y".repeat(9 << 20));
+    assert_eq!(post(&http, &http.address, "", &long), 413);
+    // The header names another revision than the body.
+    let mut message = request("2026-07-28", 1, "tools/list", json!({}));
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2025-11-25");
+    let mismatched = http.post("2026-07-28", &message);
+    assert_eq!(mismatched.status, 400, "{mismatched:?}");
+    assert_eq!(mismatched.messages()[0]["error"]["code"], -32020);
+    // After all of that it still answers.
+    assert_eq!(post(&http, &http.address, "", LIST), 200);
+}
+
+/// Clients that send one byte and wait hold a place each, and others are served meanwhile.
+#[test]
+fn a_client_that_never_finishes_its_request_holds_up_nobody() {
+    let project = project();
+    let http = Http::start(&project, &[]);
+    let _half: Vec<_> = (0..100)
+        .map(|_| {
+            let mut stream = http.connect();
+            stream.write_all(b"POST /mcp HT").unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(post(&http, &http.address, "", LIST), 200);
+}
+
+#[test]
+fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
+    let project = project();
+    let stateless = Http::start(&project, &[]);
+    for revision in &REVISIONS[..2] {
+        let answer = stateless.post(revision, &initialize(revision, 1));
+        assert!(answer.status == 200 && !answer.head.contains("mcp-session-id"), "{answer:?}");
+    }
+    let bounded = Http::start(&project, &["--sessions", "3"]);
+    let statuses: Vec<u16> =
+        (0..5).map(|id| bounded.post("2025-11-25", &initialize("2025-11-25", id)).status).collect();
+    assert_eq!(statuses, [200, 200, 200, 503, 503]);
+    // Those who need none are served all the same.
+    let answer =
+        bounded.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));
+    assert!(text(&answer).0.contains("# Example"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server() {
+    let project = project();
+    for signal in ["INT", "TERM"] {
+        let mut http = Http::start(&project, &[]);
+        let _idle = http.connect();
+        let id = http.server.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
+        let started = std::time::Instant::now();
+        let status = http.server.child.wait().unwrap();
+        assert!(status.success() && started.elapsed() < Duration::from_secs(2), "{status}");
+    }
+}

@@ -1,0 +1,188 @@
+//! What must hold for each transport and each revision.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::wire::{Http, Pipes, read};
+use super::{HangingModel, REVISIONS, call, is_stateless, project, request, slow_call, text};
+
+/// Time in which work has ended after nobody wanted it any more: 100 ms are the product's, the rest is a busy
+/// machine's.
+const STOPPED: Duration = Duration::from_millis(600);
+
+const TOOLS: [&str; 4] = ["keyword_search", "grep_search", "list_directory", "read_file"];
+
+#[test]
+fn tools_are_listed_with_titles_and_annotations() {
+    let project = project();
+    let http = Http::start(&project, &[]);
+    for revision in REVISIONS {
+        let list = request(revision, 1, "tools/list", json!({}));
+        let pipes = Pipes::connect(&project, &[], revision).ask(&list);
+        for answer in [pipes, http.ask(revision, &list)] {
+            let tools = answer["result"]["tools"].as_array().unwrap();
+            let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+            assert_eq!(names, TOOLS, "{revision}");
+            for tool in tools {
+                let annotations = &tool["annotations"];
+                assert!(tool["title"].is_string() && tool.get("outputSchema").is_none(), "{tool}");
+                for (hint, value) in
+                    [("readOnlyHint", true), ("destructiveHint", false), ("idempotentHint", true)]
+                {
+                    assert_eq!(annotations[hint], value, "{tool}");
+                }
+                assert_eq!(annotations["openWorldHint"], tool["name"] == "keyword_search", "{tool}");
+            }
+            assert_eq!(answer["result"]["ttlMs"].is_number(), is_stateless(revision), "{answer}");
+            assert_eq!(answer["result"]["resultType"] == "complete", is_stateless(revision), "{answer}");
+        }
+        let unknown = request(revision, 2, "tools/list", json!({ "cursor": "page two" }));
+        for answer in [Pipes::connect(&project, &[], revision).ask(&unknown), http.ask(revision, &unknown)] {
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn calls_give_text_and_errors_that_show_a_call_that_works() {
+    let project = project();
+    let http = Http::start(&project, &[]);
+    for revision in REVISIONS {
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        let mut both = |tool: &str, arguments: serde_json::Value| {
+            let message = call(revision, 7, tool, arguments);
+            [pipes.ask(&message), http.ask(revision, &message)]
+        };
+        for answer in both("grep_search", json!({ "pattern": "retry\\(" })) {
+            let (text, is_error) = text(&answer);
+            assert!(!is_error && text.starts_with("Found 2 matches in 2 files"), "{text}");
+            assert!(answer["result"].get("structuredContent").is_none(), "{answer}");
+        }
+        for answer in both("read_file", json!({ "path": "README.md" })) {
+            assert!(text(&answer).0.contains("# Example"), "{answer}");
+        }
+        for answer in both("grep_search", json!({ "query": "retry(" })) {
+            let (text, is_error) = text(&answer);
+            assert!(is_error && text.contains("did you mean `pattern`?"), "{text}");
+            assert!(text.ends_with("Call it like this: grep_search {\"pattern\":\"retry(\"}"), "{text}");
+        }
+        for answer in both("read_file", json!({ "path": "../home/.config/forage/config.toml" })) {
+            let (text, is_error) = text(&answer);
+            assert!(is_error && text.contains("outside"), "{text}");
+        }
+        for answer in both("no_such_tool", json!({})) {
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains("grep_search"), "{answer}");
+        }
+        for answer in both("Search", json!({ "pattern": "x" })) {
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap().contains("turned off"), "{answer}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_declared_is_not_there() {
+    let project = project();
+    let http = Http::start(&project, &[]);
+    for revision in REVISIONS {
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        for (method, params, code) in [
+            ("prompts/list", json!({}), -32601),
+            ("resources/list", json!({}), -32601),
+            ("resources/templates/list", json!({}), -32601),
+            ("no/such", json!({}), -32601),
+            ("tools/call", json!({ "name": 42 }), -32602),
+            ("tools/call", json!({}), -32602),
+        ] {
+            let message = request(revision, 3, method, params);
+            assert_eq!(pipes.ask(&message)["error"]["code"], code, "{revision} {method}");
+            // Over HTTP a newer revision needs the name of a tool in a header before it looks at the body.
+            let answer = http.ask(revision, &message);
+            let refused = answer["error"]["code"].as_i64().unwrap();
+            assert!(
+                refused == code || is_stateless(revision) && refused == -32020,
+                "{revision} {method} {answer}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_call_stops_its_work_and_has_no_answer() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    for revision in REVISIONS {
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        pipes.send(&slow_call(revision, 5));
+        model.next_event();
+        let asked = std::time::Instant::now();
+        let params = request(revision, 0, "", json!({ "requestId": 5 }))["params"].clone();
+        pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params }));
+        let took = model.next_event().duration_since(asked);
+        assert!(took < STOPPED, "{revision}: {took:?}");
+        // The next answer is that of the next request.
+        let next = request(revision, 6, "tools/list", json!({}));
+        assert!(pipes.ask(&next)["result"]["tools"].is_array());
+    }
+}
+
+#[test]
+fn a_client_that_leaves_an_http_call_stops_its_work() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    let http = Http::start(&project, &[]);
+    for revision in REVISIONS {
+        let stream = http.begin(revision, &slow_call(revision, 5));
+        model.next_event();
+        let left = std::time::Instant::now();
+        drop(stream);
+        let took = model.next_event().duration_since(left);
+        assert!(took < STOPPED, "{revision}: {took:?}");
+    }
+}
+
+#[test]
+fn progress_is_told_to_those_who_ask_and_always_increases() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    let http = Http::start(&project, &[]);
+    for revision in REVISIONS {
+        let mut slow = slow_call(revision, 5);
+        slow["params"]["_meta"]["progressToken"] = json!("token");
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        pipes.send(&slow);
+        let told: Vec<_> = (0..2).map(|_| pipes.receive()).collect();
+        drop(pipes);
+
+        let mut stream = http.begin(revision, &slow);
+        // Left with a half-closed connection, the server ends the call and with it the stream.
+        std::thread::sleep(Duration::from_millis(1_300));
+        stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        let response = read(&mut stream);
+        assert!(response.head.contains("text/event-stream"), "{response:?}");
+        let streamed: Vec<_> = response.messages();
+
+        for told in [told, streamed] {
+            assert!(told.len() >= 2, "{revision}: {told:?}");
+            let progress: Vec<f64> = told
+                .iter()
+                .map(|message| {
+                    assert_eq!(message["method"], "notifications/progress", "{message}");
+                    assert_eq!(message["params"]["progressToken"], "token");
+                    assert!(message["params"]["message"].as_str().unwrap().contains("visited"), "{message}");
+                    message["params"]["progress"].as_f64().unwrap()
+                })
+                .collect();
+            assert!(progress.is_sorted_by(|a, b| a < b), "{progress:?}");
+        }
+    }
+    // Nobody is told who did not ask.
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    pipes.send(&slow_call("2025-11-25", 5));
+    assert_eq!(pipes.receive_within(Duration::from_millis(1_200)), None);
+}

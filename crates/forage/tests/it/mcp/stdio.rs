@@ -1,0 +1,293 @@
+//! One client on pipes: bad lines, the end of input, roots, sizes.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::wire::Pipes;
+use super::{HangingModel, REVISIONS, call, initialize, is_stateless, project, request, slow_call, text};
+
+#[test]
+fn a_bad_line_is_answered_and_the_session_goes_on() {
+    let project = project();
+    for revision in REVISIONS {
+        for early in [true, false] {
+            let mut pipes = Pipes::start(&project, &[]);
+            if !early && !is_stateless(revision) {
+                pipes.handshake(initialize(revision, 0));
+            }
+            let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":8,\"x\":\"{}\"}}\n", "y".repeat(9 << 20));
+            let deep = "[".repeat(200_000) + "\n";
+            for (line, code, id) in [
+                ("no json\n", -32700, Value::Null),
+                ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\n", -32700, json!(7)),
+                ("[]\n", -32600, Value::Null),
+                ("{\"jsonrpc\":\"2.0\",\"id\":9}\n", -32600, json!(9)),
+                ("\u{feff}{\"id\":\"ten\"}\r\n", -32600, json!("ten")),
+                ("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"\u{0}\"\n", -32700, json!(3)),
+                (&long, -32600, json!(8)),
+                (&deep, -32700, Value::Null),
+            ] {
+                pipes.send_bytes(line.as_bytes());
+                let answer = pipes.receive();
+                let shown: String = line.chars().take(60).collect();
+                assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{shown}");
+            }
+            // What needs no answer gets none: blank lines, notifications, answers to questions that nobody asked.
+            pipes.send_bytes(b"\n  \r\n");
+            pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }));
+            pipes.send(&json!({ "jsonrpc": "2.0", "method": "$/unknown", "params": [1] }));
+            pipes.send(&json!({ "jsonrpc": "2.0", "id": 99, "result": {} }));
+            pipes.send_bytes(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":5}\n");
+            pipes.send_bytes(&[0xff, 0xfe, b'\n']);
+            assert_eq!(pipes.receive()["error"]["code"], -32700);
+            if early && !is_stateless(revision) {
+                pipes.handshake(initialize(revision, 0));
+            }
+            let answer = pipes.ask(&call(revision, 20, "grep_search", json!({ "pattern": "retry" })));
+            assert!(!text(&answer).1, "{answer}");
+        }
+    }
+}
+
+#[test]
+fn bad_lines_without_end_are_not_answered_without_end() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    pipes.send_bytes("nonsense\n".repeat(5_000).as_bytes());
+    pipes.send(&request("2025-11-25", 1, "ping", json!({})));
+    let mut errors = 0;
+    while pipes.receive()["id"] != 1 {
+        errors += 1;
+    }
+    assert_eq!(errors, forage::mcp::limits::BAD_LINES_ANSWERED);
+}
+
+#[test]
+fn the_end_of_input_ends_the_server_at_once_and_its_work_with_it() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    for revision in REVISIONS {
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        pipes.send(&slow_call(revision, 5));
+        model.next_event();
+        let closed = Instant::now();
+        drop(pipes.stdin.take());
+        let status = pipes.server.child.wait().unwrap();
+        let took = closed.elapsed();
+        assert!(status.success() && took < Duration::from_millis(1_000), "{revision}: {status} {took:?}");
+        model.next_event();
+    }
+    // Also before anything was said.
+    let mut pipes = Pipes::start(&project, &[]);
+    drop(pipes.stdin.take());
+    assert!(pipes.server.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_thousand_calls_at_once_are_all_answered_once() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    for id in 1..=1_000 {
+        let tool = ["grep_search", "read_file", "list_directory"][id as usize % 3];
+        let arguments = match tool {
+            "grep_search" => json!({ "pattern": "retry" }),
+            "read_file" => json!({ "path": "README.md" }),
+            _ => json!({}),
+        };
+        pipes.send(&call("2025-11-25", id, tool, arguments));
+    }
+    let mut answered: Vec<u64> = (0..1_000)
+        .map(|_| {
+            let answer = pipes.receive();
+            assert!(!text(&answer).1, "{answer}");
+            answer["id"].as_u64().unwrap()
+        })
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, (1..=1_000).collect::<Vec<_>>());
+}
+
+/// Reading a file does not wait behind searches that hang, and searches beyond those that have a place wait.
+#[test]
+fn quick_calls_do_not_wait_behind_searches() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    for id in 1..=50 {
+        pipes.send(&slow_call("2025-11-25", id));
+    }
+    model.next_event();
+    let answer = pipes.ask(&call("2025-11-25", 99, "read_file", json!({ "path": "README.md" })));
+    assert!(text(&answer).0.contains("# Example"));
+}
+
+#[test]
+fn the_clients_roots_are_asked_for_and_bounded() {
+    let project = project();
+    let other = project.home.join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("here.txt"), "outside\n").unwrap();
+    for revision in REVISIONS {
+        for (root, expected) in [
+            (other.to_str().unwrap(), Ok("the other root")),
+            (outside.path().to_str().unwrap(), Err("mcp.client_roots")),
+            (project.home.to_str().unwrap(), Err("too broad")),
+            ("/nonexistent", Err("missing")),
+        ] {
+            let uri = format!("file://{root}");
+            let mut pipes = Pipes::start(&project, &[]);
+            let read = json!({ "path": "here.txt" });
+            let answer = if is_stateless(revision) {
+                let mut message = call(revision, 1, "read_file", read);
+                message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                    json!({ "roots": {} });
+                let asked = pipes.ask(&message);
+                let result = &asked["result"];
+                assert_eq!(result["resultType"], "input_required", "{asked}");
+                assert_eq!(result["inputRequests"]["roots"]["method"], "roots/list", "{asked}");
+                message["params"]["inputResponses"] = json!({ "roots": { "roots": [{ "uri": uri }] } });
+                message["id"] = json!(2);
+                pipes.ask(&message)
+            } else {
+                let mut hello = initialize(revision, 0);
+                hello["params"]["capabilities"] = json!({ "roots": { "listChanged": true } });
+                pipes.handshake(hello);
+                pipes.send(&call(revision, 1, "read_file", read));
+                let asked = pipes.receive();
+                assert_eq!(asked["method"], "roots/list", "{asked}");
+                let result = json!({ "roots": [{ "uri": uri, "name": "other" }] });
+                pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
+                pipes.receive()
+            };
+            let (text, is_error) = text(&answer);
+            match expected {
+                Ok(expected) => assert!(!is_error && text.contains(expected), "{revision} {root}: {text}"),
+                Err(expected) => assert!(is_error && text.contains(expected), "{revision} {root}: {text}"),
+            }
+        }
+    }
+    // The user's own choice is not up to a client.
+    let root = project.root.to_str().unwrap();
+    let mut pipes = Pipes::start(&project, &["--root", root]);
+    let mut hello = initialize("2025-11-25", 0);
+    hello["params"]["capabilities"] = json!({ "roots": {} });
+    pipes.handshake(hello);
+    let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "README.md" })));
+    assert!(text(&answer).0.contains("# Example"));
+}
+
+#[test]
+fn the_root_is_the_one_that_the_client_was_started_for() {
+    let project = project();
+    let other = project.home.join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
+    let environment = [("CLAUDE_PROJECT_DIR", other.to_str().unwrap())];
+    let mut pipes = Pipes::start_with(&project, &[], &environment);
+    let line = pipes.server.log_line("root:");
+    assert!(line.contains("CLAUDE_PROJECT_DIR") && line.contains("other"), "{line}");
+    pipes.handshake(initialize("2025-11-25", 0));
+    let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "here.txt" })));
+    assert!(text(&answer).0.contains("the other root"));
+}
+
+/// A root that is removed and made again is another directory, and its old one has no files any more.
+#[test]
+fn a_root_that_was_replaced_is_read_anew() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    let grep = call("2025-11-25", 1, "grep_search", json!({ "pattern": "freshly" }));
+    assert!(text(&pipes.ask(&grep)).0.starts_with("No matches"));
+    std::fs::rename(&project.root, project.home.join("moved")).unwrap();
+    let gone = pipes.ask(&grep);
+    assert!(text(&gone).1, "{gone}");
+    std::fs::create_dir_all(project.root.join(".git")).unwrap();
+    std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
+    assert!(text(&pipes.ask(&grep)).0.contains("new.txt"));
+}
+
+#[test]
+fn answers_fit_the_client() {
+    let project = project();
+    project.write("long.txt", &"retry and much more text to fill the line\n".repeat(2_000));
+    let sizes: Vec<usize> = ["claude-code", "codex-mcp-client"]
+        .into_iter()
+        .map(|name| {
+            let mut pipes = Pipes::start(&project, &[]);
+            let mut hello = initialize("2025-11-25", 0);
+            hello["params"]["clientInfo"]["name"] = json!(name);
+            pipes.handshake(hello);
+            let arguments = json!({ "pattern": "retry", "max_results": 500 });
+            let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", arguments));
+            text(&answer).0.len()
+        })
+        .collect();
+    assert!(sizes[0] > 20_000 && sizes[0] <= 41_000, "{sizes:?}");
+    assert!(sizes[1] > 100 && sizes[1] <= 10_000, "{sizes:?}");
+}
+
+#[test]
+fn structured_answers_are_complete() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &["--output", "structured"], "2025-11-25");
+    let tools = pipes.ask(&request("2025-11-25", 1, "tools/list", json!({})));
+    assert_eq!(tools["result"]["tools"][1]["outputSchema"]["type"], "object");
+    let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", json!({ "pattern": "retry" })));
+    let records = &answer["result"]["structuredContent"];
+    let run = project.run(&["grep", "retry", "--json"]).json();
+    for (name, value) in run.as_object().unwrap() {
+        if name != "elapsed_ms" {
+            assert_eq!(&records[name], value, "{name}");
+        }
+    }
+    assert!(!text(&answer).0.is_empty());
+    // An error is all text.
+    let error = pipes.ask(&call("2025-11-25", 3, "grep_search", json!({})));
+    assert!(text(&error).1 && error["result"].get("structuredContent").is_none(), "{error}");
+}
+
+#[test]
+fn the_clients_model_filters_when_there_is_no_other() {
+    let project = project();
+    let said = json!({
+        "model": "theirs", "role": "assistant", "stopReason": "endTurn",
+        "content": { "type": "text", "text": "src/retry.rs: retries" },
+    });
+    for revision in REVISIONS {
+        let mut pipes = Pipes::start(&project, &["--root", "."]);
+        let answer = if is_stateless(revision) {
+            let mut message = slow_call(revision, 1);
+            message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                json!({ "sampling": {} });
+            let asked = pipes.ask(&message);
+            let result = &asked["result"];
+            let (key, question) = result["inputRequests"].as_object().unwrap().iter().next().unwrap();
+            assert_eq!(question["method"], "sampling/createMessage");
+            assert!(question["params"].to_string().contains("how is it retried?"));
+            message["params"]["inputResponses"] = json!({ key: said });
+            message["params"]["requestState"] = result["requestState"].clone();
+            pipes.ask(&message)
+        } else {
+            let mut hello = initialize(revision, 0);
+            hello["params"]["capabilities"] = json!({ "sampling": {} });
+            pipes.handshake(hello);
+            pipes.send(&slow_call(revision, 1));
+            let asked = pipes.receive();
+            assert_eq!(asked["method"], "sampling/createMessage", "{asked}");
+            pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": said }));
+            pipes.receive()
+        };
+        let (text, is_error) = text(&answer);
+        assert!(!is_error && text.contains("src/retry.rs: retries"), "{revision}: {text}");
+        assert!(text.contains("client/theirs"), "{text}");
+    }
+    // Without one: the error that names what was looked for.
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    let answer = pipes.ask(&slow_call("2025-11-25", 1));
+    assert!(text(&answer).1 && text(&answer).0.contains("no model is configured"), "{answer}");
+}

@@ -1,0 +1,251 @@
+//! Two raw clients: pipes, and HTTP over a bare socket.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+use serde_json::{Value, json};
+
+use super::{PATIENCE, is_stateless};
+use crate::Project;
+
+/// A server process, killed when the test ends.
+pub(super) struct Server {
+    pub(super) child: Child,
+    pub(super) log: Receiver<String>,
+}
+
+impl Server {
+    pub(super) fn start(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+            .arg("mcp")
+            .args(arguments)
+            .current_dir(&project.root)
+            .env_clear()
+            .env("HOME", &project.home)
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (tell, log) = channel();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                let _ = tell.send(line);
+            }
+        });
+        Self { child, log }
+    }
+
+    /// The first line of the log that has this text.
+    pub(super) fn log_line(&self, text: &str) -> String {
+        loop {
+            let line = self.log.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {text:?} in the log"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client on pipes.
+pub(super) struct Pipes {
+    pub(super) server: Server,
+    pub(super) stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Pipes {
+    pub(super) fn start(project: &Project, arguments: &[&str]) -> Self {
+        Self::start_with(project, arguments, &[])
+    }
+
+    pub(super) fn start_with(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let mut server = Server::start(project, arguments, environment);
+        let (tell, lines) = channel();
+        let stdout = BufReader::new(server.child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in stdout.lines().map_while(Result::ok) {
+                let _ = tell.send(line);
+            }
+        });
+        let stdin = server.child.stdin.take();
+        Self { server, stdin, lines }
+    }
+
+    /// With the handshake of the revision, where it has one.
+    pub(super) fn connect(project: &Project, arguments: &[&str], revision: &str) -> Self {
+        let mut client = Self::start(project, arguments);
+        if !is_stateless(revision) {
+            client.handshake(super::initialize(revision, 0));
+        }
+        client
+    }
+
+    pub(super) fn handshake(&mut self, initialize: Value) -> Value {
+        self.send(&initialize);
+        let answer = self.receive();
+        self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        answer
+    }
+
+    pub(super) fn send_bytes(&mut self, bytes: &[u8]) {
+        self.stdin.as_mut().unwrap().write_all(bytes).unwrap();
+    }
+
+    pub(super) fn send(&mut self, message: &Value) {
+        self.send_bytes(format!("{message}\n").as_bytes());
+    }
+
+    /// The next message, which must be one: nothing else may stand on stdout.
+    pub(super) fn receive(&self) -> Value {
+        let line = self.lines.recv_timeout(PATIENCE).expect("an answer");
+        let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        message
+    }
+
+    pub(super) fn receive_within(&self, time: std::time::Duration) -> Option<Value> {
+        let line = self.lines.recv_timeout(time).ok()?;
+        Some(serde_json::from_str(&line).unwrap())
+    }
+
+    pub(super) fn ask(&mut self, message: &Value) -> Value {
+        self.send(message);
+        let answer = self.receive();
+        assert_eq!(answer["id"], message["id"], "{answer}");
+        answer
+    }
+}
+
+/// What an HTTP request got.
+#[derive(Debug)]
+pub(super) struct Response {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
+}
+
+impl Response {
+    /// The messages: of a JSON body the one, of a stream all.
+    pub(super) fn messages(&self) -> Vec<Value> {
+        if !self.head.contains("text/event-stream") {
+            return vec![serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))];
+        }
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data:"));
+        data.filter(|data| !data.trim().is_empty()).map(|data| serde_json::from_str(data).unwrap()).collect()
+    }
+}
+
+/// A server on HTTP, and where it is.
+pub(super) struct Http {
+    pub(super) server: Server,
+    pub(super) address: String,
+    pub(super) token: Option<&'static str>,
+}
+
+impl Http {
+    pub(super) fn start(project: &Project, arguments: &[&str]) -> Self {
+        Self::start_with(project, arguments, &[])
+    }
+
+    pub(super) fn start_with(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let arguments = [&["--http", "127.0.0.1:0"], arguments].concat();
+        let server = Server::start(project, &arguments, environment);
+        let line = server.log_line("listening on");
+        let address = line.split("http://").nth(1).unwrap().trim_end_matches("/mcp").to_owned();
+        Self { server, address, token: None }
+    }
+
+    /// Sends the head and body of a request as they are; the connection is this request's alone.
+    pub(super) fn raw(&self, request: &[u8]) -> Response {
+        let mut stream = self.connect();
+        // A server that refuses may close before all is sent.
+        let _ = stream.write_all(request);
+        read(&mut stream)
+    }
+
+    pub(super) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    pub(super) fn head(&self, revision: &str, message: &Value, length: usize) -> String {
+        let mut head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, \
+             text/event-stream\r\nContent-Length: {length}\r\nConnection: close\r\n",
+            self.address
+        );
+        if message["method"] != "initialize" {
+            head += &format!("MCP-Protocol-Version: {revision}\r\n");
+        }
+        if is_stateless(revision) {
+            head += &format!("Mcp-Method: {}\r\n", message["method"].as_str().unwrap_or_default());
+            if let Some(name) = message["params"]["name"].as_str() {
+                head += &format!("Mcp-Name: {name}\r\n");
+            }
+        }
+        if let Some(token) = self.token {
+            head += &format!("Authorization: Bearer {token}\r\n");
+        }
+        head + "\r\n"
+    }
+
+    pub(super) fn post(&self, revision: &str, message: &Value) -> Response {
+        let body = message.to_string();
+        self.raw((self.head(revision, message, body.len()) + &body).as_bytes())
+    }
+
+    /// The last message of the answer, which is the response.
+    pub(super) fn ask(&self, revision: &str, message: &Value) -> Value {
+        let response = self.post(revision, message);
+        response.messages().pop().unwrap_or_else(|| panic!("no answer: {response:?}"))
+    }
+
+    /// Sends a request and leaves without reading the answer when dropped.
+    pub(super) fn begin(&self, revision: &str, message: &Value) -> TcpStream {
+        let mut stream = self.connect();
+        let body = message.to_string();
+        stream.write_all((self.head(revision, message, body.len()) + &body).as_bytes()).unwrap();
+        stream
+    }
+}
+
+pub(super) fn read(stream: &mut TcpStream) -> Response {
+    let mut bytes = Vec::new();
+    // The end may be a reset, when the server did not read all that was sent.
+    let mut piece = [0; 65536];
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        bytes.extend_from_slice(&piece[..count]);
+    }
+    let _ = stream.shutdown(Shutdown::Both);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    let chunked = head.to_ascii_lowercase().contains("transfer-encoding: chunked");
+    let body = if chunked { dechunked(body) } else { body.to_owned() };
+    Response { status, head: head.to_ascii_lowercase(), body }
+}
+
+fn dechunked(mut body: &str) -> String {
+    let mut whole = String::new();
+    while let Some((size, rest)) = body.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap();
+        whole += &rest[..size];
+        body = rest[size..].trim_start_matches("\r\n");
+    }
+    whole
+}
