@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal
     let is_link = link.as_ref().is_ok_and(Metadata::is_symlink);
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
-        Err(error) if error.kind() == ErrorKind::NotFound && !is_link => return Ok(missing(path, project)?),
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_link => return missing(path, project),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(refuse(format!("it is a link to a place where nothing is ({error})")));
         }

@@ -291,12 +291,12 @@ fn cut(body: &str, members: &[Member], index: usize, with_line: bool) -> String 
         start = line.unwrap_or(trimmed).len();
     }
     let previous = index.checked_sub(1).and_then(|index| members[index].comma);
-    let mut cuts = vec![start..member.value.end];
-    match (member.comma, previous) {
-        (Some(comma), _) => cuts.push(comma..comma + 1),
-        (None, Some(comma)) => cuts.insert(0, comma..comma + 1),
-        (None, None) => {}
-    }
+    let own = start..member.value.end;
+    let cuts = match (member.comma, previous) {
+        (Some(comma), _) => vec![own, comma..comma + 1],
+        (None, Some(comma)) => vec![comma..comma + 1, own],
+        (None, None) => vec![own],
+    };
     cuts.into_iter().rev().fold(body.to_owned(), |body, range| splice(&body, range, ""))
 }
 

@@ -223,12 +223,10 @@ proptest! {
 fn joined(dice: &mut Dice, pieces: &[&str], mut text: String) -> String {
     for _ in 0..dice.roll(7) {
         let piece = dice.pick(pieces);
-        // Keys and tables may stand once.
         let name = piece.lines().next().unwrap();
-        if piece.starts_with(['#', '\n', '[']) && !piece.starts_with("[a") || !text.contains(name) {
-            if !(piece.starts_with('[') && text.contains(name) && !piece.starts_with("[[")) {
-                text.push_str(piece);
-            }
+        let may_stand_twice = piece.starts_with(['#', '\n']) || piece.starts_with("[[");
+        if may_stand_twice || !text.contains(name) {
+            text.push_str(piece);
         }
     }
     if dice.roll(3) == 0 {
@@ -416,4 +414,33 @@ fn every_format_reads_what_it_writes_whatever_the_command() {
             assert_eq!(command_found.as_deref(), Some(command), "{}", client.name);
         }
     }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a project of the test's own")]
+fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
+    let project = tempfile::tempdir().unwrap();
+    let path = project.path().join(".mcp.json");
+    let client = Client::find("claude-code").unwrap();
+    let find = || {
+        let directories = crate::config::ClientDirectories::find();
+        super::Site::find(client, super::Scope::Project, &directories, project.path()).unwrap()
+    };
+    // One that appears, one that changes, one that goes.
+    for (before, after) in [(None, Some("{}")), (Some("{}"), Some("{ }")), (Some("{}"), None)] {
+        let put = |text: Option<&str>| match text {
+            Some(text) => std::fs::write(&path, text).unwrap(),
+            None => drop(std::fs::remove_file(&path)),
+        };
+        put(before);
+        let site = find();
+        let change = site.add("forage").unwrap();
+        put(after);
+        assert!(site.apply(&change).is_err(), "{before:?} {after:?}");
+        assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), after);
+    }
+    // The control: without anybody else it is written.
+    let site = find();
+    site.apply(&site.add("forage").unwrap()).unwrap();
+    assert!(matches!(find().state, super::State::SetUp { .. }));
 }

@@ -1,6 +1,10 @@
 //! The kernel's wall: what it refuses although nothing of Forage stands in between, and that Forage works behind it.
 //!
 //! A restriction binds a thread and what it starts, so that each test puts a thread of its own behind the wall.
+#![expect(
+    clippy::disallowed_macros,
+    reason = "a machine without the wall is told, because there is less tested on it"
+)]
 
 use std::path::Path;
 
@@ -122,7 +126,7 @@ fn tools_answer_behind_the_wall_as_before_it() {
         });
     for engine in engines {
         let before = answers(&project.root, engine.clone());
-        let is_answer = |answer: &String| answer.contains("a.rs") || answer.contains("needle");
+        let is_answer = |answer: &String| answer.contains("src/") || answer.contains("needle");
         assert!(before.iter().all(is_answer), "{before:?}");
         let mut access = access(&project.root);
         if let EngineSetting::External { programs, .. } = &engine {
