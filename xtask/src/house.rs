@@ -14,6 +14,9 @@ const MARKER: &str = "Over 700 lines: ";
 const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
+/// Names of programs that begin like ids of models.
+const PROGRAMS: [&str; 2] = ["claude-code", "gemini-cli"];
+
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let mut files = Vec::new();
@@ -93,7 +96,11 @@ fn names_model(code: &str, family: &str) -> bool {
     let lower = code.to_ascii_lowercase();
     lower.match_indices(family).any(|(at, _)| {
         let before = lower[..at].chars().next_back();
-        lower[..at].contains('"') && before.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_')
+        let word =
+            lower[at..].split(|c: char| !c.is_ascii_alphanumeric() && c != '-').next().unwrap_or_default();
+        !PROGRAMS.contains(&word)
+            && lower[..at].contains('"')
+            && before.is_none_or(|c| !c.is_ascii_alphanumeric() && c != '_')
     })
 }
 
@@ -154,6 +161,8 @@ mod tests {
                 format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n    const M: &str = \"{id}\";\n}}\n");
             assert_eq!(found("crates/a/src/x.rs", &test), 0, "{id}");
         }
+        assert_eq!(found("crates/a/src/x.rs", "let client = \"claude-code\";\n"), 0);
+        assert_eq!(found("crates/a/src/x.rs", "let model = \"claude-code-5\";\n"), 1);
         assert_eq!(found("crates/a/src/x.rs", "// gpt-5\nlet a = \"not-gpt\"; let b = \"gemini\";\n"), 0);
     }
 

@@ -154,7 +154,7 @@ pub(crate) static CLIENTS: &[Client] = &[
                 if cfg!(windows) { at.roaming.as_ref()?.join("Zed") } else { at.config()?.join("zed") };
             Some(directory.join("settings.json"))
         },
-        remark: Some("Versions of Zed before 2025-10 also want `\"source\": \"custom\"` in the entry."),
+        remark: Some("Older versions of Zed also want `\"source\": \"custom\"` in the entry."),
     },
     Client {
         name: "goose",
