@@ -15,6 +15,7 @@ mod models;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
+mod plan;
 mod recordings;
 mod scripted;
 
