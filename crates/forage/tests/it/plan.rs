@@ -90,8 +90,9 @@ const EDGE_CASES: Prompt = Prompt {
     answer: "**TODO comments**, five:",
 };
 
-fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/plan")
+/// The tests' data of this name.
+pub(crate) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn copy_files(from: &Path, to: &Path) {
@@ -106,60 +107,72 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-fn project() -> Project {
+/// A copy of the project that the recordings are about.
+pub(crate) fn project() -> Project {
     let project = Project::new(&[]);
-    copy_files(&data().join("project"), &project.root);
+    copy_files(&data("plan/project"), &project.root);
     project
+}
+
+/// The exchanges of a recording.
+pub(crate) fn exchanges(file: &Path) -> Vec<Value> {
+    let lines = std::fs::read_to_string(file).unwrap();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Replays a recording, changed as told, in the project.
+pub(crate) fn replay(
+    project: &Project,
+    file: &Path,
+    change: impl Fn(String) -> String,
+    arguments: &[&str],
+) -> Run {
+    let lines = std::fs::read_to_string(file).unwrap();
+    let lines = change(lines.replace(ROOT, &project.root.display().to_string()));
+    let tape = project.home.join("tape.jsonl");
+    std::fs::write(&tape, lines).unwrap();
+    project.run(&[arguments, &["--replay", &tape.display().to_string()]].concat())
+}
+
+/// Records the answers of a recording again, with the requests as they are now; nothing unless it was asked for.
+pub(crate) fn record_again(file: &Path, configuration: &str, arguments: &[&str]) {
+    if std::env::var_os("FORAGE_TEST_RECORD").is_none() {
+        return;
+    }
+    let exchanges = exchanges(file);
+    let field = |name: &str| exchanges[0][name].as_str().unwrap();
+    let peer =
+        Peer::start(exchanges.iter().map(|exchange| json(200, "", exchange["body"].as_str().unwrap())));
+    let url = if field("wire") == "openai-chat" { peer.url() } else { peer.root() };
+    let project = project();
+    project.configure(&format!(
+        "{configuration}[[models]]\nprovider = \"{}\"\nmodel = \"{}\"\nwire = \"{}\"\nbase_url = \"{url}\"\n\
+         key_env = \"ACME_KEY\"\n",
+        field("provider"),
+        field("model"),
+        field("wire"),
+    ));
+    let tape = project.home.join("recorded.jsonl").display().to_string();
+    let arguments = [arguments, &["--record", &tape]].concat();
+    let run = project.run_in(&project.root, &arguments, &[("ACME_KEY", KEY)]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let lines = std::fs::read_to_string(tape).unwrap();
+    std::fs::write(file, lines.replace(&project.root.display().to_string(), ROOT)).unwrap();
 }
 
 impl Prompt {
     fn file(&self) -> PathBuf {
-        data().join(self.recording).with_extension("jsonl")
+        data("plan").join(self.recording).with_extension("jsonl")
     }
 
-    /// The exchanges as they are kept.
-    fn exchanges(&self) -> Vec<Value> {
-        let lines = std::fs::read_to_string(self.file()).unwrap();
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    /// Replays the recording, changed as told, in the project.
     fn replay(&self, project: &Project, change: impl Fn(String) -> String, flags: &[&str]) -> Run {
-        let lines = std::fs::read_to_string(self.file()).unwrap();
-        let lines = change(lines.replace(ROOT, &project.root.display().to_string()));
-        let tape = project.home.join("tape.jsonl");
-        std::fs::write(&tape, lines).unwrap();
-        let tape = tape.display().to_string();
-        project.run(&[&["ask", self.question, "--replay", &tape], flags].concat())
-    }
-
-    /// The same turns, recorded again; nothing unless it was asked for.
-    fn record(&self) {
-        if std::env::var_os("FORAGE_TEST_RECORD").is_none() {
-            return;
-        }
-        let exchanges = self.exchanges();
-        let body = |exchange: &Value| json(200, "", exchange["body"].as_str().unwrap());
-        let peer = Peer::start(exchanges.iter().map(body));
-        let (wire, model) = (exchanges[0]["wire"].as_str().unwrap(), exchanges[0]["model"].as_str().unwrap());
-        let url = if wire == "openai-chat" { peer.url() } else { peer.root() };
-        let project = project();
-        project.configure(&format!(
-            "[[models]]\nprovider = \"acme\"\nmodel = \"{model}\"\nwire = \"{wire}\"\nbase_url = \"{url}\"\n\
-             key_env = \"ACME_KEY\"\n"
-        ));
-        let tape = project.home.join("recorded.jsonl").display().to_string();
-        let arguments = ["ask", self.question, "--record", &tape];
-        let run = project.run_in(&project.root, &arguments, &[("ACME_KEY", KEY)]);
-        assert_eq!(run.status, 0, "{run:?}");
-        let lines = std::fs::read_to_string(tape).unwrap();
-        std::fs::write(self.file(), lines.replace(&project.root.display().to_string(), ROOT)).unwrap();
+        replay(project, &self.file(), change, &[&["ask", self.question], flags].concat())
     }
 
     /// Replays the recording in both manners of running calls, and checks what holds for all prompts. Gives what the
     /// tools answered, in the order of the calls.
     fn check(&self) -> Vec<String> {
-        self.record();
+        record_again(&self.file(), "", &["ask", self.question]);
         for parallel in ["1", "8"] {
             let project = project();
             let run = self.replay(&project, |lines| lines, &["--parallel", parallel]);
@@ -183,7 +196,7 @@ impl Prompt {
             assert_eq!(records["wrong_citations"], 0, "{records}");
         }
         // A replay only goes on if the tools answer what the recorded requests hold.
-        let exchanges = self.exchanges();
+        let exchanges = exchanges(&self.file());
         let last = &exchanges.last().unwrap()["request"]["messages"];
         match exchanges[0]["wire"].as_str().unwrap() {
             "openai-chat" => answered_calls(last.as_array().unwrap()),
