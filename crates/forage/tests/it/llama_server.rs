@@ -26,7 +26,7 @@ const ENDS_JSON: &str = "--logit-bias 265+6 --logit-bias 354+4 --logit-bias 324+
                          --logit-bias 263-4 --logit-bias 13-4";
 
 /// The weight of the end of a turn, after a few tokens of noise.
-const ENDS_SOON: &str = "--logit-bias 260+4";
+const ENDS_SOON: &str = "--logit-bias 260+2";
 
 /// Weights that make it call `list_directory` without arguments, and, as soon as the conversation holds a call, say `~`:
 /// what was there before gets a penalty. The tokens are `<tool_call>`, `}`, `l`, the end of a turn, and `~`.
@@ -41,6 +41,11 @@ struct Server {
 
 impl Server {
     /// `None`, told on stderr, where no server is named.
+    #[expect(
+        clippy::disallowed_macros,
+        clippy::panic,
+        reason = "a test says that it is skipped, and fails by panicking"
+    )]
     fn start(context: &str, flags: &str) -> Option<Self> {
         let (Some(program), Some(model)) = (std::env::var_os(PROGRAM), std::env::var_os(MODEL)) else {
             eprintln!("skipped: {PROGRAM} and {MODEL} do not name a server and a model");
@@ -156,7 +161,8 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     let Some(server) = Server::start("32768", ENDS_SOON) else { return };
     let run = server.run(&project, "openai-chat", FILTER, &SEARCH);
     assert_eq!(run.status, 2, "{run:?}");
-    assert!(run.stderr.contains("without naming a file or saying that none is relevant"), "{run:?}");
+    let reasons = ["without naming a file or saying that none is relevant", "the answer is empty"];
+    assert!(reasons.iter().any(|reason| run.stderr.contains(reason)), "{run:?}");
 }
 
 /// The JSON that a chat completion holds as its text.
@@ -237,4 +243,7 @@ fn an_answer_by_its_grammar_is_replayed() {
     // The grammar allows any integer, and random weights chose one.
     assert!(answer_of(&exchanges(&file)[0])["files"][0]["grade"].as_i64() > Some(1 << 40));
     assert_eq!(named["grade"], 3, "{named}");
+    // Nor did they find a word for why.
+    let text = replay(&project, &file, |lines| lines, &SEARCH).stdout;
+    assert!(text.contains("/src/agent.py\n  matching lines: 6, 15, 29, 33, 43\n"), "{text}");
 }
