@@ -10,12 +10,14 @@ mod definitions;
 mod documentation;
 mod filter;
 mod interrupt;
+mod llama_server;
 mod mcp;
 mod model;
 mod models;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
+mod plan;
 mod recordings;
 mod scripted;
 
