@@ -1,5 +1,6 @@
 //! A call that works, in place of one that was refused: what could be read of it is kept.
 
+use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::convert;
@@ -22,11 +23,12 @@ pub(crate) fn corrected(
         ToolError::Request(_) => {}
         // Without it the default holds.
         ToolError::Argument { argument, .. } => drop(fields.remove(*argument)),
-        ToolError::Pattern { argument, .. } => {
-            let literal = forage_search::escape(fields.get(*argument)?.as_str()?);
-            fields.insert((*argument).to_owned(), Value::String(literal));
-        }
+        ToolError::Pattern { argument, source: PatternError::Syntax { .. } } => escape(&mut fields, argument),
         _ => return None,
+    }
+    // The call was refused before its pattern was looked at. Where text may be meant, it stays text.
+    if fields.get("fixed_strings") != Some(&Value::Bool(true)) {
+        escape(&mut fields, "pattern");
     }
     for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         let kind = schema["properties"][required]["type"].as_str();
@@ -34,6 +36,15 @@ pub(crate) fn corrected(
         fields.entry(required).or_insert(example);
     }
     Some(Value::Object(fields))
+}
+
+/// A pattern that is no regular expression becomes one for its text.
+fn escape(fields: &mut Map<String, Value>, argument: &str) {
+    let Some(pattern) = fields.get(argument).and_then(Value::as_str) else { return };
+    if let Err(PatternError::Syntax { .. }) = Pattern::new(pattern, &PatternOptions::default()) {
+        let literal = forage_search::escape(pattern);
+        fields.insert(argument.to_owned(), Value::String(literal));
+    }
 }
 
 /// The arguments that the tool knows, by their right names, with values that it can read.
@@ -72,6 +83,7 @@ mod tests {
         let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
         let cases = [
             ("grep_search", json!({"query": "x"}), json!({"pattern": "x"})),
+            ("grep_search", json!({"query": "retry("}), json!({"pattern": "retry\\("})),
             ("grep_search", json!({"pattern": "x", "no_such": 1}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "x", "context_lines": "many"}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "fn main("}), json!({"pattern": "fn main\\("})),

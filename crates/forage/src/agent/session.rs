@@ -145,10 +145,11 @@ impl<'a> Session<'a> {
                     self.heard(&answer);
                     return Ok(answer);
                 }
-                Err(Silence::TooLong) => {
+                Err(Silence::TooLong(error)) => {
                     shrinks += 1;
-                    let shorter = shrinks <= SHRINKS && self.make_room(self.conversation.bytes() / 2);
-                    if !shorter && !self.speaker.change_from_too_long() {
+                    if shrinks <= SHRINKS && self.make_room(self.conversation.bytes() / 2) {
+                        self.speaker.made_room(&error);
+                    } else if !self.speaker.change(&error) {
                         return Err(Silence::Failed);
                     }
                 }
@@ -236,7 +237,7 @@ impl From<Silence> for Ended {
             Silence::Time => Self::Time,
             Silence::Empty => Self::NoAnswer,
             Silence::Refused => Self::Refused,
-            Silence::TooLong | Silence::Failed => Self::ModelsFailed,
+            Silence::TooLong(_) | Silence::Failed => Self::ModelsFailed,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::event::{Event, Watch};
 use super::limits::MODEL_SILENCE;
 
 /// Why there is no answer.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Silence {
     /// The caller gave up.
     Interrupted,
@@ -23,7 +23,7 @@ pub(super) enum Silence {
     /// The model, or a guard in front of it, refused.
     Refused,
     /// The conversation is longer than the model can read.
-    TooLong,
+    TooLong(ChatError),
     /// The models failed.
     Failed,
 }
@@ -93,10 +93,7 @@ impl<'a> Speaker<'a> {
                     self.failures.push(error.to_string());
                     return Err(Silence::Empty);
                 }
-                ChatError::ContextOverflow { .. } => {
-                    self.failures.push(error.to_string());
-                    return Err(Silence::TooLong);
-                }
+                ChatError::ContextOverflow { .. } => return Err(Silence::TooLong(error)),
                 _ => {}
             }
             let pause = error.retry_after().unwrap_or(RETRY_PAUSE);
@@ -118,7 +115,7 @@ impl<'a> Speaker<'a> {
 
     /// Lets the next model go on with the conversation, once; one of another provider where the error says that no
     /// model of this one will answer.
-    fn change(&mut self, error: &ChatError) -> bool {
+    pub(super) fn change(&mut self, error: &ChatError) -> bool {
         let provider = self.models.get(self.at).map(|model| model.provider());
         let is_fit =
             |model: &Arc<dyn ChatModel>| !error.rules_out_provider() || Some(model.provider()) != provider;
@@ -132,13 +129,9 @@ impl<'a> Speaker<'a> {
         true
     }
 
-    /// Whether another model can take over.
-    pub(super) fn change_from_too_long(&mut self) -> bool {
-        let error = ChatError::BadAnswer {
-            model: self.name(),
-            why: "the conversation is too long for it, even without its old results".to_owned(),
-        };
-        self.change(&error)
+    /// Old results were taken out because of the error, and the same model is asked again.
+    pub(super) fn made_room(&mut self, error: &ChatError) {
+        self.failures.push(error.to_string());
     }
 
     fn note(&mut self, error: &ChatError, then: &str) {

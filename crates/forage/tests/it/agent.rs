@@ -322,7 +322,12 @@ fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_questi
     let transcript = ask(&bench().agent(&[&one, &two]));
     assert_eq!(transcript.answer.as_deref(), Some("I can"));
     let one = Scripted::new("one", [fail(too_long)]);
-    assert_eq!(bench().ask(&one).stop_reason, Ended::ModelsFailed);
+    let transcript = bench().ask(&one);
+    assert_eq!(transcript.stop_reason, Ended::ModelsFailed);
+    // What the server said is what the user is told, and once.
+    let [warning] = &transcript.warnings[..] else { panic!("{transcript:?}") };
+    assert!(warning.contains("maximum context length is 8192 tokens"), "{warning}");
+    assert!(!warning.contains("check that base_url"), "{warning}");
 }
 
 #[test]

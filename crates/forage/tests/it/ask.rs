@@ -72,17 +72,19 @@ fn messages(peer: &Peer) -> Vec<Vec<Value>> {
     peer.requests().iter().map(|request| body(request)["messages"].as_array().unwrap().clone()).collect()
 }
 
-/// What the model was shown by tools in its last request, after checking that each call was answered exactly once and
-/// in order.
+/// What the model was shown by tools in its last request.
 fn results(peer: &Peer) -> Vec<String> {
-    let requests = messages(peer);
-    let last = requests.last().unwrap();
+    answered_calls(messages(peer).last().unwrap())
+}
+
+/// The results of tools in messages, after checking that each call was answered exactly once and in order.
+pub(crate) fn answered_calls(messages: &[Value]) -> Vec<String> {
     let mut wanted: Vec<&Value> = Vec::new();
     let mut results = Vec::new();
-    for message in last {
+    for message in messages {
         match message["role"].as_str().unwrap() {
             "tool" => {
-                assert_eq!(&message["tool_call_id"], wanted.remove(0), "{last:?}");
+                assert_eq!(&message["tool_call_id"], wanted.remove(0), "{messages:?}");
                 results.push(message["content"].as_str().unwrap().to_owned());
             }
             _ => assert!(wanted.is_empty(), "unanswered: {wanted:?}"),

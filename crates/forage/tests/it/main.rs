@@ -11,6 +11,7 @@ mod doctor;
 mod documentation;
 mod filter;
 mod interrupt;
+mod llama_server;
 mod mcp;
 mod model;
 mod models;
@@ -18,6 +19,7 @@ mod packaging;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
+mod plan;
 mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -1,4 +1,9 @@
 //! The server against a raw client: every transport, every revision, everything that may go wrong.
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "an answer that does not come, or is none, is a failed test"
+)]
 
 mod http;
 mod matrix;

@@ -68,7 +68,9 @@ fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> Str
     );
     for file in response.files.iter().take(shown) {
         let label = if file.not_filtered { "[not filtered] " } else { "" };
-        let _ = writeln!(text, "\n{}: {label}{}", file.path, file.explanation);
+        // A model need not say why.
+        let colon = if label.is_empty() && file.explanation.is_empty() { "" } else { ": " };
+        let _ = writeln!(text, "\n{}{colon}{label}{}", file.path, file.explanation);
         text.push_str(&ranges(file));
         if lines > 0 {
             text.push_str(&match_lines(file, lines));

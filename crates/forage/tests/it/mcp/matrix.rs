@@ -65,7 +65,7 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
         for answer in both("grep_search", json!({ "query": "retry(" })) {
             let (text, is_error) = text(&answer);
             assert!(is_error && text.contains("did you mean `pattern`?"), "{text}");
-            assert!(text.ends_with("Call it like this: grep_search {\"pattern\":\"retry(\"}"), "{text}");
+            assert!(text.ends_with("Call it like this: grep_search {\"pattern\":\"retry\\\\(\"}"), "{text}");
         }
         for answer in both("read_file", json!({ "path": "../home/.config/forage/config.toml" })) {
             let (text, is_error) = text(&answer);

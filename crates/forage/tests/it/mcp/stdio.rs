@@ -291,3 +291,94 @@ fn the_clients_model_filters_when_there_is_no_other() {
     let answer = pipes.ask(&slow_call("2025-11-25", 1));
     assert!(text(&answer).1 && text(&answer).0.contains("no model is configured"), "{answer}");
 }
+
+/// What a process holds, from `/proc`.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Holds {
+    descriptors: usize,
+    threads: usize,
+    resident_kib: u64,
+    children: String,
+}
+
+#[cfg(target_os = "linux")]
+impl Holds {
+    fn of(pid: u32) -> Self {
+        let process = format!("/proc/{pid}");
+        let count = |what: &str| std::fs::read_dir(format!("{process}/{what}")).unwrap().count();
+        let status = std::fs::read_to_string(format!("{process}/status")).unwrap();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let children = std::fs::read_dir(format!("{process}/task")).unwrap().map(|thread| {
+            let thread = thread.unwrap().path();
+            // A thread may have ended meanwhile.
+            std::fs::read_to_string(thread.join("children")).unwrap_or_default()
+        });
+        Self {
+            descriptors: count("fd"),
+            children: children.collect(),
+            threads: count("task"),
+            resident_kib: resident.trim().trim_end_matches(" kB").parse().unwrap(),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_random_calls_leave_nothing_behind() {
+    let project = project();
+    project.write("long.txt", &"retry and much more text to fill the line\n".repeat(2_000));
+    let mut pipes = Pipes::start_with(&project, &[], &[("FORAGE_FILTER", "lexical")]);
+    pipes.handshake(initialize("2025-11-25", 0));
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % below
+    };
+    let mut before = None;
+    let (mut answered, mut failed) = (0, 0);
+    for id in 1..=10_000 {
+        if id == 2_000 {
+            before = Some(Holds::of(pipes.server.child.id()));
+        }
+        let words = ["retry", "fn \\w+", "(", "", "main", "x{1000}{1000}", "times", "é"];
+        let word = words[random(8) as usize];
+        let path = [".", "src", "../..", "src/retry.rs", "no/such", "/etc/passwd"][random(6) as usize];
+        let (tool, arguments) = match random(7) {
+            0 => ("grep_search", json!({ "pattern": word, "path": path, "context_lines": random(60) })),
+            1 => ("read_file", json!({ "path": path, "start_line": random(9), "end_line": random(9) })),
+            2 => ("list_directory", json!({ "path": path, "recursive": random(2) == 1 })),
+            3 => (
+                "keyword_search",
+                json!({ "query": word, "search_terms": [word, words[random(8) as usize]] }),
+            ),
+            4 => ("no_such_tool", json!({})),
+            5 => ("grep_search", json!({ word: path })),
+            _ => ("grep_search", json!({ "pattern": "retry", "max_results": 2_000 })),
+        };
+        pipes.send(&call("2025-11-25", id, tool, arguments));
+        if random(20) == 0 {
+            let cancel = json!({ "requestId": id });
+            pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+            // Whether the answer was on its way already shows by what comes next.
+            pipes.send(&request("2025-11-25", 100_000 + id, "ping", json!({})));
+            while pipes.receive()["id"] != 100_000 + id {}
+            continue;
+        }
+        let answer = pipes.receive();
+        assert_eq!(answer["id"], id, "{answer}");
+        answered += 1;
+        failed += u64::from(answer["error"].is_object() || answer["result"]["isError"] == true);
+    }
+    assert!(answered > 9_000 && failed > 1_000 && failed < answered, "{answered} {failed}");
+    let (before, after) = (before.unwrap(), Holds::of(pipes.server.child.id()));
+    assert_eq!(
+        (after.descriptors, after.children.as_str()),
+        (before.descriptors, ""),
+        "{before:?} {after:?}"
+    );
+    assert!(after.threads <= before.threads + 16, "{before:?} {after:?}");
+    assert!(after.resident_kib <= before.resident_kib + 16 * 1024, "{before:?} {after:?}");
+}

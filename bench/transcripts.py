@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Makes the transcripts of docs/transcripts.md: `forage keyword` on three repositories, with answers written by hand.
+
+The sources come from the package registries through their own clients (pip, cargo, npm), at fixed versions. A server on
+this machine plays the model: it sends the answers of bench/transcripts.json, which were written by hand after reading
+the evidence. Each search runs with `--record`, and again with `--replay`, which must print the same. The page's
+generated part goes to stdout.
+"""
+
+import argparse
+import glob
+import http.server
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+
+from filter import Tokens, shown_files
+
+# Name, settings of `[filter]`: the requirement's form, which is the default, and the smallest one.
+FORMS = [
+    ("requirement", {"evidence": "requirement", "answer": "paths"}),
+    ("compact", {"evidence": "compact", "answer": "ids"}),
+]
+
+
+def unpack(archive, directory):
+    """Unpacks an archive whose files are all below one directory, which gets another name."""
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(directory)) as space:
+        with tarfile.open(archive) as files:
+            files.extractall(space, filter="data")
+        [top] = os.listdir(space)
+        os.rename(os.path.join(space, top), directory)
+
+
+def download(source, directory):
+    package, version = source["package"], source["version"]
+    with tempfile.TemporaryDirectory() as space:
+        run = lambda *command: subprocess.run(command, cwd=space, check=True, stdout=subprocess.PIPE).stdout
+        if source["client"] == "pip":
+            run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", f"{package}=={version}")
+            unpack(glob.glob(os.path.join(space, "*.tar.gz"))[0], directory)
+        elif source["client"] == "npm":
+            run("npm", "pack", "--silent", f"{package}@{version}")
+            unpack(glob.glob(os.path.join(space, "*.tgz"))[0], directory)
+        else:
+            os.mkdir(os.path.join(space, "src"))
+            open(os.path.join(space, "src/lib.rs"), "w").close()
+            with open(os.path.join(space, "Cargo.toml"), "w", encoding="utf-8") as manifest:
+                manifest.write(f'[package]\nname = "sources"\nedition = "2021"\n[dependencies]\n{package} = "={version}"\n')
+            metadata = json.loads(run("cargo", "metadata", "--quiet", "--format-version", "1"))
+            [found] = [p for p in metadata["packages"] if (p["name"], p["version"]) == (package, version)]
+            shutil.copytree(os.path.dirname(found["manifest_path"]), directory)
+
+
+def answer_of(files, user, tree):
+    """The answer as a model gives it: lines, or JSON with the ids that the evidence gives the files."""
+    if all(isinstance(file, str) for file in files):
+        return "\n".join(files).replace("{root}", tree)
+    ids = {path: name for name, path in re.findall(r"^(F\d+) (.*?) \([^\n]*×\d+\)", user, re.MULTILINE)}
+    entries = [{"id": ids[file["path"]], **{key: file[key] for key in ("grade", "ranges", "why")}} for file in files]
+    return json.dumps({"files": entries}, ensure_ascii=False)
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    """Sends what `answer` makes of the user's message, counts what it is sent, and keeps the body."""
+
+    answer, bodies, tokens = None, [], None
+
+    def do_POST(self):
+        text = self.rfile.read(int(self.headers["content-length"]))
+        body = json.loads(text)
+        texts = [message["content"] for message in body["messages"]]
+        answer = Model.answer(texts[-1])
+        counts = self.tokens.count([*texts, answer])
+        Model.bodies.append((len(text), sum(counts[:-1]), counts[-1], body))
+        message = {"role": "assistant", "content": answer}
+        usage = {"prompt_tokens": sum(counts[:-1]), "completion_tokens": counts[-1]}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        reply = json.dumps({"choices": [choice], "usage": usage}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_):
+        pass
+
+
+def told(output, tree):
+    """What was printed, without the seconds, which are those of the script, and with another place of the tree."""
+    return re.sub(r", [0-9.]+ s\]", "]", output.replace(os.path.dirname(tree), "/sources"))
+
+
+def search(options, url, case, tree, settings):
+    """Runs one search with `--record` and once more with `--replay`; what it printed."""
+    with tempfile.TemporaryDirectory() as directory:
+        config, tape = os.path.join(directory, "config.toml"), os.path.join(directory, "tape.jsonl")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write("[filter]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items()))
+            file.write(f'[[models]]\nprovider = "local"\nmodel = "by-hand"\nbase_url = "{url}"\n')
+        environment = {"PATH": "", "HOME": directory, "FORAGE_CONFIG": config}
+        outputs = []
+        for flags in (["--record", tape], ["--replay", tape]):
+            command = [options.forage, "--root", tree, "keyword", *flags, case["question"], *case["terms"]]
+            run = subprocess.run(command, cwd=tree, env=environment, stdin=subprocess.DEVNULL, capture_output=True)
+            if run.returncode == 2:
+                sys.exit(f"{case['name']}: {run.stderr.decode()}")
+            outputs.append(told(run.stdout.decode(), tree))
+        if outputs[0] != outputs[1]:
+            sys.exit(f"{case['name']}: the replay prints something else:\n{outputs[0]}\n{outputs[1]}")
+        return outputs[0].rstrip("\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--forage", required=True, type=os.path.abspath)
+    parser.add_argument("--sources", required=True, type=os.path.realpath, help="directory for the sources, outside of git")
+    parser.add_argument("--tokenizer", help="command that reads a JSON list of texts and prints a JSON list of counts")
+    parser.add_argument("--requests", help="directory that gets the requests as files, to write answers by")
+    options = parser.parse_args()
+    Model.tokens = Tokens(options.tokenizer)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "transcripts.json"), encoding="utf-8") as file:
+        cases = json.load(file)
+
+    os.makedirs(options.sources, exist_ok=True)
+    rows, pages = [], []
+    for case in cases:
+        tree = os.path.join(options.sources, f"{case['name']}-{case['source']['version']}")
+        if not os.path.isdir(tree):
+            print(f"downloading {case['name']}", file=sys.stderr)
+            download(case["source"], tree)
+        terms = " ".join(f"'{term}'" for term in case["terms"])
+        page = [f"## {case['name']} {case['source']['version']}, {case['language']}\n", "```sh"]
+        page += [f"cd /sources/{os.path.basename(tree)}", f"forage keyword '{case['question']}' \\\n    {terms}", "```"]
+        base = None
+        for form, settings in FORMS:
+            Model.bodies.clear()
+            Model.answer = lambda user, files=case["answers"][form], tree=tree: answer_of(files, user, tree)
+            output = search(options, url, case, tree, settings)
+            # The replay asks nobody.
+            [(size, sent, answered, body)] = Model.bodies
+            if options.requests:
+                os.makedirs(options.requests, exist_ok=True)
+                with open(os.path.join(options.requests, f"{case['name']}-{form}.txt"), "w", encoding="utf-8") as file:
+                    file.write("\n\n".join(message["content"] for message in body["messages"]))
+            shown = len(shown_files(body["messages"][1]["content"], tree))
+            base = base or sent
+            rows.append(
+                f"| {case['name']} | {form} | {shown} | {size:,} | {sent:,} | {sent / base:.2f} | {answered:,} |"
+            )
+            named = ", ".join(f"`{name} = {json.dumps(value)}`" for name, value in settings.items())
+            page += [f"\n{form.capitalize()} form ({named}):\n", "```text", output, "```"]
+        pages.append("\n".join(page))
+
+    print(f"Tokens are counted by {Model.tokens.name}.", file=sys.stderr)
+    print("| repository | form | files shown | bytes sent | tokens sent | to requirement | tokens of the answer |")
+    print("|---|---|---|---|---|---|---|")
+    print("\n".join(rows) + "\n")
+    print("\n\n".join(pages))
+
+
+if __name__ == "__main__":
+    main()
