@@ -21,7 +21,8 @@ pub(crate) fn corrected(
     match error {
         ToolError::Request(_) => {}
         ToolError::Argument { argument, .. } => {
-            let within = fields.get(*argument).and_then(|value| clamped(&schema["properties"][argument], value));
+            let within =
+                fields.get(*argument).and_then(|value| clamped(&schema["properties"][argument], value));
             match within {
                 Some(value) => drop(fields.insert((*argument).to_owned(), value)),
                 None => drop(fields.remove(*argument)),
@@ -52,7 +53,9 @@ fn readable(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value
     for (name, value) in given {
         let right = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
         let known = schema["properties"].get(&name).map(|_| name.as_str()).or(right);
-        let Some(known) = known.filter(|known| !value.is_null() && !fields.contains_key(*known)) else { continue };
+        let Some(known) = known.filter(|known| !value.is_null() && !fields.contains_key(*known)) else {
+            continue;
+        };
         if let Ok(value) = convert(tool, known, &schema["properties"][known], value) {
             fields.insert(known.to_owned(), value);
         }
@@ -88,7 +91,11 @@ mod tests {
             ("grep_search", json!({}), json!({"pattern": "TEXT"})),
             ("grep_search", json!([1]), json!({"pattern": "TEXT"})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"}), json!({"pattern": "x"})),
-            ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x", "max_results": 1})),
+            (
+                "grep_search",
+                json!({"pattern": "x", "max_results": 0}),
+                json!({"pattern": "x", "max_results": 1}),
+            ),
             ("keyword_search", json!({"query": "x"}), json!({"query": "x", "terms": ["TEXT"]})),
         ];
         for (name, request, expected) in cases {

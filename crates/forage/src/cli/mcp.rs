@@ -80,30 +80,26 @@ impl Directories {
         let named: Vec<PathBuf> = config.roots.value.iter().map(|root| working.join(root)).collect();
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
             (false, _) => (named, "--root or the configuration", Vec::new()),
-            (true, Some(project)) => {
-                (vec![project], "CLAUDE_PROJECT_DIR", config.client_roots(&working))
-            }
+            (true, Some(project)) => (vec![project], "CLAUDE_PROJECT_DIR", config.client_roots(&working)),
             (true, None) => {
                 (vec![session::project(&working)], "the working directory", config.client_roots(&working))
             }
         };
         let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
         let chosen = Self { config, filter, working, own, for_clients };
-        match session::beneath(
-            chosen.config.clone(),
-            &chosen.own,
-            &chosen.working,
-            chosen.filter.clone(),
-        ) {
+        match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
-                let roots: Vec<_> = context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
+                let roots: Vec<_> =
+                    context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
                 let but = if chosen.for_clients.is_empty() { "" } else { ", unless a client names others" };
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
             }
             // What the user has named must be there; what was only found may be none, and a client may name another.
             Err(error) if chosen.for_clients.is_empty() => return Err(error),
-            Err(error) => output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's")),
+            Err(error) => {
+                output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
+            }
         }
         Ok(chosen)
     }
@@ -126,7 +122,8 @@ impl Directories {
     /// Those of the client's roots that lie where it may choose them.
     fn allowed(&self, client_roots: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
         let may = |root: &&PathBuf| {
-            real(root).is_some_and(|root| self.for_clients.iter().any(|directory| root.starts_with(directory)))
+            real(root)
+                .is_some_and(|root| self.for_clients.iter().any(|directory| root.starts_with(directory)))
         };
         let allowed: Vec<PathBuf> = client_roots.iter().filter(may).cloned().collect();
         if allowed.is_empty() {
@@ -145,7 +142,10 @@ impl Directories {
 }
 
 /// The directory with all links followed. It is opened by [`forage_fs::Root`], which says what it really opened.
-#[expect(clippy::disallowed_methods, reason = "directories that the user or the client names, not a repository's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "directories that the user or the client names, not a repository's"
+)]
 fn real(directory: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(directory).ok()
 }

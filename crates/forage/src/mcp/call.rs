@@ -1,8 +1,8 @@
 //! One call of a tool: its place in the queue, its context, its progress, its end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use forage_fs::Stop;
@@ -74,7 +74,8 @@ impl Server {
                 };
                 context.stop = stop;
                 context.progress = visited;
-                context.text_bytes = text_bytes.map_or(context.text_bytes, |most| most.min(context.text_bytes));
+                context.text_bytes =
+                    text_bytes.map_or(context.text_bytes, |most| most.min(context.text_bytes));
                 if let Some(model) = model {
                     context.filter.models = context.filter.models.and_then(Arc::new(model));
                 }

@@ -50,9 +50,7 @@ impl ClientModel {
     ) -> Option<Self> {
         request.client_capabilities()?.sampling?;
         let way = match is_stateless(request) {
-            true => {
-                Way::Answer { said: said.cloned().unwrap_or_default(), questions: Arc::clone(questions) }
-            }
+            true => Way::Answer { said: said.cloned().unwrap_or_default(), questions: Arc::clone(questions) },
             false => Way::Request { peer: request.peer.clone(), runtime: Handle::current() },
         };
         Some(Self { way })
@@ -151,8 +149,10 @@ pub(super) fn next_round(state: Option<&str>) -> Result<String, String> {
     let round: usize = state.and_then(|state| state.parse().ok()).unwrap_or(0);
     match round < limits::SAMPLING_ROUNDS {
         true => Ok((round + 1).to_string()),
-        false => Err("the files change faster than the client's model answers; try again, or configure a model \
+        false => {
+            Err("the files change faster than the client's model answers; try again, or configure a model \
                       for Forage itself"
-            .to_owned()),
+                .to_owned())
+        }
     }
 }

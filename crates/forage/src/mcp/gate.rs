@@ -35,7 +35,10 @@ pub(super) struct Busy;
 impl Gate {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
-        Self { quick: Lane::new(limits::QUICK_CALLS), search: Lane::new(processors.max(limits::SEARCHES_MIN)) }
+        Self {
+            quick: Lane::new(limits::QUICK_CALLS),
+            search: Lane::new(processors.max(limits::SEARCHES_MIN)),
+        }
     }
 
     /// Waits for a place, which is free again when the permit is dropped.

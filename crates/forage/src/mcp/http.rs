@@ -177,12 +177,7 @@ struct Front<H: ServerHandler + Clone> {
 }
 
 impl<H: ServerHandler + Clone> Front<H> {
-    fn new(
-        handler: H,
-        settings: &HttpSettings,
-        address: SocketAddr,
-        shutdown: &CancellationToken,
-    ) -> Self {
+    fn new(handler: H, settings: &HttpSettings, address: SocketAddr, shutdown: &CancellationToken) -> Self {
         let port = address.port();
         let own = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
         let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];

@@ -130,7 +130,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
                     return None;
                 }
                 let error = match is_json {
-                    true => ErrorData::invalid_request("the line is no JSON-RPC message of this protocol", None),
+                    true => {
+                        ErrorData::invalid_request("the line is no JSON-RPC message of this protocol", None)
+                    }
                     false => ErrorData::new(ErrorCode::PARSE_ERROR, "the line is not valid JSON", None),
                 };
                 let id = request_id(line);
