@@ -164,14 +164,16 @@ static TOOLS: &[Fixture] = &[
     // Forage does not log to clients, at whatever level.
     Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
     Fixture { name: "test_sampling", arguments: &[("prompt", "string", true)], run: ask },
-    Fixture {
-        name: "test_input_required_result_sampling",
-        arguments: &[],
-        run: |context, _| ask(context, &json!({ "prompt": "What is the capital of France?" })),
-    },
-    // The roots are asked for before the tool runs.
+    Fixture { name: "test_input_required_result_sampling", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_request_state", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_tampered_state", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_capabilities", arguments: &[], run: ask_once },
+    // The roots are asked for before the tools run.
+    Fixture { name: MULTI_ROUND, arguments: &[], run: ask_once },
     Fixture { name: ROOTS, arguments: &[], run: |_, _| Ok("the roots were named".to_owned()) },
 ];
+
+const MULTI_ROUND: &str = "test_input_required_result_multi_round";
 
 const ROOTS: &str = "test_input_required_result_list_roots";
 
@@ -202,6 +204,10 @@ fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
         Ok(answer) => Ok(format!("LLM response: {}", answer.text)),
         Err(error) => Err(ToolError::ModelsFailed { errors: error.to_string() }),
     }
+}
+
+fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
+    ask(context, &json!({ "prompt": "What is the capital of France?" }))
 }
 
 /// The product's server, and beside it what the product never answers with.
@@ -297,7 +303,8 @@ impl ServerHandler for Fixtures {
         if let Some(result) = content(&request.name, &context) {
             return result.map(CallToolResponse::from);
         }
-        let server = if request.name == ROOTS { &self.asking } else { &self.product };
+        let asks = [ROOTS, MULTI_ROUND].contains(&request.name.as_ref());
+        let server = if asks { &self.asking } else { &self.product };
         server.call_tool(request, context).await
     }
 
