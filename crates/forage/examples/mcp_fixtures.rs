@@ -36,6 +36,9 @@ struct Options {
     /// Sessions for clients of older revisions.
     #[arg(long, default_value_t = 0)]
     sessions: usize,
+    /// List a tool, too, whose schema not every provider takes.
+    #[arg(long)]
+    unportable: bool,
     /// The root of all calls.
     #[arg(long, default_value = ".")]
     root: PathBuf,
@@ -54,7 +57,8 @@ fn main() -> anyhow::Result<()> {
         Server::new(Settings { tools: tools(), workspace, output: OutputForm::Text })
             .map_err(anyhow::Error::msg)
     };
-    let fixtures = Fixtures { product: server(false)?, asking: server(true)? };
+    let fixtures =
+        Fixtures { product: server(false)?, asking: server(true)?, unportable: options.unportable };
     let shutdown = fixtures.product.shutdown().clone();
     let Some(address) = options.http else {
         return serve_stdio(fixtures, &shutdown).context("the session ended with an error");
@@ -165,6 +169,8 @@ static TOOLS: &[Fixture] = &[
     Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
     Fixture { name: "test_sampling", arguments: &[("prompt", "string", true)], run: ask },
     Fixture { name: "test_input_required_result_sampling", arguments: &[], run: ask_once },
+    // It asks a model where the suite would have it ask a user: what is checked of the rounds is the same.
+    Fixture { name: "test_input_required_result_elicitation", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_request_state", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_tampered_state", arguments: &[], run: ask_once },
     Fixture { name: "test_input_required_result_capabilities", arguments: &[], run: ask_once },
@@ -216,6 +222,7 @@ struct Fixtures {
     product: Server,
     /// The same for a workspace that asks clients for their roots.
     asking: Server,
+    unportable: bool,
 }
 
 /// The tools whose content Forage has no tool for.
@@ -288,6 +295,11 @@ impl ServerHandler for Fixtures {
         let mut list = self.product.list_tools(request, context).await?;
         let schema: JsonObject = JsonObject::from_iter([("type".to_owned(), json!("object"))]);
         list.tools.extend(CONTENTS.map(|name| Tool::new(name, "A tool for tests.", schema.clone())));
+        if self.unportable {
+            let schema = json!({ "type": "object", "properties": { "anything": true } });
+            let schema = schema.as_object().cloned().unwrap_or_default();
+            list.tools.push(Tool::new("unportable", "A tool for tests.", schema));
+        }
         Ok(list)
     }
 

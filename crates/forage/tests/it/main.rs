@@ -10,6 +10,7 @@ mod definitions;
 mod documentation;
 mod filter;
 mod interrupt;
+mod mcp_clients;
 mod model;
 mod models;
 #[path = "../../../forage-llm/tests/it/peer.rs"]
