@@ -48,6 +48,7 @@ impl Peers {
         // Node looks for modules beside a script and above it, where these are not.
         let printed = printed(program.env("PEERS", self.0.join("node_modules")));
         assert!(printed.trim_end().ends_with("all checks passed"), "{printed}");
+        println!("{printed}");
     }
 }
 
@@ -59,7 +60,7 @@ fn fixtures() -> PathBuf {
     program
 }
 
-/// What a program printed that ended well; shown too, for the figures in it.
+/// What a program printed that ended well.
 fn printed(program: &mut Command) -> String {
     let output = program.stdin(Stdio::null()).output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -124,61 +125,86 @@ impl Drop for FixtureServer {
     }
 }
 
-/// Runs the suite, for what it requires of a revision or for all that applies to one. It fails on what is not in the
-/// baseline, and on what is and passes; of what it runs without scoring, `also` must pass.
-fn conforms(what: [&str; 2], sessions: &str, baseline: &str, also: &[&str]) {
-    let Some(peers) = Peers::find() else { return };
-    let server = FixtureServer::start(sessions);
-    let results = tempfile::tempdir().unwrap();
-    let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance").join(baseline);
-    let printed = printed(
-        peers
-            .node()
-            .arg(peers.0.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
-            .arg("server")
-            .args(what)
-            .args(["--url", &server.url, "--expected-failures"])
-            .arg(baseline)
-            .arg("--output-dir")
-            .arg(results.path()),
-    );
-    let summary = printed.split_once("=== SUMMARY ===").unwrap_or_else(|| panic!("{printed}")).1;
-    let passes = |scenario: &str| summary.lines().any(|line| line.starts_with(&format!("✓ {scenario}: ")));
-    // A suite that reached no server would have nothing to say.
-    for scenario in ["tools-list", "tools-call-error", "tools-call-with-progress"].iter().chain(also) {
-        assert!(passes(scenario), "{scenario} does not pass\n{printed}");
+/// A run of the suite.
+struct Suite {
+    /// What is run: what a revision requires, or all that applies to one.
+    what: [&'static str; 2],
+    sessions: &'static str,
+    baseline: &'static str,
+    /// What must pass of that which is run and not scored.
+    also: &'static [&'static str],
+}
+
+const SUITES: [Suite; 5] = [
+    // There is no frozen set of requirements for it.
+    Suite {
+        what: ["--spec-version", "2025-06-18"],
+        sessions: "64",
+        baseline: "2025-06-18.yml",
+        also: &["server-session-lifecycle"],
+    },
+    Suite {
+        what: ["--requirements", "2025-11-25"],
+        sessions: "64",
+        baseline: "2025-11-25.yml",
+        also: &["server-session-lifecycle", "server-sse-polling"],
+    },
+    Suite {
+        what: ["--requirements", "2025-11-25"],
+        sessions: "0",
+        baseline: "2025-11-25-stateless.yml",
+        also: &[],
+    },
+    Suite {
+        what: ["--requirements", "2026-07-28"],
+        sessions: "0",
+        baseline: "2026-07-28.yml",
+        also: &["http-header-validation"],
+    },
+    Suite {
+        what: ["--requirements", "2026-07-28"],
+        sessions: "64",
+        baseline: "2026-07-28.yml",
+        also: &["http-header-validation"],
+    },
+];
+
+impl Suite {
+    /// It fails on what is not in the baseline, and on what is and passes.
+    fn run(&self, peers: &Peers) {
+        let server = FixtureServer::start(self.sessions);
+        let results = tempfile::tempdir().unwrap();
+        let baseline = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance").join(self.baseline);
+        let printed = printed(
+            peers
+                .node()
+                .arg(peers.0.join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
+                .arg("server")
+                .args(self.what)
+                .args(["--url", &server.url, "--expected-failures"])
+                .arg(baseline)
+                .arg("--output-dir")
+                .arg(results.path()),
+        );
+        let summary = printed.split_once("=== SUMMARY ===").unwrap_or_else(|| panic!("{printed}")).1;
+        let passes =
+            |scenario: &str| summary.lines().any(|line| line.starts_with(&format!("✓ {scenario}: ")));
+        // A suite that reached no server would have nothing to say.
+        let some = ["tools-list", "tools-call-error", "tools-call-with-progress"];
+        for scenario in some.iter().chain(self.also) {
+            assert!(passes(scenario), "{scenario} does not pass\n{printed}");
+        }
+        println!("{:?}, {} sessions: {summary}", self.what, self.sessions);
     }
 }
 
-/// The suite has no frozen set of requirements for it.
+/// All at once: they wait most of the time.
 #[test]
-fn the_suite_of_2025_06_18_passes_with_sessions() {
-    conforms(["--spec-version", "2025-06-18"], "64", "2025-06-18.yml", &["server-session-lifecycle"]);
-}
-
-#[test]
-fn the_suite_of_2025_11_25_passes_with_sessions() {
-    conforms(
-        ["--requirements", "2025-11-25"],
-        "64",
-        "2025-11-25.yml",
-        &["server-session-lifecycle", "server-sse-polling"],
-    );
-}
-
-#[test]
-fn the_suite_of_2025_11_25_passes_without_sessions() {
-    conforms(["--requirements", "2025-11-25"], "0", "2025-11-25-stateless.yml", &[]);
-}
-
-#[test]
-fn the_suite_of_2026_07_28_passes_without_sessions() {
-    conforms(["--requirements", "2026-07-28"], "0", "2026-07-28.yml", &["http-header-validation"]);
-}
-
-#[test]
-fn the_suite_of_2026_07_28_passes_with_sessions() {
-    conforms(["--requirements", "2026-07-28"], "64", "2026-07-28.yml", &["http-header-validation"]);
+fn the_conformance_suite_passes_for_every_revision_with_and_without_sessions() {
+    let Some(peers) = Peers::find() else { return };
+    std::thread::scope(|scope| {
+        SUITES.iter().for_each(|suite| drop(scope.spawn(|| suite.run(&peers))));
+    });
 }
 
 #[test]
