@@ -4,7 +4,7 @@
 //! What a tool can do here goes through the product's own way of a call: its threads, its progress, its cancellation,
 //! its questions to a client. Only kinds of content that Forage never sends are made beside it.
 #![expect(clippy::disallowed_macros, reason = "what a test reads of this program stands on its stderr")]
-#![expect(deprecated, reason = "sampling and roots are what the suite asks for")]
+#![expect(clippy::panic, reason = "one of the tools is there for that")]
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -140,7 +140,7 @@ impl AnyTool for Fixture {
 static TOOLS: &[Fixture] = &[
     Fixture { name: "noop", arguments: &[], run: |_, _| Ok("done".to_owned()) },
     Fixture { name: "slow", arguments: &[("ms", "integer", false)], run: slow },
-    Fixture { name: "panics", arguments: &[], run: |_, _| std::panic::panic_any("as asked") },
+    Fixture { name: "panics", arguments: &[], run: |_, _| panic!("as asked") },
     Fixture {
         name: "large",
         arguments: &[("bytes", "integer", true)],

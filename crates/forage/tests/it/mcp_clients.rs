@@ -1,5 +1,7 @@
 //! The server against what others have written: the official conformance suite, and the official clients, of either
 //! line. `.ci/run` installs them.
+#![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
+#![expect(clippy::disallowed_macros, reason = "the figures of a run are worth showing with `--show-output`")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
