@@ -5,6 +5,7 @@
 //! its questions to a client. Only kinds of content that Forage never sends are made beside it.
 #![expect(clippy::disallowed_macros, reason = "what a test reads of this program stands on its stderr")]
 #![expect(clippy::panic, reason = "one of the tools is there for that")]
+#![expect(deprecated, reason = "sampling is what the suite asks for")]
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
