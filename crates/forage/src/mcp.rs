@@ -12,6 +12,7 @@ mod client_model;
 mod gate;
 mod http;
 pub mod limits;
+mod rounds;
 mod server;
 mod stdio;
 

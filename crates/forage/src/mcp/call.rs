@@ -9,7 +9,7 @@ use forage_fs::Stop;
 use forage_tools::{Answer, ToolError, clip, registry::AnyTool};
 use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, InputRequiredResult,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext};
@@ -17,8 +17,9 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::client::{self, ClientRoots};
-use super::client_model::{ClientModel, Questions, next_round};
+use super::client_model::{ClientModel, Questions};
 use super::limits;
+use super::rounds::Rounds;
 use super::server::{OutputForm, Server};
 
 /// What became of a call on its thread.
@@ -37,13 +38,14 @@ impl Server {
         let shared = &self.shared;
         let served = shared.tool(&request.name)?;
         let (tool, cost) = (served.tool, served.cost);
+        let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
         let roots = match shared.workspace.asks_clients() {
             false => Vec::new(),
-            true => match client::roots(&context, request.input_responses.as_ref()).await {
+            true => match client::roots(&context, rounds.said()).await {
                 Ok(ClientRoots::None) => Vec::new(),
                 Ok(ClientRoots::Directories(directories)) => directories,
                 Ok(ClientRoots::Ask(questions)) => {
-                    return Ok(InputRequiredResult::from_input_requests(questions).into());
+                    return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
                 }
                 Err(problem) => return Ok(failure(&problem)),
             },
@@ -58,7 +60,7 @@ impl Server {
         };
 
         let questions = Questions::default();
-        let model = ClientModel::of(&context, request.input_responses.as_ref(), &questions);
+        let model = ClientModel::of(&context, rounds.said(), &questions);
         let stop = StopOnDrop(Stop::never());
         let visited = Arc::<AtomicU64>::default();
         let work = {
@@ -99,10 +101,7 @@ impl Server {
 
         let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
         if !questions.is_empty() {
-            return Ok(match next_round(request.request_state.as_deref()) {
-                Ok(state) => InputRequiredResult::new(Some(questions), Some(state)).into(),
-                Err(problem) => failure(&problem),
-            });
+            return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
         }
         Ok(match done {
             Ok(Done::Answered(answer)) => {

@@ -40,13 +40,13 @@ pub(super) enum ClientRoots {
 /// In words for the caller: the roots are offered, and can't be used.
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
-    answers: Option<&InputResponses>,
+    answers: &InputResponses,
 ) -> Result<ClientRoots, String> {
     if request.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
         return Ok(ClientRoots::None);
     }
     if is_stateless(request) {
-        let Some(answer) = answers.and_then(|answers| answers.get(ROOTS)) else {
+        let Some(answer) = answers.get(ROOTS) else {
             let ask = InputRequest::ListRoots(ListRootsRequest::default());
             return Ok(ClientRoots::Ask(InputRequests::from([(ROOTS.to_owned(), ask)])));
         };

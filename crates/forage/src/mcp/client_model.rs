@@ -17,7 +17,6 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::client::{is_stateless, text_of};
-use super::limits;
 
 /// The provider's name, by which it stands in notes and errors.
 const NAME: &str = "client";
@@ -45,12 +44,12 @@ impl ClientModel {
     /// `questions` takes those that are new.
     pub(super) fn of(
         request: &RequestContext<RoleServer>,
-        said: Option<&InputResponses>,
+        said: &InputResponses,
         questions: &Questions,
     ) -> Option<Self> {
         request.client_capabilities()?.sampling?;
         let way = match is_stateless(request) {
-            true => Way::Answer { said: said.cloned().unwrap_or_default(), questions: Arc::clone(questions) },
+            true => Way::Answer { said: said.clone(), questions: Arc::clone(questions) },
             false => Way::Request { peer: request.peer.clone(), runtime: Handle::current() },
         };
         Some(Self { way })
@@ -139,20 +138,4 @@ fn key(request: &ChatRequest) -> String {
     let mut hasher = DefaultHasher::new();
     request.texts().for_each(|text| text.hash(&mut hasher));
     format!("model-{:016x}", hasher.finish())
-}
-
-/// The round that this call is, from the state that the client has sent back, and the state of the next.
-///
-/// # Errors
-/// In words for the caller: there were too many.
-pub(super) fn next_round(state: Option<&str>) -> Result<String, String> {
-    let round: usize = state.and_then(|state| state.parse().ok()).unwrap_or(0);
-    match round < limits::SAMPLING_ROUNDS {
-        true => Ok((round + 1).to_string()),
-        false => {
-            Err("the files change faster than the client's model answers; try again, or configure a model \
-                      for Forage itself"
-                .to_owned())
-        }
-    }
 }

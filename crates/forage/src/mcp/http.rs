@@ -244,7 +244,13 @@ impl<H: ServerHandler + Clone> Front<H> {
         {
             return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions; try again later");
         }
-        self.service.handle(Request::from_parts(head, Full::new(body))).await
+        let ends_session = head.method == Method::DELETE;
+        let mut response = self.service.handle(Request::from_parts(head, Full::new(body))).await;
+        // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
+        if ends_session && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
     }
 }
 

@@ -13,6 +13,7 @@ mod filter;
 mod interrupt;
 mod llama_server;
 mod mcp;
+mod mcp_clients;
 mod model;
 mod models;
 mod packaging;

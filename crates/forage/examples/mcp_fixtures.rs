@@ -1,0 +1,363 @@
+//! A server for tests: the product's server with the tools that the official conformance suite asks for by name, and
+//! with some whose only purpose is to be slow, to panic or to be large.
+//!
+//! What a tool can do here goes through the product's own way of a call: its threads, its progress, its cancellation,
+//! its questions to a client. Only kinds of content that Forage never sends are made beside it.
+#![expect(clippy::disallowed_macros, reason = "what a test reads of this program stands on its stderr")]
+#![expect(clippy::panic, reason = "one of the tools is there for that")]
+#![expect(deprecated, reason = "sampling is what the suite asks for")]
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use clap::Parser as _;
+use forage::mcp::{HttpSettings, OutputForm, Server, Settings, Workspace, serve_http, serve_stdio};
+use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_llm::{CallBudget, ChatRequest, Redacted};
+use forage_tools::registry::AnyTool;
+use forage_tools::{Answer, Context, Egress, ToolError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
+    CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData,
+    InitializeRequestParams, InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+
+#[derive(clap::Parser)]
+struct Options {
+    /// Listen here instead of serving stdin and stdout.
+    #[arg(long)]
+    http: Option<SocketAddr>,
+    /// Sessions for clients of older revisions.
+    #[arg(long, default_value_t = 0)]
+    sessions: usize,
+    /// List a tool, too, whose schema not every provider takes.
+    #[arg(long)]
+    unportable: bool,
+    /// The root of all calls.
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+}
+
+fn main() -> anyhow::Result<()> {
+    let options = Options::parse();
+    let tools = || TOOLS.iter().map(|tool| tool as &dyn AnyTool).collect();
+    let server = |asks_clients| {
+        let root = Root::open(
+            &options.root,
+            &RootPolicy { home: None, allow_broad: false },
+            SecretPolicy::standard(&[]),
+        )?;
+        let workspace = Box::new(OneRoot { roots: Roots::new(vec![root], RelPath::root())?, asks_clients });
+        Server::new(Settings { tools: tools(), workspace, output: OutputForm::Text })
+            .map_err(anyhow::Error::msg)
+    };
+    let fixtures =
+        Fixtures { product: server(false)?, asking: server(true)?, unportable: options.unportable };
+    let shutdown = fixtures.product.shutdown().clone();
+    let Some(address) = options.http else {
+        return serve_stdio(fixtures, &shutdown).context("the session ended with an error");
+    };
+    let sessions = options.sessions;
+    let settings = HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new(), sessions };
+    serve_http(fixtures, &settings, &shutdown, |address| eprintln!("listening on http://{address}/mcp"))?;
+    Ok(())
+}
+
+/// Every call has the one root, whatever a client names.
+struct OneRoot {
+    roots: Roots,
+    asks_clients: bool,
+}
+
+impl Workspace for OneRoot {
+    fn asks_clients(&self) -> bool {
+        self.asks_clients
+    }
+
+    fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
+        client_roots.iter().for_each(|root| eprintln!("client root: {}", root.display()));
+        Ok(Context::new(self.roots.clone()))
+    }
+}
+
+/// A tool of the registry's kind.
+struct Fixture {
+    name: &'static str,
+    /// Its arguments: name, type, whether it is required.
+    arguments: &'static [(&'static str, &'static str, bool)],
+    run: fn(&Context, &Value) -> Result<String, ToolError>,
+}
+
+impl AnyTool for Fixture {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn title(&self) -> &'static str {
+        "Fixture"
+    }
+
+    fn description(&self) -> &'static str {
+        "A tool for tests."
+    }
+
+    fn is_on_by_default(&self) -> bool {
+        true
+    }
+
+    fn egress(&self) -> Egress {
+        Egress::None
+    }
+
+    fn input_schema(&self) -> Value {
+        let property = |(name, kind, _): &(&str, &str, bool)| ((*name).to_owned(), json!({ "type": kind }));
+        let properties: JsonObject = self.arguments.iter().map(property).collect();
+        let required: Vec<&str> =
+            self.arguments.iter().filter(|argument| argument.2).map(|argument| argument.0).collect();
+        json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
+    }
+
+    fn is_quick(&self) -> bool {
+        self.name == "noop"
+    }
+
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        let text = (self.run)(context, &request)?;
+        Ok(Answer { text, records: json!({}), found: true, partial: false })
+    }
+}
+
+static TOOLS: &[Fixture] = &[
+    Fixture { name: "noop", arguments: &[], run: |_, _| Ok("done".to_owned()) },
+    Fixture { name: "slow", arguments: &[("ms", "integer", false)], run: slow },
+    Fixture { name: "panics", arguments: &[], run: |_, _| panic!("as asked") },
+    Fixture {
+        name: "large",
+        arguments: &[("bytes", "integer", true)],
+        run: |_, request| Ok("x".repeat(request["bytes"].as_u64().unwrap_or(0).min(64 << 20) as usize)),
+    },
+    // Those of the conformance suite.
+    Fixture {
+        name: "test_simple_text",
+        arguments: &[],
+        run: |_, _| Ok("This is a simple text response for testing.".to_owned()),
+    },
+    Fixture {
+        name: "test_error_handling",
+        arguments: &[],
+        run: |_, _| {
+            Err(ToolError::Request("This tool intentionally returns an error for testing".to_owned()))
+        },
+    },
+    // Long enough for three messages of the product's own interval.
+    Fixture {
+        name: "test_tool_with_progress",
+        arguments: &[],
+        run: |context, _| slow(context, &json!({ "ms": 1_700 })),
+    },
+    // Forage does not log to clients, at whatever level.
+    Fixture { name: "test_logging_tool", arguments: &[], run: |_, _| Ok("nothing was logged".to_owned()) },
+    Fixture { name: "test_sampling", arguments: &[("prompt", "string", true)], run: ask },
+    Fixture { name: "test_input_required_result_sampling", arguments: &[], run: ask_once },
+    // It asks a model where the suite would have it ask a user: what is checked of the rounds is the same.
+    Fixture { name: "test_input_required_result_elicitation", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_request_state", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_tampered_state", arguments: &[], run: ask_once },
+    Fixture { name: "test_input_required_result_capabilities", arguments: &[], run: ask_once },
+    // The roots are asked for before the tools run.
+    Fixture { name: MULTI_ROUND, arguments: &[], run: ask_once },
+    Fixture { name: ROOTS, arguments: &[], run: |_, _| Ok("the roots were named".to_owned()) },
+];
+
+const MULTI_ROUND: &str = "test_input_required_result_multi_round";
+
+const ROOTS: &str = "test_input_required_result_list_roots";
+
+/// Runs for a time, or until it is stopped, and says on stderr when it began and ended, in milliseconds since 1970.
+fn slow(context: &Context, request: &Value) -> Result<String, ToolError> {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+    let (began, time) = (Instant::now(), Duration::from_millis(request["ms"].as_u64().unwrap_or(10_000)));
+    eprintln!("slow: began at {}", now());
+    while began.elapsed() < time {
+        if context.stop.check().is_some() {
+            eprintln!("slow: stopped at {}", now());
+            return Err(ToolError::Cancelled);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    eprintln!("slow: ended at {}", now());
+    Ok(format!("{} ms", time.as_millis()))
+}
+
+/// Asks the models of the call, of which the client's is the only one.
+fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
+    let prompt = context.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
+    let question = ChatRequest::question(Redacted::trusted("You answer."), prompt, 100);
+    let Some(model) = context.filter.models.first() else {
+        return Err(ToolError::NoModel { looked_for: "The client offers no sampling.".to_owned() });
+    };
+    match model.complete(&question, &CallBudget::until(Instant::now() + context.timeout)) {
+        Ok(answer) => Ok(format!("LLM response: {}", answer.text)),
+        Err(error) => Err(ToolError::ModelsFailed { errors: error.to_string() }),
+    }
+}
+
+fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
+    ask(context, &json!({ "prompt": "What is the capital of France?" }))
+}
+
+/// The product's server, and beside it what the product never answers with.
+#[derive(Clone)]
+struct Fixtures {
+    product: Server,
+    /// The same for a workspace that asks clients for their roots.
+    asking: Server,
+    unportable: bool,
+}
+
+/// The tools whose content Forage has no tool for.
+const CONTENTS: [&str; 5] = [
+    "test_image_content",
+    "test_audio_content",
+    "test_embedded_resource",
+    "test_multiple_content_types",
+    "test_missing_capability",
+];
+
+/// A picture of one point.
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// A sound of no samples.
+const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=";
+
+fn content(name: &str, context: &RequestContext<RoleServer>) -> Option<Result<CallToolResult, ErrorData>> {
+    let resource = || ContentBlock::embedded_text("test://embedded", "This is an embedded resource content.");
+    let blocks = match name {
+        "test_image_content" => vec![ContentBlock::image(PNG, "image/png")],
+        "test_audio_content" => vec![ContentBlock::audio(WAV, "audio/wav")],
+        "test_embedded_resource" => vec![resource()],
+        "test_multiple_content_types" => {
+            let text = ContentBlock::text("Multiple content types test:");
+            vec![text, ContentBlock::image(PNG, "image/png"), resource()]
+        }
+        "test_missing_capability" => {
+            let has =
+                context.client_capabilities().is_some_and(|capabilities| capabilities.sampling.is_some());
+            if !has {
+                let needed = ClientCapabilities::builder().enable_sampling().build();
+                return Some(Err(ErrorData::missing_required_client_capability(needed)));
+            }
+            vec![ContentBlock::text("the client offers sampling")]
+        }
+        _ => return None,
+    };
+    Some(Ok(CallToolResult::success(blocks)))
+}
+
+/// Everything is the product's but for the tools above.
+impl ServerHandler for Fixtures {
+    fn get_info(&self) -> ServerConfig {
+        self.product.get_info()
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.product.supported_protocol_versions()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.product.initialize(request, context).await
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        self.product.discover(context).await
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut list = self.product.list_tools(request, context).await?;
+        let schema: JsonObject = JsonObject::from_iter([("type".to_owned(), json!("object"))]);
+        list.tools.extend(CONTENTS.map(|name| Tool::new(name, "A tool for tests.", schema.clone())));
+        if self.unportable {
+            let schema = json!({ "type": "object", "properties": { "anything": true } });
+            let schema = schema.as_object().cloned().unwrap_or_default();
+            list.tools.push(Tool::new("unportable", "A tool for tests.", schema));
+        }
+        Ok(list)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.product.get_tool(name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(result) = content(&request.name, &context) {
+            return result.map(CallToolResponse::from);
+        }
+        let asks = [ROOTS, MULTI_ROUND].contains(&request.name.as_ref());
+        let server = if asks { &self.asking } else { &self.product };
+        server.call_tool(request, context).await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        self.product.list_prompts(request, context).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.product.list_resources(request, context).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.product.list_resource_templates(request, context).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        self.product.complete(request, context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        self.product.on_custom_request(request, context).await
+    }
+}

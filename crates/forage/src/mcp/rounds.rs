@@ -1,0 +1,96 @@
+//! The rounds of a call in revisions without a handshake, in which a server asks by its answer and is called again.
+
+use rmcp::model::{CallToolResponse, ErrorData, InputRequests, InputRequiredResult, InputResponses};
+use serde::{Deserialize, Serialize};
+
+use super::limits;
+
+/// What a client has said in all rounds of a call so far.
+///
+/// A client sends what it was asked for last, and nothing of earlier rounds: that comes back in the state, which the
+/// client only keeps. It is not sealed, because nothing stands in it that the client could not say anyway.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Rounds {
+    /// Rounds that were asked for.
+    asked: usize,
+    said: InputResponses,
+}
+
+impl Rounds {
+    /// The rounds up to this call.
+    ///
+    /// # Errors
+    /// The state is none that this server gives.
+    pub(super) fn of(state: Option<&str>, responses: Option<InputResponses>) -> Result<Self, ErrorData> {
+        let mut rounds: Self = match state.map(serde_json::from_str) {
+            None => Self::default(),
+            Some(Ok(rounds)) => rounds,
+            Some(Err(_)) => {
+                return Err(ErrorData::invalid_params(
+                    "the requestState is not one that this server gave",
+                    None,
+                ));
+            }
+        };
+        rounds.said.extend(responses.unwrap_or_default());
+        Ok(rounds)
+    }
+
+    pub(super) fn said(&self) -> &InputResponses {
+        &self.said
+    }
+
+    /// The answer that asks for more.
+    ///
+    /// # Errors
+    /// In words for the caller: there were too many rounds.
+    pub(super) fn ask(mut self, questions: InputRequests) -> Result<CallToolResponse, String> {
+        if self.asked >= limits::SAMPLING_ROUNDS {
+            return Err("the files change faster than the client's model answers; try again, or configure a model for \
+                        Forage itself"
+                .to_owned());
+        }
+        self.asked += 1;
+        let state = serde_json::to_string(&self).map_err(|error| error.to_string())?;
+        Ok(InputRequiredResult::new(Some(questions), Some(state)).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rmcp::model::InputRequest;
+    use serde_json::json;
+
+    fn answers(key: &str) -> Option<InputResponses> {
+        Some(InputResponses::from([(key.to_owned(), json!({ "key": key }))]))
+    }
+
+    #[expect(deprecated, reason = "roots are deprecated and still asked for")]
+    fn state_after(rounds: Rounds) -> Result<String, String> {
+        let question = InputRequest::ListRoots(rmcp::model::ListRootsRequest::default());
+        let asked = rounds.ask(InputRequests::from([("roots".to_owned(), question)]))?;
+        let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };
+        Ok(asked.request_state.unwrap())
+    }
+
+    #[test]
+    fn what_was_said_in_an_earlier_round_is_still_known_in_a_later_one() {
+        let first = state_after(Rounds::of(None, None).unwrap()).unwrap();
+        let second = state_after(Rounds::of(Some(&first), answers("roots")).unwrap()).unwrap();
+        let third = Rounds::of(Some(&second), answers("model")).unwrap();
+        assert_eq!(third.said().keys().collect::<Vec<_>>(), ["model", "roots"]);
+    }
+
+    #[test]
+    fn a_state_that_was_changed_is_refused_and_rounds_end() {
+        let mut state = state_after(Rounds::default()).unwrap();
+        assert!(Rounds::of(Some(&format!("{state}-changed")), None).is_err());
+        assert!(Rounds::of(Some("3"), None).is_err());
+        for _ in 1..limits::SAMPLING_ROUNDS {
+            state = state_after(Rounds::of(Some(&state), None).unwrap()).unwrap();
+        }
+        assert!(state_after(Rounds::of(Some(&state), None).unwrap()).is_err());
+    }
+}
