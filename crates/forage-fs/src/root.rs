@@ -50,6 +50,7 @@ impl Root {
         }
         let directory = sys::open_root(&path).map_err(open)?;
         let inside_git = path.ancestors().skip(1).any(has_git);
+        let secrets = secrets.beneath(&path);
         Ok(Arc::new(Self { path, directory, inside_git, secrets }))
     }
 

@@ -1,5 +1,7 @@
 //! Files that hold secrets by their name are never opened, whatever asks for them.
 
+use std::path::Path;
+
 use crate::rel_path::{RelPath, needs_escape};
 
 /// Names of files that hold credentials. Compared in lower case, so that a file system that ignores case
@@ -49,17 +51,28 @@ const ENV_SAMPLES: &[&str] = &["example", "sample", "template", "dist", "default
 pub struct SecretPolicy {
     allowed: Vec<String>,
     off: bool,
+    /// The entries of [`BELOW`] whose directory the root lies in, or is.
+    around: Vec<(&'static str, &'static str)>,
 }
 
 impl SecretPolicy {
     /// The built-in rules, less the file names and paths in `allowed` (exact, compared in lower case).
     pub fn standard(allowed: &[String]) -> Self {
-        Self { allowed: allowed.iter().map(|name| name.to_lowercase()).collect(), off: false }
+        Self { allowed: allowed.iter().map(|name| name.to_lowercase()).collect(), ..Self::default() }
     }
 
     /// No rule at all: for tests that show what the rules keep closed.
     pub fn off() -> Self {
-        Self { allowed: Vec::new(), off: true }
+        Self { off: true, ..Self::default() }
+    }
+
+    /// The same rules for paths below `root`, whose own path they do not hold.
+    pub(crate) fn beneath(mut self, root: &Path) -> Self {
+        let in_directory = |(directory, _): &&(&str, &str)| {
+            root.iter().any(|name| name.to_string_lossy().eq_ignore_ascii_case(directory))
+        };
+        self.around = BELOW.iter().filter(in_directory).copied().collect();
+        self
     }
 
     /// The rule that keeps `path` closed, if one does. `path` must be the file's own, with links resolved.
@@ -83,10 +96,18 @@ impl SecretPolicy {
             .or_else(|| ENDINGS.iter().find(|ending| ends_with(name, ending)))
             .copied()
             .or_else(|| env_rule(name))
-            .or_else(|| below(path, name))?;
+            .or_else(|| below(path, name))
+            .or_else(|| self.below_root(name))?;
         let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
         let allowed = [lower(name), lower(path.as_bytes())];
         (!self.allowed.iter().any(|entry| allowed.contains(entry))).then_some(rule)
+    }
+}
+
+impl SecretPolicy {
+    fn below_root(&self, name: &[u8]) -> Option<&'static str> {
+        let rule = |(_, file): &&(&str, &str)| file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes());
+        self.around.iter().find(rule).map(|(directory, _)| *directory)
     }
 }
 

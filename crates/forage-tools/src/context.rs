@@ -165,6 +165,8 @@ pub struct Context {
     pub search: SearchSettings,
     /// Cancels the call.
     pub stop: Stop,
+    /// What the caller must know of this call's roots; it stands in the answer.
+    pub notices: Vec<String>,
     /// Counts visited files, for whoever shows progress.
     pub progress: Arc<AtomicU64>,
 }
@@ -182,6 +184,7 @@ impl Context {
             filter: FilterSettings::default(),
             search: SearchSettings::default(),
             stop: Stop::never(),
+            notices: Vec::new(),
             progress: Arc::default(),
         }
     }

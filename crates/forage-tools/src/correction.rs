@@ -1,16 +1,17 @@
-//! A call that works, in place of one that was refused: what could be read of it is kept.
+//! A call that works, in place of one that was refused, where nothing of its meaning is lost on the way.
 
 use forage_search::{Pattern, PatternError, PatternOptions};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::arguments::convert;
 use crate::error::ToolError;
 
-/// Stands for an argument that only the caller knows.
-const PLACEHOLDER: &str = "TEXT";
+/// What makes a text a regular expression. A pattern with one of these was meant as one, and only its author knows how
+/// it goes on.
+const OPERATORS: [char; 9] = ['\\', '|', '*', '+', '?', '^', '$', '[', ']'];
 
-/// The request as the tool takes it; `None` when the error has nothing to do with how the request is written, or
-/// nothing of it is left to say.
+/// The request as the tool takes it. An argument that is missing stands as `<name>`. `None` where the error is not one
+/// of writing, or an argument would have to be left out that says what is asked for.
 pub(crate) fn corrected(
     tool: &str,
     schema: &Value,
@@ -18,96 +19,137 @@ pub(crate) fn corrected(
     request: Value,
     error: &ToolError,
 ) -> Option<Value> {
-    let mut fields = readable(tool, schema, aliases, request);
+    let mut fields = readable(tool, schema, aliases, request)?;
     match error {
         ToolError::Request(_) => {}
-        // Without it the default holds.
-        ToolError::Argument { argument, .. } => drop(fields.remove(*argument)),
-        ToolError::Pattern { argument, source: PatternError::Syntax { .. } } => escape(&mut fields, argument),
+        // Without a number the default holds.
+        ToolError::Argument { argument, .. } => {
+            fields.remove(*argument).filter(Value::is_number)?;
+        }
+        ToolError::Pattern { source: PatternError::Syntax { .. }, .. } => {}
         _ => return None,
     }
-    // The call was refused before its pattern was looked at. Where text may be meant, it stays text.
-    if fields.get("fixed_strings") != Some(&Value::Bool(true)) {
-        escape(&mut fields, "pattern");
+    let is_text = fields.get("fixed_strings") == Some(&Value::Bool(true));
+    if let Some(pattern) = fields.get("pattern").and_then(Value::as_str)
+        && !is_text
+        && let Err(PatternError::Syntax { .. }) = Pattern::new(pattern, &PatternOptions::default())
+    {
+        if pattern.contains(OPERATORS) {
+            return None;
+        }
+        let literal = forage_search::escape(pattern);
+        fields.insert("pattern".to_owned(), Value::String(literal));
     }
     for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        let kind = schema["properties"][required]["type"].as_str();
-        let example = if kind == Some("array") { json!([PLACEHOLDER]) } else { json!(PLACEHOLDER) };
-        fields.entry(required).or_insert(example);
+        let placeholder = Value::String(format!("<{required}>"));
+        let placeholder = match schema["properties"][required]["type"].as_str() {
+            Some("array") => Value::Array(vec![placeholder]),
+            _ => placeholder,
+        };
+        fields.entry(required).or_insert(placeholder);
     }
     Some(Value::Object(fields))
 }
 
-/// A pattern that is no regular expression becomes one for its text.
-fn escape(fields: &mut Map<String, Value>, argument: &str) {
-    let Some(pattern) = fields.get(argument).and_then(Value::as_str) else { return };
-    if let Err(PatternError::Syntax { .. }) = Pattern::new(pattern, &PatternOptions::default()) {
-        let literal = forage_search::escape(pattern);
-        fields.insert(argument.to_owned(), Value::String(literal));
+/// Whether the caller has something to fill in.
+pub(crate) fn has_placeholder(request: &Value) -> bool {
+    match request {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            let placeholder = format!("<{name}>");
+            value == &Value::String(placeholder.clone()) || value[0] == Value::String(placeholder)
+        }),
+        _ => false,
     }
 }
 
-/// The arguments that the tool knows, by their right names, with values that it can read.
-fn readable(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value) -> Map<String, Value> {
+/// The arguments by their right names, with values that the tool can read.
+fn readable(
+    tool: &str,
+    schema: &Value,
+    aliases: &[(&str, &str)],
+    request: Value,
+) -> Option<Map<String, Value>> {
     let request = match request {
-        Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),
+        Value::String(text) => serde_json::from_str(&text).ok()?,
         other => other,
     };
-    let Value::Object(given) = request else { return Map::new() };
+    let Value::Object(given) = request else { return None };
     let mut fields = Map::new();
     for (name, value) in given {
-        let right = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
-        let known = schema["properties"].get(&name).map(|_| name.as_str()).or(right);
-        let Some(known) = known.filter(|known| !value.is_null() && !fields.contains_key(*known)) else {
+        if value.is_null() {
             continue;
+        }
+        let alias = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
+        let name = schema["properties"].get(&name).map(|_| name.as_str()).or(alias)?;
+        let value = match convert(tool, name, &schema["properties"][name], value) {
+            Ok(value) => value,
+            // As above: a number has a default.
+            Err(_) if schema["properties"][name]["type"] == "integer" => continue,
+            Err(_) => return None,
         };
-        if let Ok(value) = convert(tool, known, &schema["properties"][known], value) {
-            fields.insert(known.to_owned(), value);
+        if fields.insert(name.to_owned(), value).is_some() {
+            return None;
         }
     }
-    fields
+    Some(fields)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::context::Context;
-    use crate::registry;
     use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+    use serde_json::json;
 
     use super::*;
+    use crate::context::Context;
+    use crate::registry;
 
-    #[test]
-    fn a_refused_call_comes_back_as_one_that_is_taken() {
+    fn correction(name: &str, request: &Value) -> Option<Value> {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::open(directory.path(), &RootPolicy::default(), SecretPolicy::off()).unwrap();
         let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
+        let tool = registry::find(name).unwrap();
+        let error = tool.call(&context, request.clone()).unwrap_err();
+        tool.corrected(&context, request.clone(), &error)
+    }
+
+    #[test]
+    fn a_refused_call_comes_back_as_one_that_is_taken() {
         let cases = [
             ("grep_search", json!({"query": "x"}), json!({"pattern": "x"})),
             ("grep_search", json!({"query": "retry("}), json!({"pattern": "retry\\("})),
-            ("grep_search", json!({"pattern": "x", "no_such": 1}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "x", "context_lines": "many"}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "fn main("}), json!({"pattern": "fn main\\("})),
-            ("grep_search", json!({}), json!({"pattern": "TEXT"})),
-            ("grep_search", json!([1]), json!({"pattern": "TEXT"})),
-            ("grep_search", json!({"pattern": "x", "cursor": "nonsense"}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x"})),
-            ("keyword_search", json!({"query": "x"}), json!({"query": "x", "search_terms": ["TEXT"]})),
+            ("grep_search", json!({}), json!({"pattern": "<pattern>"})),
+            ("read_file", json!({}), json!({"path": "<path>"})),
+            (
+                "keyword_search",
+                json!({"query": "x"}),
+                json!({"query": "x", "search_terms": ["<search_terms>"]}),
+            ),
         ];
         for (name, request, expected) in cases {
-            let tool = registry::find(name).unwrap();
-            let error = tool.call(&context, request.clone()).unwrap_err();
-            let corrected = tool.corrected(request.clone(), &error);
-            assert_eq!(corrected.as_ref(), Some(&expected), "{name} {request}: {error}");
-            if name == "grep_search" {
-                tool.call(&context, expected).unwrap();
-            }
+            assert_eq!(correction(name, &request), Some(expected), "{name} {request}");
         }
     }
 
     #[test]
-    fn an_error_of_the_tree_has_no_correction() {
-        let tool = registry::find("read_file").unwrap();
-        let error = ToolError::Engine("gone".to_owned());
-        assert_eq!(tool.corrected(json!({"path": "a"}), &error), None);
+    fn a_call_whose_meaning_would_change_has_no_correction() {
+        for (name, request) in [
+            ("grep_search", json!({"pattern": "x", "no_such": 1})),
+            ("grep_search", json!({"pattern": "(retry|times"})),
+            ("grep_search", json!({"pattern": "fn [a-z"})),
+            ("grep_search", json!({"pattern": "*.rs"})),
+            ("grep_search", json!({"pattern": ["retry", "times"]})),
+            ("grep_search", json!({"pattern": "x", "query": "y"})),
+            ("grep_search", json!({"pattern": "x", "file_pattern": "[", "context_lines": 2})),
+            ("grep_search", json!({"pattern": "x", "cursor": "nonsense"})),
+            ("grep_search", json!([1])),
+            // Two errors: what mends the first is not taken either.
+            ("grep_search", json!({"pattern": "x", "max_results": 0, "context_lines": 999})),
+            ("read_file", json!({"path": "no such file"})),
+        ] {
+            assert_eq!(correction(name, &request), None, "{name} {request}");
+        }
     }
 }

@@ -37,6 +37,15 @@ impl Models {
         })
     }
 
+    /// Each of them inside of another, looked for as late as before.
+    pub fn each(&self, wrap: impl Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + 'static) -> Self {
+        let models = self.clone();
+        Self::found_by(move || FoundModels {
+            models: models.iter().cloned().map(wrap).collect(),
+            passed_over: models.passed_over().to_owned(),
+        })
+    }
+
     /// Why others, or all, are not among them.
     pub fn passed_over(&self) -> &str {
         &self.0.passed_over

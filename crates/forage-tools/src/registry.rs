@@ -2,15 +2,18 @@
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::time::Instant;
 
+use forage_fs::Stop;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::context::Context;
+use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::outcome::Answer;
+use crate::sanitize::sanitize;
 use crate::schema;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search};
@@ -36,7 +39,7 @@ pub trait AnyTool: Sync {
         false
     }
     /// The refused request as the tool would take it, where that can be told.
-    fn corrected(&self, _request: Value, _error: &ToolError) -> Option<Value> {
+    fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
     /// Runs a call from JSON. A panic is this call's error and nobody else's.
@@ -78,19 +81,51 @@ impl<T: Tool> AnyTool for Entry<T> {
         T::IS_QUICK
     }
 
-    fn corrected(&self, request: Value, error: &ToolError) -> Option<Value> {
-        correction::corrected(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request, error)
+    fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
+        let corrected =
+            correction::corrected(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request, error)?;
+        if correction::has_placeholder(&corrected) {
+            return Some(corrected);
+        }
+        // Whether the tool takes it is found out by a call that ends before it does anything.
+        let mut context = context.clone();
+        context.stop = Stop::never();
+        context.stop.cancel();
+        context.filter.mode = FilterMode::Lexical;
+        let refused = matches!(
+            self.call(&context, corrected.clone()),
+            Err(ToolError::Request(_)
+                | ToolError::Argument { .. }
+                | ToolError::Pattern { .. }
+                | ToolError::Path(_))
+        );
+        (!refused).then_some(corrected)
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let started = Instant::now();
+        let names_root = request["path"].as_str().is_some_and(|path| Path::new(path).is_absolute());
         let request = arguments::parse(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request)?;
         let internal = |message: String| ToolError::Internal { tool: T::NAME, message };
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
+        outcome.warnings.extend(context.notices.iter().cloned());
+        outcome.warnings.extend(other_roots(context, names_root));
         Answer::of(&outcome, context.text_bytes).map_err(|error| internal(error.to_string()))
     }
+}
+
+/// A call that names no root is about the first; that there are others must not go unsaid.
+fn other_roots(context: &Context, names_root: bool) -> Option<String> {
+    let (first, others) =
+        context.roots.all().split_first().filter(|(_, others)| !others.is_empty() && !names_root)?;
+    let others: Vec<_> = others.iter().map(|root| root.path().display().to_string()).collect();
+    Some(sanitize(&format!(
+        "this is about {} alone; the other roots are {}: name one, or a path in it, as `path` of a tool that has one",
+        first.path().display(),
+        others.join(", ")
+    )))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

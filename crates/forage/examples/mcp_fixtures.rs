@@ -65,7 +65,7 @@ fn main() -> anyhow::Result<()> {
         return serve_stdio(fixtures, &shutdown).context("the session ended with an error");
     };
     let sessions = options.sessions;
-    let settings = HttpSettings { address, token: None, hosts: Vec::new(), origins: Vec::new(), sessions };
+    let settings = HttpSettings { address, token: None, hosts: Vec::new(), sessions };
     serve_http(fixtures, &settings, &shutdown, |address| eprintln!("listening on http://{address}/mcp"))?;
     Ok(())
 }

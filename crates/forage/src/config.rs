@@ -58,6 +58,11 @@ impl<T> Setting<T> {
         &self.source
     }
 
+    /// Whether some source has it.
+    fn is_set(&self) -> bool {
+        self.source != "default"
+    }
+
     fn set(&mut self, value: Option<T>, source: &str) {
         if let Some(value) = value {
             *self = Self { value, source: source.to_owned() };
@@ -345,6 +350,11 @@ impl Config {
     /// How the server answers.
     pub(crate) fn mcp_output(&self) -> OutputForm {
         self.mcp.output()
+    }
+
+    /// The same, where the user has said so, and none else.
+    pub(crate) fn client_roots_that_are_set(&self, working: &Path) -> Vec<PathBuf> {
+        if self.mcp.has_client_roots() { self.client_roots(working) } else { Vec::new() }
     }
 
     /// The directories beneath which a client may choose the roots.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
+use forage::sandbox::Level;
 use forage_tools::{Context, FilterSettings, registry, sanitize};
 
 use super::output::Output;
@@ -21,9 +22,6 @@ pub(crate) struct Arguments {
     /// Another name by which HTTP clients may call this machine; may be given several times
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// Origin (https://host:port) of web pages that may call; may be given several times
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    allow_origin: Vec<String>,
     /// Keep up to N sessions for HTTP clients of older protocol revisions, so that the server can ask for their roots
     /// and their model
     #[arg(long, value_name = "N", requires = "http", default_value_t = 0)]
@@ -31,12 +29,16 @@ pub(crate) struct Arguments {
     /// Form of the answers: text, or records beside it [default: text]
     #[arg(long, value_name = "FORM", value_parser = ["text", "structured"])]
     output: Option<String>,
+    /// Serve only behind the kernel's wall (Linux with Landlock), whatever `sandbox` of the configuration says
+    #[arg(long)]
+    require_sandbox: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let mcp = McpOverrides { output: arguments.output.clone(), client_roots: None };
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
-    let workspace = Directories::choose(config, output)?;
+    let mut workspace = Directories::choose(config, arguments.http.is_some(), output)?;
+    workspace.wall_in(arguments.require_sandbox, output)?;
     let tools = registry::advertised(workspace.config.enabled_tools()).collect();
     let form = workspace.config.mcp_output();
     let server = Server::new(Settings { tools, workspace: Box::new(workspace), output: form })
@@ -52,7 +54,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 address,
                 token: token.transpose()?,
                 hosts: arguments.allow_host.clone(),
-                origins: arguments.allow_origin.clone(),
                 sessions: arguments.sessions,
             };
             serve_http(server, &settings, &shutdown, |address| {
@@ -71,22 +72,27 @@ struct Directories {
     own: Vec<PathBuf>,
     /// Directories beneath which a client may choose the roots; none where the user has chosen them.
     for_clients: Vec<PathBuf>,
+    /// The kernel's wall stands around the directories that there were at the start.
+    is_walled: bool,
 }
 
 impl Directories {
-    fn choose(config: Config, output: &mut Output) -> anyhow::Result<Self> {
+    fn choose(config: Config, over_http: bool, output: &mut Output) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
         let named: Vec<PathBuf> = config.roots.value.iter().map(|root| working.join(root)).collect();
+        let may_choose = || match over_http {
+            // Any program of this machine may be a client.
+            true => config.client_roots_that_are_set(&working),
+            false => config.client_roots(&working),
+        };
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
             (false, _) => (named, "--root or the configuration", Vec::new()),
-            (true, Some(project)) => (vec![project], "CLAUDE_PROJECT_DIR", config.client_roots(&working)),
-            (true, None) => {
-                (vec![session::project(&working)], "the working directory", config.client_roots(&working))
-            }
+            (true, Some(project)) => (vec![project], "CLAUDE_PROJECT_DIR", may_choose()),
+            (true, None) => (vec![session::project(&working)], "the working directory", may_choose()),
         };
         let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
-        let chosen = Self { config, filter, working, own, for_clients };
+        let chosen = Self { config, filter, working, own, for_clients, is_walled: false };
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -111,33 +117,65 @@ impl Workspace for Directories {
     }
 
     fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
-        let directories = if client_roots.is_empty() { &self.own } else { &self.allowed(client_roots)? };
-        session::beneath(self.config.clone(), directories, &self.working, self.filter.clone())
-            .map(|(context, _)| context)
-            .map_err(|error| format!("{}; start the server with --root DIR", sanitize(&format!("{error:#}"))))
+        let (allowed, refused) = match client_roots {
+            [] => (self.own.clone(), None),
+            _ => self.allowed(client_roots)?,
+        };
+        let (mut context, _) =
+            session::beneath(self.config.clone(), &allowed, &self.working, self.filter.clone()).map_err(
+                |error| {
+                    let advice = match self.is_walled {
+                        true => "restart the server: its sandbox stands around the directories that there were when it began",
+                        false => "start the server with --root DIR",
+                    };
+                    format!("{}; {advice}", sanitize(&format!("{error:#}")))
+                },
+            )?;
+        context.notices.extend(refused);
+        Ok(context)
     }
 }
 
 impl Directories {
-    /// Those of the client's roots that lie where it may choose them.
-    fn allowed(&self, client_roots: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
-        let may = |root: &&PathBuf| {
-            real(root)
-                .is_some_and(|root| self.for_clients.iter().any(|directory| root.starts_with(directory)))
+    /// Those of the client's roots that lie where it may choose them, and a remark on the others.
+    fn allowed(&self, client_roots: &[PathBuf]) -> Result<(Vec<PathBuf>, Option<String>), String> {
+        let list = |paths: &[PathBuf]| {
+            paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
         };
-        let allowed: Vec<PathBuf> = client_roots.iter().filter(may).cloned().collect();
-        if allowed.is_empty() {
-            let list = |paths: &[PathBuf]| {
-                paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
-            };
-            return Err(sanitize(&format!(
-                "the client's roots ({}) are missing, or not beneath a directory from which clients may choose ({}); \
-                 start the server with --root DIR, or set `mcp.client_roots` in its configuration",
-                list(client_roots),
-                list(&self.for_clients)
-            )));
+        let (mut allowed, mut refused) = (Vec::new(), Vec::new());
+        for root in client_roots {
+            match real(root) {
+                Some(real) if self.for_clients.iter().any(|directory| real.starts_with(directory)) => {
+                    allowed.push(real);
+                }
+                _ => refused.push(root.clone()),
+            }
         }
-        Ok(allowed)
+        if refused.is_empty() {
+            return Ok((allowed, None));
+        }
+        let why = sanitize(&format!(
+            "roots of the client that are missing, or not beneath a directory from which clients may choose ({}): {}",
+            list(&self.for_clients),
+            list(&refused)
+        ));
+        match allowed.is_empty() {
+            false => Ok((allowed, Some(why))),
+            true => Err(format!(
+                "{why}; start the server with --root DIR, or set `mcp.client_roots` in its configuration"
+            )),
+        }
+    }
+
+    /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it.
+    fn wall_in(&mut self, is_required: bool, output: &mut Output) -> anyhow::Result<()> {
+        let roots: Vec<PathBuf> =
+            self.own.iter().filter_map(|directory| real(directory)).chain(self.for_clients.clone()).collect();
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        let level = self.config.enforce_sandbox(&roots, is_required)?;
+        self.is_walled = !matches!(level, Level::None { .. });
+        output.note(&format!("sandbox: {level}"));
+        Ok(())
     }
 }
 

@@ -54,6 +54,11 @@ impl McpSettings {
         }
     }
 
+    /// Whether the user has set them.
+    pub(super) fn has_client_roots(&self) -> bool {
+        self.client_roots.is_set()
+    }
+
     pub(super) fn client_roots(&self, working: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let absolute = |directory: &PathBuf| match directory.strip_prefix("~") {
             Ok(below) => Some(home?.join(below)),

@@ -24,7 +24,6 @@ impl Config {
 
     /// Restricts this thread, and what it starts from now on, to reading these roots and to what the program itself
     /// needs. With `sandbox = "require"` or `is_required`, anything less than a full wall is an error.
-    #[expect(dead_code, reason = "for `forage mcp`, which calls it before it starts threads")]
     pub(crate) fn enforce_sandbox(&self, roots: &[&Path], is_required: bool) -> anyhow::Result<Level> {
         let is_required = is_required || self.sandbox.value == "require";
         let level = match self.sandbox.value == "off" && !is_required {

@@ -1,12 +1,12 @@
 //! One call of a tool: its place in the queue, its context, its progress, its end.
 
-use std::sync::Arc;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use forage_fs::Stop;
-use forage_tools::{Answer, ToolError, clip, registry::AnyTool};
+use forage_tools::registry::AnyTool;
+use forage_tools::{Answer, Context, ToolError, clip};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -14,13 +14,13 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
-use tokio::task::JoinHandle;
 
-use super::client::{self, ClientRoots};
-use super::client_model::{ClientModel, Questions};
+use super::client::{self, ClientDirectories, ClientRoots};
+use super::client_model::{self, ClientModel, Questions};
+use super::gate::{Place, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
-use super::server::{OutputForm, Server};
+use super::server::{OutputForm, Served, Server, Shared};
 
 /// What became of a call on its thread.
 enum Done {
@@ -30,94 +30,110 @@ enum Done {
 }
 
 impl Server {
+    /// A call from its beginning to its answer; its end, whatever brings it, is the end of its work.
     pub(super) async fn call(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let shared = &self.shared;
-        let served = shared.tool(&request.name)?;
-        let (tool, cost) = (served.tool, served.cost);
-        let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
-        let roots = match shared.workspace.asks_clients() {
-            false => Vec::new(),
-            true => match client::roots(&context, rounds.said()).await {
-                Ok(ClientRoots::None) => Vec::new(),
-                Ok(ClientRoots::Directories(directories)) => directories,
-                Ok(ClientRoots::Ask(questions)) => {
-                    return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
-                }
-                Err(problem) => return Ok(failure(&problem)),
-            },
-        };
-        let place = tokio::select! {
-            place = shared.gate.enter(cost) => place,
-            () = context.ct.cancelled() => return Err(cancelled()),
-            () = shared.shutdown.cancelled() => return Err(cancelled()),
-        };
-        let Ok(place) = place else {
-            return Ok(failure("the server is busy with other calls; call again in a few seconds"));
-        };
-
-        let questions = Questions::default();
-        let model = ClientModel::of(&context, rounds.said(), &questions);
-        let stop = StopOnDrop(Stop::never());
+        let served = self.shared.tool(&request.name)?;
         let visited = Arc::<AtomicU64>::default();
-        let work = {
-            let (shared, stop, visited) = (Arc::clone(shared), stop.0.clone(), Arc::clone(&visited));
-            let text_bytes = client::text_bytes(&context);
-            let arguments = Value::Object(request.arguments.unwrap_or_default());
-            tokio::task::spawn_blocking(move || {
-                // The place is free only when the work has really ended, whoever still waits for it.
-                let _place = place;
-                let mut context = match shared.workspace.open(&roots) {
-                    Ok(context) => context,
-                    Err(problem) => return Done::Failed(problem),
-                };
-                context.stop = stop;
-                context.progress = visited;
-                context.text_bytes =
-                    text_bytes.map_or(context.text_bytes, |most| most.min(context.text_bytes));
-                if let Some(model) = model {
-                    context.filter.models = context.filter.models.and_then(Arc::new(model));
-                }
-                match tool.call(&context, arguments.clone()) {
-                    Ok(answer) => Done::Answered(answer),
-                    Err(error) => Done::Failed(explained(tool, arguments, &error)),
-                }
-            })
-        };
         let progress = context.meta.get_progress_token().map(|token| Progress {
             peer: context.peer.clone(),
             token,
-            visited,
+            visited: Arc::clone(&visited),
             started: Instant::now(),
         });
-        let done = tokio::select! {
-            done = finished(work, progress) => done,
-            () = context.ct.cancelled() => return Err(cancelled()),
-            () = shared.shutdown.cancelled() => return Err(cancelled()),
-        };
-
-        let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
-        if !questions.is_empty() {
-            return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
+        let cancelled = context.ct.clone();
+        let answer = answer(&self.shared, served, request, &context, visited);
+        tokio::select! {
+            answer = told(answer, progress) => answer,
+            () = cancelled.cancelled() => Err(nobody_reads()),
+            () = self.shared.shutdown.cancelled() => Err(nobody_reads()),
         }
-        Ok(match done {
-            Ok(Done::Answered(answer)) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-                if shared.output == OutputForm::Structured {
-                    result.structured_content = Some(answer.records);
-                }
-                result.into()
-            }
-            Ok(Done::Failed(problem)) => failure(&problem),
-            Err(_) => failure(&format!(
-                "internal error in {}: it panicked; please report it, and try another tool",
-                tool.name()
-            )),
-        })
     }
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    served: &Served,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+    visited: Arc<AtomicU64>,
+) -> Result<CallToolResponse, ErrorData> {
+    let tool = served.tool;
+    let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
+    let roots = match shared.workspace.asks_clients() {
+        false => ClientDirectories::default(),
+        true => match client::roots(context, rounds.said()).await {
+            Ok(ClientRoots::None) => ClientDirectories::default(),
+            Ok(ClientRoots::Directories(directories)) => directories,
+            Ok(ClientRoots::Ask(questions)) => {
+                return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
+            }
+            Err(problem) => return Ok(failure(&problem)),
+        },
+    };
+    let Ok(place) = shared.gate.enter(served.cost).await else {
+        return Ok(failure("the server is busy with other calls; call again in a few seconds"));
+    };
+
+    let questions = Questions::default();
+    let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
+    let stop = StopOnDrop(Stop::never());
+    let work = {
+        let (shared, stop) = (Arc::clone(shared), stop.0.clone());
+        let text_bytes = client::text_bytes(context);
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        tokio::task::spawn_blocking(move || {
+            // The place is free only when the work has really ended, whoever still waits for it.
+            let place = Place::new(place, Arc::clone(&shared));
+            let mut context = match shared.workspace.open(&roots.found) {
+                Ok(context) => context,
+                Err(problem) => return Done::Failed(problem),
+            };
+            context.stop = stop;
+            context.progress = visited;
+            context.notices.extend(roots.left_out);
+            context.text_bytes = text_bytes.map_or(context.text_bytes, |most| most.min(context.text_bytes));
+            if let Some(model) = model {
+                context.filter.models = context.filter.models.and_then(Arc::new(model));
+            }
+            let place = Arc::new(place);
+            context.filter.models = context
+                .filter
+                .models
+                .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
+            match tool.call(&context, arguments.clone()) {
+                Ok(answer) => Done::Answered(answer),
+                Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
+            }
+        })
+    };
+    // The client is asked from here: what a server asks belongs to the request that it is answering.
+    let done = tokio::select! {
+        done = work => done,
+        never = client_model::ask(&context.peer, asked) => match never {},
+    };
+
+    let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
+    if !questions.is_empty() {
+        return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
+    }
+    Ok(match done {
+        Ok(Done::Answered(answer)) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+            if shared.output == OutputForm::Structured {
+                result.structured_content = Some(answer.records);
+            }
+            result.into()
+        }
+        Ok(Done::Failed(problem)) => failure(&problem),
+        Err(_) => failure(&format!(
+            "internal error in {}: it panicked; please report it, and try another tool",
+            tool.name()
+        )),
+    })
 }
 
 /// Ends the work when nobody waits for it any more.
@@ -129,15 +145,13 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Waits for the work, and tells of its progress to a client that asked for that.
-async fn finished(
-    mut work: JoinHandle<Done>,
-    progress: Option<Progress>,
-) -> Result<Done, tokio::task::JoinError> {
-    let Some(progress) = progress else { return work.await };
+/// Waits for the answer, and tells of its progress to a client that asked for that.
+async fn told<T>(answer: impl Future<Output = T>, progress: Option<Progress>) -> T {
+    let Some(progress) = progress else { return answer.await };
+    let mut answer = std::pin::pin!(answer);
     loop {
         tokio::select! {
-            done = &mut work => return done,
+            answer = &mut answer => return answer,
             () = tokio::time::sleep(limits::PROGRESS_INTERVAL) => progress.tell().await,
         }
     }
@@ -164,9 +178,8 @@ impl Progress {
 }
 
 /// The error, and what the call would have to look like.
-fn explained(tool: &dyn AnyTool, arguments: Value, error: &ToolError) -> String {
-    let corrected = tool.corrected(arguments, error);
-    match corrected {
+fn explained(tool: &dyn AnyTool, context: &Context, arguments: Value, error: &ToolError) -> String {
+    match tool.corrected(context, arguments, error) {
         Some(corrected) => format!("{error}\nCall it like this: {} {corrected}", tool.name()),
         None => error.to_string(),
     }
@@ -177,7 +190,7 @@ fn failure(problem: &str) -> CallToolResponse {
     CallToolResult::error(vec![ContentBlock::text(clip(problem, limits::ERROR_BYTES))]).into()
 }
 
-/// Nobody reads it: a cancelled request has no answer.
-fn cancelled() -> ErrorData {
+/// The answer to a call that was cancelled, or whose client has gone.
+fn nobody_reads() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use forage_tools::{clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
@@ -29,7 +30,7 @@ pub(super) enum ClientRoots {
     /// It offers none, or named none.
     None,
     /// Their directories.
-    Directories(Vec<PathBuf>),
+    Directories(ClientDirectories),
     /// It must be asked, by this answer.
     Ask(InputRequests),
 }
@@ -63,13 +64,29 @@ pub(super) async fn roots(
 
 const ADVICE: &str = "start the server with --root DIR";
 
+/// The client's roots that are directories here, and a remark on those that are not.
+#[derive(Default)]
+pub(super) struct ClientDirectories {
+    pub(super) found: Vec<PathBuf>,
+    pub(super) left_out: Option<String>,
+}
+
 fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, String> {
-    let uris: Vec<&str> = uris.take(limits::CLIENT_ROOTS).collect();
-    let directories: Vec<PathBuf> = uris.iter().filter_map(|uri| directory(uri)).collect();
-    match (directories.is_empty(), uris.is_empty()) {
-        (false, _) => Ok(ClientRoots::Directories(directories)),
-        (true, true) => Ok(ClientRoots::None),
-        (true, false) => Err(format!("none of the client's roots is a directory on this machine; {ADVICE}")),
+    let (mut found, mut others) = (Vec::new(), Vec::new());
+    for uri in uris {
+        match directory(uri) {
+            Some(directory) if found.len() < limits::CLIENT_ROOTS => found.push(directory),
+            _ => others.push(clip(&sanitize_line(uri), limits::SHOWN_BYTES)),
+        }
+    }
+    let left_out = (!others.is_empty()).then(|| {
+        others.truncate(limits::CLIENT_ROOTS);
+        format!("roots of the client that are not searched: {}", others.join(", "))
+    });
+    match (found.is_empty(), left_out) {
+        (false, left_out) => Ok(ClientRoots::Directories(ClientDirectories { found, left_out })),
+        (true, None) => Ok(ClientRoots::None),
+        (true, Some(others)) => Err(format!("{others}; {ADVICE}")),
     }
 }
 
@@ -80,7 +97,7 @@ fn directory(uri: &str) -> Option<PathBuf> {
     let decoded = percent_decoded(path.split(['?', '#']).next()?)?;
     // `file:///C:/x` names `C:/x`.
     let drive = cfg!(windows) && decoded.as_bytes().get(2) == Some(&b':');
-    let path = PathBuf::from(if drive { &decoded[1..] } else { decoded.as_str() });
+    let path = PathBuf::from(decoded.get(usize::from(drive)..)?);
     (path.is_absolute() && !decoded.contains('\0')).then_some(path)
 }
 

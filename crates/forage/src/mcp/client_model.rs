@@ -2,11 +2,12 @@
 #![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, and some clients have nothing else")]
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Stop};
-use forage_tools::sanitize;
+use forage_tools::{clip, sanitize, sanitize_line};
 use rmcp::model::{
     CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
     SamplingMessage,
@@ -14,9 +15,10 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{RoleServer, service::ServiceError};
 use serde_json::Value;
-use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 
 use super::client::{is_stateless, text_of};
+use super::limits;
 
 /// The provider's name, by which it stands in notes and errors.
 const NAME: &str = "client";
@@ -34,7 +36,7 @@ pub(super) struct ClientModel {
 
 enum Way {
     /// With a handshake: the server sends a request of its own and waits.
-    Request { peer: Peer<RoleServer>, runtime: Handle },
+    Request(mpsc::UnboundedSender<Asked>),
     /// Without: the call is answered with the questions, and comes again with what was said to them.
     Answer { said: InputResponses, questions: Questions },
 }
@@ -46,14 +48,38 @@ impl ClientModel {
         request: &RequestContext<RoleServer>,
         said: &InputResponses,
         questions: &Questions,
-    ) -> Option<Self> {
-        request.client_capabilities()?.sampling?;
+    ) -> (Option<Self>, mpsc::UnboundedReceiver<Asked>) {
+        let (ask, asked) = mpsc::unbounded_channel();
+        let offered = request.client_capabilities().is_some_and(|client| client.sampling.is_some());
         let way = match is_stateless(request) {
             true => Way::Answer { said: said.clone(), questions: Arc::clone(questions) },
-            false => Way::Request { peer: request.peer.clone(), runtime: Handle::current() },
+            false => Way::Request(ask),
         };
-        Some(Self { way })
+        (offered.then_some(Self { way }), asked)
     }
+}
+
+/// A question for the client, and where its answer goes.
+pub(super) struct Asked {
+    question: CreateMessageRequestParams,
+    answer: SyncSender<Result<Value, String>>,
+}
+
+/// Asks the client what the call wants to know, one after the other, for as long as it is awaited.
+pub(super) async fn ask(
+    peer: &Peer<RoleServer>,
+    mut asked: mpsc::UnboundedReceiver<Asked>,
+) -> std::convert::Infallible {
+    while let Some(Asked { question, answer }) = asked.recv().await {
+        let said = match peer.create_message(question).await {
+            Ok(message) => serde_json::to_value(message).map_err(|error| error.to_string()),
+            Err(ServiceError::McpError(error)) => Err(format!("the client says: {}", error.message)),
+            Err(error) => Err(error.to_string()),
+        };
+        // A call that has ended meanwhile needs no answer.
+        let _ = answer.try_send(said);
+    }
+    std::future::pending().await
 }
 
 impl ChatModel for ClientModel {
@@ -63,7 +89,7 @@ impl ChatModel for ClientModel {
 
     fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
         let message = match &self.way {
-            Way::Request { peer, runtime } => runtime.block_on(self.ask(peer, request, budget))?,
+            Way::Request(client) => self.ask(client, request, budget)?,
             Way::Answer { said, questions } => {
                 let key = key(request);
                 match said.get(&key) {
@@ -81,27 +107,25 @@ impl ChatModel for ClientModel {
 }
 
 impl ClientModel {
-    async fn ask(
+    fn ask(
         &self,
-        peer: &Peer<RoleServer>,
+        client: &mpsc::UnboundedSender<Asked>,
         request: &ChatRequest,
         budget: &CallBudget<'_>,
     ) -> Result<Value, ChatError> {
-        let mut asked = std::pin::pin!(peer.create_message(params(request)));
-        let answered = loop {
-            tokio::select! {
-                answered = &mut asked => break answered,
-                () = tokio::time::sleep(WAIT_SLICE) => budget.check().map_err(|stop| match stop {
+        let (answer, said) = sync_channel(1);
+        let gone = || self.declined("the client has gone");
+        client.send(Asked { question: params(request), answer }).map_err(|_| gone())?;
+        loop {
+            match said.recv_timeout(WAIT_SLICE) {
+                Ok(said) => return said.map_err(|why| self.declined(&why)),
+                Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+                Err(RecvTimeoutError::Timeout) => budget.check().map_err(|stop| match stop {
                     Stop::Cancelled => ChatError::Cancelled { model: self.name() },
                     Stop::Deadline => ChatError::DeadlineExceeded { model: self.name() },
                 })?,
             }
-        };
-        let message = answered.map_err(|error| match error {
-            ServiceError::McpError(error) => self.declined(&format!("the client says: {}", error.message)),
-            other => self.declined(&other.to_string()),
-        })?;
-        serde_json::to_value(message).map_err(|error| self.declined(&error.to_string()))
+        }
     }
 
     fn answer(&self, message: &Value) -> Result<ChatAnswer, ChatError> {
@@ -114,14 +138,15 @@ impl ClientModel {
         if text.trim().is_empty() {
             return Err(ChatError::EmptyAnswer { model: self.name(), finish });
         }
-        let model = sanitize(message["model"].as_str().unwrap_or("sampling"));
+        let model = message["model"].as_str().unwrap_or("sampling");
+        let model = clip(&sanitize_line(model), limits::SHOWN_BYTES);
         let mut answer = ChatAnswer::of_text(NAME, model, text.trim());
         answer.finish = finish;
         Ok(answer)
     }
 
     fn declined(&self, why: &str) -> ChatError {
-        ChatError::Declined { model: self.name(), why: sanitize(why) }
+        ChatError::Declined { model: self.name(), why: clip(&sanitize(why), limits::SHOWN_BYTES * 4) }
     }
 }
 

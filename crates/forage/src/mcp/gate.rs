@@ -1,11 +1,13 @@
 //! How many calls run at the same time, and who is next.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits;
+use super::server::Shared;
 
 /// What a call costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(super) enum Cost {
 pub(super) struct Gate {
     quick: Lane,
     search: Lane,
+    /// For calls that wait for a model.
+    asking: Arc<Semaphore>,
 }
 
 struct Lane {
@@ -38,6 +42,7 @@ impl Gate {
         Self {
             quick: Lane::new(limits::QUICK_CALLS),
             search: Lane::new(processors.max(limits::SEARCHES_MIN)),
+            asking: Arc::new(Semaphore::new(limits::ASKING_CALLS)),
         }
     }
 
@@ -81,5 +86,46 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The place of a call that is running. Waiting for a model takes no processor, so that the place is given to the next
+/// call then.
+pub(super) struct Place {
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+    shared: Arc<Shared>,
+}
+
+impl Place {
+    pub(super) fn new(permit: OwnedSemaphorePermit, shared: Arc<Shared>) -> Self {
+        Self { permit: Mutex::new(Some(permit)), shared }
+    }
+
+    /// Takes a place among those who wait for a model instead, where there is one.
+    fn leave(&self) {
+        if let Ok(asking) = Arc::clone(&self.shared.gate.asking).try_acquire_owned() {
+            *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(asking);
+        }
+    }
+}
+
+/// A model before which a call leaves its place.
+pub(super) struct WithoutPlace {
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) place: Arc<Place>,
+}
+
+impl ChatModel for WithoutPlace {
+    fn name(&self) -> String {
+        self.model.name()
+    }
+
+    fn provider(&self) -> String {
+        self.model.provider()
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        self.place.leave();
+        self.model.complete(request, budget)
     }
 }

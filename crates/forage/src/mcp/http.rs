@@ -1,9 +1,11 @@
 //! Streamable HTTP at `/mcp`: stateless unless sessions are asked for, for this machine alone unless there is a token.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -20,7 +22,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::limits;
@@ -37,8 +39,6 @@ pub struct HttpSettings {
     pub token: Option<Token>,
     /// Names of hosts, beside those of this machine, by which clients may call the server.
     pub hosts: Vec<String>,
-    /// Origins (`https://host:port`), beside those of this machine at the server's port, from which browsers may call.
-    pub origins: Vec<String>,
     /// Sessions at the same time, for clients of older revisions that let the server ask them; 0 for none.
     pub sessions: usize,
 }
@@ -112,10 +112,11 @@ pub fn serve<H: ServerHandler + Clone>(
         let listener = TcpListener::bind(settings.address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let front = Arc::new(Front::new(handler, settings, address, shutdown));
+        let end = asked_to_end()?;
         listening(address);
         tokio::select! {
             () = accept(&listener, &front) => {}
-            () = asked_to_end() => {}
+            () = end => {}
             () = shutdown.cancelled() => {}
         }
         Ok(())
@@ -125,17 +126,31 @@ pub fn serve<H: ServerHandler + Clone>(
     served
 }
 
-/// Takes connections, as many at a time as there is room for; the others wait in the system's queue.
+/// Takes connections. Beyond as many as there is room for, the oldest that has not sent a request yet makes room for
+/// the next: to hold connections open must not lock others out.
 async fn accept<H: ServerHandler + Clone>(listener: &TcpListener, front: &Arc<Front<H>>) {
     let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
+    let mut silent: VecDeque<(CancellationToken, Weak<AtomicBool>)> = VecDeque::new();
     loop {
-        // Nobody closes the semaphore.
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
+                silent
+                    .retain(|(_, asked)| asked.upgrade().is_some_and(|asked| !asked.load(Ordering::Relaxed)));
+                if places.available_permits() == 0
+                    && let Some((close, _)) = silent.pop_front()
+                {
+                    close.cancel();
+                }
+                // Nobody closes the semaphore.
+                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+                let (close, asked) = (CancellationToken::new(), Arc::<AtomicBool>::default());
+                silent.push_back((close.clone(), Arc::downgrade(&asked)));
                 let front = Arc::clone(front);
                 tokio::spawn(async move {
-                    front.connection(stream).await;
+                    tokio::select! {
+                        () = front.connection(stream, asked) => {}
+                        () = close.cancelled() => {}
+                    }
                     drop(place);
                 });
             }
@@ -145,25 +160,27 @@ async fn accept<H: ServerHandler + Clone>(listener: &TcpListener, front: &Arc<Fr
     }
 }
 
-async fn asked_to_end() {
-    let interrupted = async {
+/// Ctrl-C, or a request to terminate: listened for from now on, and awaited later.
+#[cfg(unix)]
+fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    };
-    #[cfg(unix)]
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    #[cfg(not(unix))]
-    let terminated = std::future::pending::<()>();
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated => {}
-    }
+    })
 }
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -173,6 +190,8 @@ struct Front<H: ServerHandler + Clone> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most_sessions: usize,
+    /// Held while a session is opened, so that they are counted.
+    opening: Mutex<()>,
     token: Option<Token>,
 }
 
@@ -187,7 +206,7 @@ impl<H: ServerHandler + Clone> Front<H> {
         hosts.extend(settings.hosts.iter().cloned());
         let mut config = StreamableHttpServerConfig::default()
             .with_allowed_hosts(hosts)
-            .with_allowed_origins(own.into_iter().chain(settings.origins.iter().cloned()))
+            .with_allowed_origins(own)
             .enforce_origin_validation()
             .with_legacy_session_mode(settings.sessions > 0)
             // Only calls that have something to tell before their answer are streamed.
@@ -196,12 +215,14 @@ impl<H: ServerHandler + Clone> Front<H> {
         config.max_request_body_bytes = limits::REQUEST_BYTES;
         let sessions = Arc::<LocalSessionManager>::default();
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
-        Self { service, sessions, most_sessions: settings.sessions, token: settings.token.clone() }
+        let (most_sessions, token) = (settings.sessions, settings.token.clone());
+        Self { service, sessions, most_sessions, opening: Mutex::default(), token }
     }
 
-    async fn connection(self: Arc<Self>, stream: TcpStream) {
+    async fn connection(self: Arc<Self>, stream: TcpStream, asked: Arc<AtomicBool>) {
         let _ = stream.set_nodelay(true);
         let answer = |request| {
+            asked.store(true, Ordering::Relaxed);
             let front = Arc::clone(&self);
             async move { Ok::<_, Infallible>(front.answer(request).await) }
         };
@@ -236,14 +257,21 @@ impl<H: ServerHandler + Clone> Front<H> {
             Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request could not be read"),
             Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive"),
         };
-        if self.most_sessions > 0
+        let _opening = match self.most_sessions > 0
             && head.method == Method::POST
             && !head.headers.contains_key(SESSION)
-            && self.sessions.sessions.read().await.len() >= self.most_sessions
             && opens_session(&body)
         {
-            return refusal(StatusCode::SERVICE_UNAVAILABLE, "there are too many sessions; try again later");
-        }
+            false => None,
+            true => {
+                let opening = self.opening.lock().await;
+                if self.sessions.sessions.read().await.len() >= self.most_sessions {
+                    let message = "there are too many sessions; try again later";
+                    return refusal(StatusCode::SERVICE_UNAVAILABLE, message);
+                }
+                Some(opening)
+            }
+        };
         let ends_session = head.method == Method::DELETE;
         let mut response = self.service.handle(Request::from_parts(head, Full::new(body))).await;
         // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.

@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
-/// Bytes of one line on stdin, and of the body of one HTTP request. The largest arguments are a few kilobytes.
-pub const REQUEST_BYTES: usize = 8 << 20;
+/// Bytes of one line on stdin, and of the body of one HTTP request. The largest arguments are a few kilobytes, what a
+/// client's model says some more; parsed, a hostile line takes a hundred times its size.
+pub const REQUEST_BYTES: usize = 1 << 20;
+
+/// Bytes of answers that a client on pipes has not read, from which on it is taken for gone.
+pub const UNREAD_BYTES: usize = 64 << 20;
 
 /// Lines in a row that are no message and are answered; a client that sends our own errors back would otherwise be
 /// answered for ever.
@@ -15,6 +19,9 @@ pub const QUICK_CALLS: usize = 8;
 
 /// Searches that may run at the same time at the least; more where there are more processors. Each uses all of them.
 pub const SEARCHES_MIN: usize = 2;
+
+/// Calls that may wait for a model's answer at the same time without holding a place among the searches.
+pub const ASKING_CALLS: usize = 64;
 
 /// Calls that may wait for a place in each queue; those beyond are told that the server is busy.
 pub const WAITING_CALLS: usize = 1_000;
@@ -37,18 +44,21 @@ pub const SMALL_TEXT_BYTES: usize = 10_000;
 /// Bytes of the text of an error; Claude Code shows about as many.
 pub const ERROR_BYTES: usize = 8_000;
 
+/// Bytes of what a client sent that are shown to it again.
+pub const SHOWN_BYTES: usize = 100;
+
 /// Characters of the instructions, as many as Claude Code keeps.
 pub const INSTRUCTIONS: usize = 2_048;
 
 /// Milliseconds for which a client may keep the list of tools; it changes with the configuration only.
 pub const LIST_TTL_MS: u64 = 300_000;
 
-/// HTTP connections at the same time.
+/// HTTP connections at the same time; beyond it the oldest that has not sent a request yet is closed.
 pub const CONNECTIONS: usize = 256;
 
 /// Time for the head of an HTTP request, and for its body.
 pub const HTTP_READ: Duration = Duration::from_secs(10);
 
-/// Rounds in which a client is asked for what its model says to one call. Each repeats the search, and a tree that
-/// changes faster than the client answers would be asked about for ever.
+/// Rounds in which a client is asked for its roots and for what its model says to one call. Each repeats the search,
+/// and a tree that changes faster than the client answers would be asked about for ever.
 pub const SAMPLING_ROUNDS: usize = 4;

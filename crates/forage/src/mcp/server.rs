@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, Format};
-use forage_tools::{Context, ToolError, registry};
+use forage_tools::{Context, ToolError, clip, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
@@ -128,7 +128,10 @@ impl Shared {
                 "the tool {} is turned off in the configuration of this server; the tools are {known}",
                 tool.name()
             ),
-            Err(_) => ToolError::UnknownTool { name: name.escape_debug().to_string(), known }.to_string(),
+            Err(_) => {
+                let name = clip(&name.escape_debug().to_string(), limits::SHOWN_BYTES);
+                ToolError::UnknownTool { name, known }.to_string()
+            }
         };
         Err(ErrorData::invalid_params(message, None))
     }
@@ -241,10 +244,14 @@ impl ServerHandler for Server {
     ) -> Result<CustomResult, ErrorData> {
         Err(match request.method.as_str() {
             method @ ("tools/call" | "tools/list") => {
-                ErrorData::invalid_params(format!("the params of {method} are malformed"), None)
+                let message = format!(
+                    "the params of {method} are malformed: `name` is a text, and `arguments` an object"
+                );
+                ErrorData::invalid_params(message, None)
             }
             method => {
-                let message = format!("method not found: {}", method.escape_debug());
+                let shown = clip(&method.escape_debug().to_string(), limits::SHOWN_BYTES);
+                let message = format!("method not found: {shown}");
                 ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
             }
         })

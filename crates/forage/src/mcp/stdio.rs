@@ -1,13 +1,20 @@
 //! One client on stdin and stdout, a message on each line.
 //!
 //! rmcp's own transport drops lines that are too long or no JSON without a word, and a client that sent a request in
-//! them waits for ever; a notification before the first request ends its session. Here such lines are answered, with
-//! the id of the request where it can still be read, and the session goes on.
+//! them waits for ever; a notification before the first request ends its session; a client that does not read keeps the
+//! server from ending. Here such lines are answered, with the id of the request where it can still be read, reading and
+//! writing wait for nobody, and the end of input is the end.
 
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use rmcp::model::{ErrorCode, ErrorData, RequestId};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion,
+    RequestId,
+};
 use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
@@ -15,14 +22,20 @@ use rmcp::{RoleServer, ServerHandler, ServiceExt as _};
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::Mutex;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::limits;
 
-/// Bytes of the beginning of a line that is too long in which its id is looked for.
-const HEAD_BYTES: usize = 4 << 10;
+/// Bytes at each end of a line that is too long in which its id is looked for.
+const END_BYTES: usize = 4 << 10;
+
+/// Ids of cancelled requests that can't be used again yet.
+const CANCELLED_KEPT: usize = 256;
+
+/// Lines that are read ahead.
+const LINES_AHEAD: usize = 64;
 
 /// Serves the client on stdin and stdout until it closes stdin. `shutdown` is cancelled then, and ends every call that
 /// is still running.
@@ -34,11 +47,21 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
     let served = runtime.block_on(async {
         let (reader, writer) = stdio_pipes();
         let transport = Lines::new(reader, writer, shutdown.clone());
-        match handler.serve(transport).await {
-            Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
-            // The client has gone before it said anything.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(io::Error::other(error)),
+        let session = async {
+            match handler.serve(transport).await {
+                Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
+                // The client has gone before it said anything.
+                Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(error) => Err(io::Error::other(error)),
+            }
+        };
+        let gone = async {
+            shutdown.cancelled().await;
+            tokio::time::sleep(limits::SHUTDOWN).await;
+        };
+        tokio::select! {
+            served = session => served,
+            () = gone => Ok(()),
         }
     });
     shutdown.cancel();
@@ -46,167 +69,251 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
     served
 }
 
-struct Lines<R, W> {
-    reader: BufReader<R>,
-    /// What is read of the present line. It outlives a `receive` that is dropped half-way.
-    line: Vec<u8>,
-    /// The rest of the present line is too long and thrown away.
-    discarding: bool,
-    writer: Arc<Mutex<Option<W>>>,
-    /// Lines in a row that were no message.
+/// The messages of one client.
+struct Lines {
+    lines: mpsc::Receiver<Line>,
+    output: mpsc::UnboundedSender<Vec<u8>>,
+    /// Bytes of `output` that are not written yet.
+    unwritten: Arc<AtomicUsize>,
+    /// Requests without an answer.
+    open: HashSet<RequestId>,
+    /// The last of those that were cancelled: what is left of their handlers must not answer another request.
+    cancelled: VecDeque<RequestId>,
+    /// Lines in a row that were no message and have no id.
     bad_lines: u32,
-    /// A request was seen.
+    /// The client has chosen how it talks; what is no request belongs to nothing before that.
     opened: bool,
     shutdown: CancellationToken,
 }
 
 enum Line {
-    Whole,
-    /// Longer than allowed; its beginning is in `line`.
-    TooLong,
-    End,
+    Whole(Vec<u8>),
+    /// Longer than allowed; with the id that its ends show.
+    TooLong(Option<RequestId>),
 }
 
-impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> Lines<R, W> {
-    fn new(reader: R, writer: W, shutdown: CancellationToken) -> Self {
+impl Lines {
+    /// Reads and writes on tasks of their own: neither the end of input nor an answer waits for the other.
+    fn new(
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        mut writer: impl AsyncWrite + Unpin + Send + 'static,
+        shutdown: CancellationToken,
+    ) -> Self {
+        let (read, lines) = mpsc::channel(LINES_AHEAD);
+        let (output, mut to_write) = mpsc::unbounded_channel::<Vec<u8>>();
+        let unwritten = Arc::<AtomicUsize>::default();
+        let end = shutdown.clone();
+        tokio::spawn(async move {
+            let mut reader = BufReader::with_capacity(64 << 10, reader);
+            while let Some(line) = read_line(&mut reader).await {
+                if read.send(line).await.is_err() {
+                    break;
+                }
+            }
+            end.cancel();
+        });
+        let written = Arc::clone(&unwritten);
+        tokio::spawn(async move {
+            while let Some(line) = to_write.recv().await {
+                let result = async {
+                    writer.write_all(&line).await?;
+                    writer.flush().await
+                };
+                if result.await.is_err() {
+                    return;
+                }
+                written.fetch_sub(line.len(), Ordering::Relaxed);
+            }
+        });
         Self {
-            reader: BufReader::with_capacity(64 << 10, reader),
-            line: Vec::new(),
-            discarding: false,
-            writer: Arc::new(Mutex::new(Some(writer))),
+            lines,
+            output,
+            unwritten,
+            open: HashSet::new(),
+            cancelled: VecDeque::new(),
             bad_lines: 0,
             opened: false,
             shutdown,
         }
     }
 
-    /// Reads on until a line ends. Nothing is lost when the future is dropped: bytes are consumed and kept without a
-    /// pause between.
-    async fn read_line(&mut self) -> Line {
-        loop {
-            let Ok(available) = self.reader.fill_buf().await else { return Line::End };
-            if available.is_empty() {
-                return Line::End;
-            }
-            let newline = available.iter().position(|&byte| byte == b'\n');
-            let bytes = &available[..newline.unwrap_or(available.len())];
-            let (length, fits) = (bytes.len(), self.line.len() + bytes.len() <= limits::REQUEST_BYTES);
-            if !self.discarding && fits {
-                self.line.extend_from_slice(bytes);
-            }
-            self.reader.consume(length + usize::from(newline.is_some()));
-            match (self.discarding, fits, newline.is_some()) {
-                (true, _, ends) => self.discarding = !ends,
-                (false, false, ends) => {
-                    self.discarding = !ends;
-                    self.line.truncate(HEAD_BYTES);
-                    return Line::TooLong;
-                }
-                (false, true, true) => return Line::Whole,
-                (false, true, false) => {}
-            }
+    fn write(&self, message: &TxJsonRpcMessage<RoleServer>) -> io::Result<()> {
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let unwritten = self.unwritten.fetch_add(line.len(), Ordering::Relaxed);
+        if unwritten > limits::UNREAD_BYTES {
+            // It asks and does not read: nothing that is still to come would reach it.
+            self.shutdown.cancel();
         }
+        self.output.send(line).map_err(|_| io::ErrorKind::NotConnected.into())
     }
 
     /// What to hand on of a whole line.
-    fn parse(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let line = self.line.strip_suffix(b"\r").unwrap_or(&self.line);
+    fn parse(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         if line.iter().all(u8::is_ascii_whitespace) {
             return None;
         }
-        match serde_json::from_slice(line) {
-            Ok(RxJsonRpcMessage::<RoleServer>::Request(request)) => {
-                (self.opened, self.bad_lines) = (true, 0);
-                Some(RxJsonRpcMessage::<RoleServer>::Request(request))
-            }
-            // Before the first request there is nothing that it could belong to.
-            Ok(message) => self.opened.then_some(message),
+        let message: RxJsonRpcMessage<RoleServer> = match serde_json::from_slice(line) {
+            Ok(message) => message,
             Err(_) => {
-                let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
-                // What has a method and no id is a notification, and notifications are never answered.
-                let value = serde_json::from_slice::<Value>(line).unwrap_or_default();
-                if value["method"].is_string() && value.get("id").is_none() {
+                self.answer_bad_line(line);
+                return None;
+            }
+        };
+        self.bad_lines = 0;
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                if !self.open.insert(request.id.clone()) {
+                    let error =
+                        ErrorData::invalid_request("another request with this id has no answer yet", None);
+                    // The id is that of the other, whose answer is still to come.
+                    let _ = self.write(&JsonRpcMessage::error(error, None));
                     return None;
                 }
-                let error = match is_json {
-                    true => {
-                        ErrorData::invalid_request("the line is no JSON-RPC message of this protocol", None)
-                    }
-                    false => ErrorData::new(ErrorCode::PARSE_ERROR, "the line is not valid JSON", None),
-                };
-                let id = request_id(line);
-                self.answer_bad_line(error, id);
-                None
+                self.opened |= chooses_lifecycle(&request.request);
             }
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                    && self.open.contains(id)
+                {
+                    self.cancelled.push_back(id.clone());
+                    if self.cancelled.len() > CANCELLED_KEPT
+                        && let Some(oldest) = self.cancelled.pop_front()
+                    {
+                        self.open.remove(&oldest);
+                    }
+                }
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
+        (self.opened || matches!(message, JsonRpcMessage::Request(_))).then_some(message)
     }
 
-    /// Answers on a task of its own: `receive` may be dropped at any time, and half a line must not be left behind.
-    fn answer_bad_line(&mut self, error: ErrorData, id: Option<RequestId>) {
-        self.bad_lines += 1;
-        if self.bad_lines <= limits::BAD_LINES_ANSWERED {
-            let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
-            tokio::spawn(write(Arc::clone(&self.writer), message));
+    fn answer_bad_line(&mut self, line: &[u8]) {
+        let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        let value = serde_json::from_slice::<Value>(line).unwrap_or_default();
+        // What has a method and no id is a notification, and notifications are never answered.
+        if value["method"].is_string() && value.get("id").is_none() {
+            return;
+        }
+        let error = match is_json {
+            true => ErrorData::invalid_request("the line is no JSON-RPC message of this protocol", None),
+            false => ErrorData::new(ErrorCode::PARSE_ERROR, "the line is not valid JSON", None),
+        };
+        self.answer_error(error, request_id(line));
+    }
+
+    /// Without an id only so often: a client that sends our own errors back would be answered for ever.
+    fn answer_error(&mut self, error: ErrorData, id: Option<RequestId>) {
+        self.bad_lines += u32::from(id.is_none());
+        if id.is_some() || self.bad_lines <= limits::BAD_LINES_ANSWERED {
+            let _ = self.write(&JsonRpcMessage::error(error, id));
         }
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(
-    writer: Arc<Mutex<Option<W>>>,
-    message: TxJsonRpcMessage<RoleServer>,
-) -> io::Result<()> {
-    let mut line = serde_json::to_vec(&message)?;
-    line.push(b'\n');
-    let mut writer = writer.lock().await;
-    let writer = writer.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-    writer.write_all(&line).await?;
-    writer.flush().await
+/// Whether rmcp goes from waiting for a handshake to serving with this request.
+fn chooses_lifecycle(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+        }
+    }
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
-where
-    R: AsyncRead + Unpin + Send + 'static,
-    W: AsyncWrite + Unpin + Send + 'static,
-{
+/// The next line, without its end; `None` at the end of input. What has no end of line is no message.
+async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Line> {
+    let (mut line, mut tail, mut too_long) = (Vec::new(), Vec::new(), false);
+    loop {
+        let available = reader.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
+        let newline = available.iter().position(|&byte| byte == b'\n');
+        let bytes = &available[..newline.unwrap_or(available.len())];
+        if !too_long && line.len() + bytes.len() > limits::REQUEST_BYTES {
+            too_long = true;
+            tail = line.split_off(END_BYTES.min(line.len()));
+        }
+        if too_long {
+            tail.extend_from_slice(bytes);
+            tail.drain(..tail.len().saturating_sub(END_BYTES));
+        } else {
+            line.extend_from_slice(bytes);
+        }
+        let consumed = bytes.len() + usize::from(newline.is_some());
+        reader.consume(consumed);
+        if newline.is_some() {
+            return Some(match too_long {
+                false => Line::Whole(line),
+                true => Line::TooLong(request_id(&line).or_else(|| last_id(&tail))),
+            });
+        }
+    }
+}
+
+impl Transport<RoleServer> for Lines {
     type Error = io::Error;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        write(Arc::clone(&self.writer), message)
+        match &message {
+            JsonRpcMessage::Response(response) => drop(self.open.remove(&response.id)),
+            JsonRpcMessage::Error(error) => {
+                error.id.as_ref().map(|id| self.open.remove(id));
+            }
+            _ => {}
+        }
+        std::future::ready(self.write(&message))
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            match self.read_line().await {
-                Line::Whole => {
-                    let message = self.parse();
-                    self.line.clear();
+            // Nothing is lost when this is dropped here: a line is either in the queue or taken.
+            match self.lines.recv().await? {
+                Line::Whole(line) => {
+                    let message = self.parse(&line);
                     if message.is_some() {
                         return message;
                     }
                 }
-                Line::TooLong => {
-                    let id = request_id(&self.line);
-                    self.line = Vec::new();
+                Line::TooLong(id) => {
                     let data = json!({ "limit_bytes": limits::REQUEST_BYTES });
                     let message = format!("the line is longer than {} bytes", limits::REQUEST_BYTES);
-                    self.answer_bad_line(ErrorData::invalid_request(message, Some(data)), id);
-                }
-                Line::End => {
-                    self.shutdown.cancel();
-                    return None;
+                    self.answer_error(ErrorData::invalid_request(message, Some(data)), id);
                 }
             }
         }
     }
 
+    /// Gives what was said last the time to be written.
     async fn close(&mut self) -> io::Result<()> {
-        self.writer.lock().await.take();
+        let written = async {
+            while self.unwritten.load(Ordering::Relaxed) > 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let _ = tokio::time::timeout(limits::SHUTDOWN / 2, written).await;
         Ok(())
     }
+}
+
+/// The id in the end of a request, where some clients write it: the last member of the whole object, or the last but
+/// the version.
+fn last_id(tail: &[u8]) -> Option<RequestId> {
+    let text = std::str::from_utf8(&tail[tail.iter().position(|&byte| byte == b',')?..]).ok()?;
+    let at = text.rfind("\"id\"")?;
+    let members: Value = serde_json::from_str(&format!("{{{}", text[at..].trim_end())).ok()?;
+    let is_end = members.as_object()?.keys().all(|name| matches!(name.as_str(), "id" | "jsonrpc"));
+    is_end.then(|| serde_json::from_value(members["id"].clone()).ok()).flatten()
 }
 
 /// The id of a request of which only the beginning may be there, or only that may be right.
@@ -242,6 +349,21 @@ fn request_id(text: &[u8]) -> Option<RequestId> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_id_is_found_at_the_end_of_what_there_is_of_a_request() {
+        let cases = [
+            (r#"aaa","b":[1]},"jsonrpc":"2.0","id":7}"#, Some(RequestId::Number(7))),
+            (r#"aaa"},"id":"seven","jsonrpc":"2.0"}"#, Some(RequestId::String("seven".into()))),
+            (r#"aaa","id":7}}"#, None),
+            (r#"aaa"},"id":7,"other":1}"#, None),
+            (r#"aaa"},"id":{}}"#, None),
+            ("no comma", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(last_id(text.as_bytes()), expected, "{text}");
+        }
+    }
 
     #[test]
     fn the_id_is_found_in_what_there_is_of_a_request() {

@@ -24,10 +24,7 @@ fn post(http: &Http, host: &str, more: &str, body: &str) -> u16 {
 #[test]
 fn only_this_machines_names_and_pages_may_call() {
     let project = project();
-    let http = Http::start(
-        &project,
-        &["--allow-host", "forage.example", "--allow-origin", "https://good.example:443"],
-    );
+    let http = Http::start(&project, &["--allow-host", "forage.example"]);
     let address = http.address.clone();
     let port = address.rsplit(':').next().unwrap();
     for (host, origin, expected) in [
@@ -38,7 +35,7 @@ fn only_this_machines_names_and_pages_may_call() {
         (&format!("evil.example:{port}"), None, 403),
         ("127.0.0.1.evil.example", None, 403),
         (&address, Some(format!("http://localhost:{port}")), 200),
-        (&address, Some("https://good.example".to_owned()), 200),
+        (&address, Some("https://good.example".to_owned()), 403),
         (&address, Some("http://evil.example".to_owned()), 403),
         (&address, Some("null".to_owned()), 403),
         (&address, Some("http://localhost:1".to_owned()), 403),
@@ -60,6 +57,7 @@ fn a_token_is_asked_for_where_one_is_set() {
         ("Authorization: Bearer wrong\r\n", 401),
         ("Authorization: Basic s3cret-token\r\n", 401),
         ("Authorization: Bearer s3cret-tokens\r\n", 401),
+        ("Authorization: Bearer s3cret-tokeX\r\n", 401),
         ("Authorization: bearer s3cret-token\r\n", 200),
     ] {
         assert_eq!(post(&http, &http.address, header, LIST), expected, "{header}");
@@ -98,12 +96,38 @@ fn what_is_no_request_is_refused() {
     assert_eq!(post(&http, &http.address, "", LIST), 200);
 }
 
+/// Over HTTP any program of the machine may be a client.
+#[test]
+fn clients_on_http_choose_no_roots_unless_the_user_lets_them() {
+    let project = project();
+    let other = project.home.join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
+    let mut read = call("2026-07-28", 1, "read_file", json!({ "path": "here.txt" }));
+    read["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "roots": {} });
+    let uri = format!("file://{}", other.display());
+    read["params"]["inputResponses"] = json!({ "roots": { "roots": [{ "uri": uri }] } });
+    assert!(text(&Http::start(&project, &[]).ask("2026-07-28", &read)).1);
+    project.configure("[mcp]\nclient_roots = [\"~\"]\n");
+    let answer = Http::start(&project, &[]).ask("2026-07-28", &read);
+    assert!(text(&answer).0.contains("the other root"), "{answer}");
+    // A directory of secrets keeps its rules when it is a root itself.
+    let secrets = project.home.join(".aws");
+    std::fs::create_dir_all(&secrets).unwrap();
+    std::fs::write(secrets.join("credentials"), "key\n").unwrap();
+    read["params"]["arguments"]["path"] = json!("credentials");
+    let uri = format!("file://{}", secrets.display());
+    read["params"]["inputResponses"] = json!({ "roots": { "roots": [{ "uri": uri }] } });
+    let answer = Http::start(&project, &[]).ask("2026-07-28", &read);
+    assert!(text(&answer).1 && text(&answer).0.contains("secret"), "{answer}");
+}
+
 /// Clients that send one byte and wait hold a place each, and others are served meanwhile.
 #[test]
 fn a_client_that_never_finishes_its_request_holds_up_nobody() {
     let project = project();
     let http = Http::start(&project, &[]);
-    let _half: Vec<_> = (0..100)
+    let _half: Vec<_> = (0..300)
         .map(|_| {
             let mut stream = http.connect();
             stream.write_all(b"POST /mcp HT").unwrap();
@@ -125,6 +149,14 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
     let statuses: Vec<u16> =
         (0..5).map(|id| bounded.post("2025-11-25", &initialize("2025-11-25", id)).status).collect();
     assert_eq!(statuses, [200, 200, 200, 503, 503]);
+    // Also when all come at once.
+    let bounded_at_once = Http::start(&project, &["--sessions", "3"]);
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let open = |id| bounded_at_once.post("2025-11-25", &initialize("2025-11-25", id)).status;
+        let clients: Vec<_> = (0..20).map(|id| scope.spawn(move || open(id))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 3, "{statuses:?}");
     // Those who need none are served all the same.
     let answer =
         bounded.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));

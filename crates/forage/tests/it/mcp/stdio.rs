@@ -1,5 +1,6 @@
 //! One client on pipes: bad lines, the end of input, roots, sizes.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -48,6 +49,115 @@ fn a_bad_line_is_answered_and_the_session_goes_on() {
             assert!(!text(&answer).1, "{answer}");
         }
     }
+}
+
+/// Some clients write the id last, and some ask what the server can before they say how they talk.
+#[test]
+fn requests_are_answered_however_they_are_written() {
+    let project = project();
+    let mut pipes = Pipes::start(&project, &[]);
+    let discover = request("2026-07-28", 1, "server/discover", json!({}));
+    assert!(pipes.ask(&discover)["result"]["supportedVersions"].is_array());
+    pipes.send(
+        &json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
+    );
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "ping", "id": 2 }));
+    assert_eq!(pipes.receive()["id"], 2);
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    pipes.handshake(initialize("2025-11-25", 3));
+    for id in [json!(8), json!("eight")] {
+        let long = "y".repeat(2 << 20);
+        let line = format!(
+            "{{\"method\":\"tools/call\",\"params\":{{\"x\":\"{long}\",\"id\":5}},\"jsonrpc\":\"2.0\",\"id\":{id}}}\n"
+        );
+        pipes.send_bytes(line.as_bytes());
+        let answer = pipes.receive();
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32600), &id));
+    }
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    pipes.send(&slow_call("2025-11-25", 5));
+    model.next_event();
+    pipes.send(&call("2025-11-25", 5, "read_file", json!({ "path": "README.md" })));
+    let refused = pipes.receive();
+    assert!(refused["error"]["code"] == -32600 && refused["id"].is_null(), "{refused}");
+    let cancel = json!({ "requestId": 5 });
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel }));
+    let next = pipes.ask(&call("2025-11-25", 6, "read_file", json!({ "path": "README.md" })));
+    assert!(text(&next).0.contains("# Example"));
+}
+
+/// A client that asks and never reads keeps the server neither from ending nor from being bounded.
+#[test]
+fn a_client_that_does_not_read_ends_the_server_all_the_same() {
+    let project = project();
+    project.write("long.txt", &"retry and much more text to fill the line\n".repeat(1_000));
+    for enough in [false, true] {
+        let mut server = super::wire::Server::start(&project, &[], &[]);
+        let mut stdin = server.child.stdin.take().unwrap();
+        let mut send = |message: &Value| stdin.write_all(format!("{message}\n").as_bytes());
+        send(&initialize("2025-11-25", 0)).unwrap();
+        let read = |id| call("2025-11-25", id, "read_file", json!({ "path": "long.txt" }));
+        let most = if enough { 20_000 } else { 100 };
+        let sent = (1..=most).take_while(|id| send(&read(*id)).is_ok()).count();
+        // With 64 MiB unread the client counts as gone; with less it is its end of input that ends the server.
+        assert_eq!(sent < most as usize, enough, "{sent}");
+        let closed = Instant::now();
+        drop(stdin);
+        assert!(server.child.wait().unwrap().success());
+        assert!(closed.elapsed() < Duration::from_secs(4), "{:?}", closed.elapsed());
+    }
+}
+
+#[test]
+fn roots_that_are_not_searched_are_named() {
+    let project = project();
+    let other = project.home.join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("here.txt"), "fn main is only mentioned here\n").unwrap();
+    let (first, second) = (other.to_str().unwrap(), project.root.to_str().unwrap());
+    let mut pipes = Pipes::connect(&project, &["--root", first, "--root", second], "2025-11-25");
+    let grep = json!({ "pattern": "fn main\\(" });
+    let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", grep));
+    assert!(text(&answer).0.contains(&format!("the other roots are {second}")), "{answer}");
+    let grep = json!({ "pattern": "fn main\\(", "path": second });
+    let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
+    assert!(text(&answer).0.contains("src/main.rs") && !text(&answer).0.contains("other roots"), "{answer}");
+
+    // A root of the client's that can't be searched.
+    let mut pipes = Pipes::start(&project, &[]);
+    let mut hello = initialize("2025-11-25", 0);
+    hello["params"]["capabilities"] = json!({ "roots": {} });
+    pipes.handshake(hello);
+    pipes.send(&call("2025-11-25", 1, "grep_search", json!({ "pattern": "main" })));
+    let asked = pipes.receive();
+    let uris = [format!("file://{first}"), "file:///gone".to_owned(), "vscode-remote://x/y".to_owned()];
+    let roots: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
+    pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": roots } }));
+    let answer = pipes.receive();
+    let (text, is_error) = text(&answer);
+    assert!(!is_error && text.contains("here.txt"), "{text}");
+    assert!(text.contains("/gone") && text.contains("vscode-remote://x/y"), "{text}");
+}
+
+#[test]
+fn searches_do_not_wait_behind_those_that_wait_for_a_model() {
+    let project = project();
+    let model = HangingModel::start();
+    model.configure(&project);
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    for id in 1..=10 {
+        pipes.send(&slow_call("2025-11-25", id));
+    }
+    model.next_event();
+    let answer = pipes.ask(&call("2025-11-25", 99, "grep_search", json!({ "pattern": "retry" })));
+    assert!(text(&answer).0.contains("src/retry.rs"), "{answer}");
 }
 
 #[test]
@@ -199,16 +309,26 @@ fn the_root_is_the_one_that_the_client_was_started_for() {
 /// A root that is removed and made again is another directory, and its old one has no files any more.
 #[test]
 fn a_root_that_was_replaced_is_read_anew() {
-    let project = project();
-    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
-    let grep = call("2025-11-25", 1, "grep_search", json!({ "pattern": "freshly" }));
-    assert!(text(&pipes.ask(&grep)).0.starts_with("No matches"));
-    std::fs::rename(&project.root, project.home.join("moved")).unwrap();
-    let gone = pipes.ask(&grep);
-    assert!(text(&gone).1, "{gone}");
-    std::fs::create_dir_all(project.root.join(".git")).unwrap();
-    std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
-    assert!(text(&pipes.ask(&grep)).0.contains("new.txt"));
+    for sandbox in ["off", "auto"] {
+        let project = project();
+        project.configure(&format!("sandbox = \"{sandbox}\"\n"));
+        let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+        let log = pipes.server.log_line("sandbox:");
+        let grep = |id| call("2025-11-25", id, "grep_search", json!({ "pattern": "freshly" }));
+        assert!(text(&pipes.ask(&grep(1))).0.starts_with("No matches"));
+        std::fs::rename(&project.root, project.home.join("moved")).unwrap();
+        let gone = pipes.ask(&grep(2));
+        assert!(text(&gone).1, "{gone}");
+        std::fs::create_dir_all(project.root.join(".git")).unwrap();
+        std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
+        let answer = pipes.ask(&grep(3));
+        let (text, is_error) = text(&answer);
+        // The kernel's wall stands around the directory that it was shown.
+        match log.contains("none") {
+            true => assert!(text.contains("new.txt"), "{text}"),
+            false => assert!(is_error && text.contains("restart"), "{log}: {text}"),
+        }
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use crate::Project;
 /// A server process, killed when the test ends.
 pub(super) struct Server {
     pub(super) child: Child,
-    pub(super) log: Receiver<String>,
+    log: Mutex<Receiver<String>>,
 }
 
 impl Server {
@@ -39,13 +40,14 @@ impl Server {
                 let _ = tell.send(line);
             }
         });
-        Self { child, log }
+        Self { child, log: Mutex::new(log) }
     }
 
     /// The first line of the log that has this text.
     pub(super) fn log_line(&self, text: &str) -> String {
+        let log = self.log.lock().unwrap();
         loop {
-            let line = self.log.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {text:?} in the log"));
+            let line = log.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("no {text:?} in the log"));
             if line.contains(text) {
                 return line;
             }
