@@ -232,6 +232,12 @@ async function allChecks(transport, era) {
   for (const check of [toolsAndErrors, records, progressAndCancellation, rootsAndModel]) await check(transport, era);
 }
 
+// What hangs fails.
+setTimeout(() => {
+  console.error('not done in two minutes');
+  process.exit(1);
+}, 120_000).unref();
+
 // At the same time, because they wait most of it.
 const eras = isSecond ? ['legacy', 'auto'] : ['legacy'];
 await Promise.all(['stdio', 'http'].flatMap((transport) => eras.map((era) => allChecks(transport, era))));

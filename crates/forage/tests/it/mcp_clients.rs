@@ -82,6 +82,8 @@ impl Tree {
             ("project/src/retry.rs", "pub fn retry_request() {\n    // with backoff\n}\n"),
             ("project/README.md", "# Requests\n"),
             ("home/client/hello.txt", "from the client's root\n"),
+            // Over HTTP nobody may choose a root unless the user says so.
+            ("home/.config/forage/config.toml", "[mcp]\nclient_roots = [\"~\", \".\"]\n"),
             ("elsewhere/secret.txt", "secret\n"),
         ];
         for (path, text) in files {
