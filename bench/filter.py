@@ -53,6 +53,16 @@ def terms_of(query):
     return (pairs + singles)[:12]
 
 
+def send_json(handler, value):
+    """Answers the request of an HTTP handler with a value."""
+    reply = json.dumps(value).encode()
+    handler.send_response(200)
+    handler.send_header("content-type", "application/json")
+    handler.send_header("content-length", str(len(reply)))
+    handler.end_headers()
+    handler.wfile.write(reply)
+
+
 class Peer(http.server.BaseHTTPRequestHandler):
     """Answers every request with an empty list, in a text that both forms of answer take for one."""
 
@@ -64,12 +74,7 @@ class Peer(http.server.BaseHTTPRequestHandler):
         with Peer.lock:
             Peer.bodies.append(body)
         message = {"role": "assistant", "content": "No relevant files found"}
-        reply = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
+        send_json(self, {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
 
     def log_message(self, *_):
         pass

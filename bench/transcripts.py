@@ -20,7 +20,7 @@ import tarfile
 import tempfile
 import threading
 
-from filter import Tokens, shown_files
+from filter import Tokens, send_json, shown_files
 
 # Name, settings of `[filter]`: the requirement's form, which is the default, and the smallest one.
 FORMS = [
@@ -82,12 +82,7 @@ class Model(http.server.BaseHTTPRequestHandler):
         message = {"role": "assistant", "content": answer}
         usage = {"prompt_tokens": sum(counts[:-1]), "completion_tokens": counts[-1]}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        reply = json.dumps({"choices": [choice], "usage": usage}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
+        send_json(self, {"choices": [choice], "usage": usage})
 
     def log_message(self, *_):
         pass

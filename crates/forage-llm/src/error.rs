@@ -213,7 +213,7 @@ impl ChatError {
     }
 
     /// The error for a call that its budget ended.
-    pub(crate) fn stopped(model: String, stop: Stop) -> Self {
+    pub fn stopped(model: String, stop: Stop) -> Self {
         match stop {
             Stop::Cancelled => Self::Cancelled { model },
             Stop::Deadline => Self::DeadlineExceeded { model },

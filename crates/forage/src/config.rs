@@ -149,6 +149,11 @@ pub(crate) fn load(file: Option<&Path>, flags: Overrides) -> anyhow::Result<Conf
     if let Some(overrides) = file::read(&path, file.is_some())? {
         config.apply(overrides, &path.display().to_string())?;
     }
+    above_file(config, flags)
+}
+
+/// The configuration with the sources that go over the user's file.
+fn above_file(mut config: Config, flags: Overrides) -> anyhow::Result<Config> {
     config.apply(environment::overrides()?, "environment")?;
     config.apply(flags, "command line")?;
     config.check()?;
@@ -160,14 +165,8 @@ pub(crate) fn load_what_is_valid(file: Option<&Path>, flags: &Overrides) -> (Con
     let mut problems = Vec::new();
     let mut attempt = |result: anyhow::Result<Config>| result.map_err(|error| problems.push(error)).ok();
     let path = file.map_or_else(environment::config_file, Path::to_owned);
-    let without_file = || {
-        let mut config = defaults(&path);
-        config.apply(environment::overrides()?, "environment")?;
-        config.apply(flags.clone(), "command line")?;
-        config.check()?;
-        Ok(config)
-    };
-    let config = attempt(load(file, flags.clone())).or_else(|| attempt(without_file()));
+    let config =
+        attempt(load(file, flags.clone())).or_else(|| attempt(above_file(defaults(&path), flags.clone())));
     // The environment's problem ends the first attempt and the second.
     problems.dedup_by_key(|error| format!("{error:#}"));
     (config.unwrap_or_else(|| defaults(&path)), problems)

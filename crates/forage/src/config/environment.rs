@@ -16,6 +16,11 @@ pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
+/// The directory that a variable names; a relative path names none.
+fn absolute(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
 /// The working directory.
 pub(crate) fn working_directory() -> anyhow::Result<PathBuf> {
     std::env::current_dir().context("can't tell the working directory")
@@ -30,7 +35,7 @@ pub(super) fn config_file() -> PathBuf {
     if let Some(path) = variable("FORAGE_CONFIG") {
         return PathBuf::from(path);
     }
-    let directory = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = absolute("XDG_CONFIG_HOME");
     let windows = || if cfg!(windows) { variable("APPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".config"))).unwrap_or_default();
     directory.join("forage").join("config.toml")
@@ -38,7 +43,7 @@ pub(super) fn config_file() -> PathBuf {
 
 /// The directory of Forage in the user's cache directory; `None` when there is no telling where that is.
 pub(super) fn cache_directory() -> Option<PathBuf> {
-    let directory = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = absolute("XDG_CACHE_HOME");
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
     Some(directory.join("forage"))
@@ -46,7 +51,7 @@ pub(super) fn cache_directory() -> Option<PathBuf> {
 
 /// The project that a client has started the server for.
 pub(crate) fn client_project() -> Option<PathBuf> {
-    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|path| path.is_absolute())
+    absolute("CLAUDE_PROJECT_DIR")
 }
 
 /// The token that HTTP clients must show; `None` when none is set.
@@ -82,13 +87,12 @@ pub(crate) struct ClientDirectories {
 
 impl ClientDirectories {
     pub(crate) fn find() -> Self {
-        let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         Self { home: home(), xdg: absolute("XDG_CONFIG_HOME"), roaming: absolute("APPDATA") }
     }
 
     /// A directory that a client's own variable names.
     pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
-        variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        absolute(name)
     }
 
     /// `~/.config`.

@@ -7,7 +7,6 @@ use forage_tools::{clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
-use serde_json::Value;
 
 use super::limits;
 
@@ -115,14 +114,6 @@ fn percent_decoded(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
-}
-
-/// The text of a message that a client's model made: all its text blocks.
-pub(super) fn text_of(message: &Value) -> String {
-    match &message["content"] {
-        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
-        block => block["text"].as_str().unwrap_or_default().to_owned(),
-    }
 }
 
 #[cfg(test)]

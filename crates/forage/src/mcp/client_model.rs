@@ -4,9 +4,9 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Stop};
+use forage_llm::limits::WAIT_SLICE;
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 use forage_tools::{clip, sanitize, sanitize_line};
 use rmcp::model::{
     CreateMessageRequest, CreateMessageRequestParams, InputRequest, InputRequests, InputResponses,
@@ -17,14 +17,11 @@ use rmcp::{RoleServer, service::ServiceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::client::{is_stateless, text_of};
+use super::client::is_stateless;
 use super::limits;
 
 /// The provider's name, by which it stands in notes and errors.
 const NAME: &str = "client";
-
-/// Longest wait after which cancellation is looked at.
-const WAIT_SLICE: Duration = Duration::from_millis(20);
 
 /// What a client is still to be asked before a call can be answered.
 pub(super) type Questions = Arc<Mutex<InputRequests>>;
@@ -120,10 +117,9 @@ impl ClientModel {
             match said.recv_timeout(WAIT_SLICE) {
                 Ok(said) => return said.map_err(|why| self.declined(&why)),
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
-                Err(RecvTimeoutError::Timeout) => budget.check().map_err(|stop| match stop {
-                    Stop::Cancelled => ChatError::Cancelled { model: self.name() },
-                    Stop::Deadline => ChatError::DeadlineExceeded { model: self.name() },
-                })?,
+                Err(RecvTimeoutError::Timeout) => {
+                    budget.check().map_err(|stop| ChatError::stopped(self.name(), stop))?;
+                }
             }
         }
     }
@@ -163,4 +159,12 @@ fn key(request: &ChatRequest) -> String {
     let mut hasher = DefaultHasher::new();
     request.texts().for_each(|text| text.hash(&mut hasher));
     format!("model-{:016x}", hasher.finish())
+}
+
+/// The text of a message that a client's model made: all its text blocks.
+fn text_of(message: &Value) -> String {
+    match &message["content"] {
+        Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+        block => block["text"].as_str().unwrap_or_default().to_owned(),
+    }
 }

@@ -107,6 +107,13 @@ impl HangingModel {
     }
 }
 
+/// A project whose searches by concept wait for a model that says nothing.
+fn hanging_project() -> (Project, HangingModel) {
+    let (project, model) = (project(), HangingModel::start());
+    model.configure(&project);
+    (project, model)
+}
+
 /// A call that takes as long as the model does not answer.
 fn slow_call(revision: &str, id: u64) -> Value {
     call(revision, id, "keyword_search", json!({ "query": "how is it retried?", "search_terms": ["retry"] }))

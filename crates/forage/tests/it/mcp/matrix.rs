@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::wire::{Http, Pipes, read};
-use super::{HangingModel, REVISIONS, call, is_stateless, project, request, slow_call, text};
+use super::{REVISIONS, call, hanging_project, is_stateless, project, request, slow_call, text};
 
 /// Time in which work has ended after nobody wanted it any more: 100 ms are the product's, the rest is a busy
 /// machine's.
@@ -111,9 +111,7 @@ fn what_is_not_declared_is_not_there() {
 
 #[test]
 fn a_cancelled_call_stops_its_work_and_has_no_answer() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     for revision in REVISIONS {
         let mut pipes = Pipes::connect(&project, &[], revision);
         pipes.send(&slow_call(revision, 5));
@@ -131,9 +129,7 @@ fn a_cancelled_call_stops_its_work_and_has_no_answer() {
 
 #[test]
 fn a_client_that_leaves_an_http_call_stops_its_work() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     let http = Http::start(&project, &[]);
     for revision in REVISIONS {
         let stream = http.begin(revision, &slow_call(revision, 5));
@@ -147,9 +143,7 @@ fn a_client_that_leaves_an_http_call_stops_its_work() {
 
 #[test]
 fn progress_is_told_to_those_who_ask_and_always_increases() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, _model) = hanging_project();
     let http = Http::start(&project, &[]);
     for revision in REVISIONS {
         let mut slow = slow_call(revision, 5);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::wire::Pipes;
-use super::{HangingModel, REVISIONS, call, initialize, is_stateless, project, request, slow_call, text};
+use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
 #[test]
 fn a_bad_line_is_answered_and_the_session_goes_on() {
@@ -78,9 +78,7 @@ fn requests_are_answered_however_they_are_written() {
 
 #[test]
 fn an_id_that_is_in_use_is_refused() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     pipes.send(&slow_call("2025-11-25", 5));
     model.next_event();
@@ -148,9 +146,7 @@ fn roots_that_are_not_searched_are_named() {
 
 #[test]
 fn searches_do_not_wait_behind_those_that_wait_for_a_model() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     for id in 1..=10 {
         pipes.send(&slow_call("2025-11-25", id));
@@ -175,9 +171,7 @@ fn bad_lines_without_end_are_not_answered_without_end() {
 
 #[test]
 fn the_end_of_input_ends_the_server_at_once_and_its_work_with_it() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     for revision in REVISIONS {
         let mut pipes = Pipes::connect(&project, &[], revision);
         pipes.send(&slow_call(revision, 5));
@@ -222,9 +216,7 @@ fn a_thousand_calls_at_once_are_all_answered_once() {
 /// Reading a file does not wait behind searches that hang, and searches beyond those that have a place wait.
 #[test]
 fn quick_calls_do_not_wait_behind_searches() {
-    let project = project();
-    let model = HangingModel::start();
-    model.configure(&project);
+    let (project, model) = hanging_project();
     let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
     for id in 1..=50 {
         pipes.send(&slow_call("2025-11-25", id));
