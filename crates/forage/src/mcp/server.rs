@@ -199,7 +199,8 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(request, context).await
+        // On the heap at once: a future of this size is copied again at every level that it goes up before it starts.
+        Box::pin(self.call(request, context)).await
     }
 
     // What is not declared is not there: rmcp would answer with empty lists.

@@ -43,7 +43,8 @@ const LINES_AHEAD: usize = 64;
 /// # Errors
 /// The runtime can't be started, or the client spoke another protocol.
 pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::Result<()> {
-    let runtime = super::runtime()?;
+    // One thread carries the messages of one client: each further one is a wake-up that the answer waits for.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
         let (reader, writer) = stdio_pipes();
         let transport = Lines::new(reader, writer, shutdown.clone());
