@@ -12,6 +12,7 @@ mod buffer;
 mod event;
 pub mod external;
 mod fuzzy;
+pub mod index;
 pub mod keyword;
 mod large;
 pub mod limits;

@@ -42,7 +42,7 @@ mod tests;
 use regex_syntax::hir::Hir;
 
 use crate::limits;
-use crate::prefilter::Prefilter;
+use crate::prefilter::{Literal, Prefilter};
 use automaton::Automaton;
 pub(crate) use finder::FuzzyFinder;
 use graph::{Graph, TooLarge};
@@ -60,16 +60,14 @@ pub(crate) struct Fuzzy {
 /// Pieces, and the search for them.
 #[derive(Debug)]
 struct Searched {
-    /// As the pattern has them.
-    names: Vec<String>,
+    literals: Vec<Literal>,
     prefilter: Prefilter,
 }
 
 impl Searched {
     fn new(pieces: Pieces) -> Option<Self> {
-        let names =
-            pieces.literals.iter().map(|piece| String::from_utf8_lossy(&piece.bytes).into_owned()).collect();
-        Some(Self { names, prefilter: Prefilter::from_literals(pieces.literals)? })
+        let prefilter = Prefilter::from_literals(pieces.literals.clone())?;
+        Some(Self { literals: pieces.literals, prefilter })
     }
 }
 
@@ -111,6 +109,11 @@ impl Fuzzy {
         Ok(Self { graph, automata, pieces })
     }
 
+    /// Literals of which every match holds one unharmed; `None` where that would not help to find it.
+    pub(crate) fn pieces(&self) -> Option<&[Literal]> {
+        self.pieces.as_ref().map(|searched| searched.literals.as_slice())
+    }
+
     fn edits(&self) -> usize {
         self.automata.len() - 1
     }
@@ -120,10 +123,14 @@ impl Fuzzy {
         let edits = self.edits();
         let plural = if edits == 1 { "" } else { "s" };
         match &self.pieces {
-            Some(Searched { names, prefilter }) => format!(
-                "up to {edits} edit{plural}: {} for {names:?}, then an automaton on the line",
-                prefilter.describe()
-            ),
+            Some(Searched { literals, prefilter }) => {
+                let names: Vec<_> =
+                    literals.iter().map(|piece| String::from_utf8_lossy(&piece.bytes)).collect();
+                format!(
+                    "up to {edits} edit{plural}: {} for {names:?}, then an automaton on the line",
+                    prefilter.describe()
+                )
+            }
             None => format!("up to {edits} edit{plural}: an automaton over the whole text"),
         }
     }

@@ -1,0 +1,12 @@
+//! The instant index: which files can hold a match, told from trigrams without reading the files.
+//!
+//! A file is represented by its distinct trigrams, in lower case, that do not reach over a line feed
+//! ([`trigrams::Trigrams`]). A pattern becomes a [`Query`] over trigrams that every file with a match fulfils; the
+//! other files need not be read. What fulfils it is verified by the engine that scans, so that an index can change how
+//! long an answer takes and nothing else.
+
+mod plan;
+mod trigrams;
+
+pub use plan::Query;
+pub use trigrams::{Trigram, Trigrams};

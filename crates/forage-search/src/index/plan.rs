@@ -1,0 +1,481 @@
+//! From a pattern to what a file must have for a line of it to match.
+//!
+//! The method is Russ Cox's («Regular Expression Matching with a Trigram Index», 2012): for each part of the pattern
+//! either all strings that it matches, while they are few, or the strings that its matches begin and end with; where
+//! two parts meet, their ends are joined, so that trigrams across the border are required, too.
+//!
+//! A query may let a file pass that has no match. It never rejects one that has.
+
+use std::collections::BTreeSet;
+
+use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
+
+use super::trigrams::Trigram;
+use crate::pattern::Pattern;
+use crate::prefilter::Literal;
+
+/// Strings that are kept of a part. More say little more, and their products grow.
+const MAX_STRINGS: usize = 256;
+/// Strings of the beginnings and ends that are kept of a part.
+const MAX_ENDS: usize = 64;
+/// Characters of a class that are written out.
+const MAX_CLASS: usize = 64;
+/// Bytes of a string from which on it is turned into trigrams.
+const MAX_BYTES: usize = 64;
+/// Copies of a repeated part that are looked at.
+const MAX_COPIES: u32 = 4;
+
+/// What a file must have.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Query {
+    /// Nothing: every file may match.
+    Any,
+    /// What no file has.
+    Nothing,
+    /// A trigram.
+    Has(Trigram),
+    /// All of these.
+    All(BTreeSet<Query>),
+    /// At least one of these.
+    OneOf(BTreeSet<Query>),
+}
+
+impl Query {
+    /// What every file has in which the pattern matches a line.
+    pub fn of(pattern: &Pattern) -> Self {
+        match pattern.fuzzy() {
+            None => Self::of_hir(pattern.hir()),
+            Some(fuzzy) => fuzzy.pieces().map_or(Self::Any, Self::of_literals),
+        }
+    }
+
+    /// What every file has in which one of the patterns matches a line.
+    pub fn of_any(patterns: &[&Pattern]) -> Self {
+        patterns.iter().fold(Self::Nothing, |query, pattern| query.or(Self::of(pattern)))
+    }
+
+    fn of_hir(hir: &Hir) -> Self {
+        Part::of(hir).opened().simplified().query
+    }
+
+    /// One of the literals must occur. In one that folds, `s` and `k` also stand for a character each that is not
+    /// ASCII.
+    fn of_literals(literals: &[Literal]) -> Self {
+        literals.iter().fold(Self::Nothing, |query, literal| {
+            let runs = literal.bytes.split(|byte| literal.fold && matches!(byte, b's' | b'k' | b'S' | b'K'));
+            query.or(runs.map(trigrams_of).fold(Self::Any, Self::and))
+        })
+    }
+
+    /// Whether a file with these trigrams may match.
+    pub fn is_met(&self, has: &impl Fn(Trigram) -> bool) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Nothing => false,
+            Self::Has(trigram) => has(*trigram),
+            Self::All(parts) => parts.iter().all(|part| part.is_met(has)),
+            Self::OneOf(parts) => parts.iter().any(|part| part.is_met(has)),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, query) | (query, Self::Any) => query,
+            (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
+            (Self::All(mut parts), Self::All(more)) => {
+                parts.extend(more);
+                Self::All(parts)
+            }
+            (Self::All(mut parts), part) | (part, Self::All(mut parts)) => {
+                parts.insert(part);
+                Self::All(parts)
+            }
+            (one, other) if one == other => one,
+            (one, other) => Self::All(BTreeSet::from([one, other])),
+        }
+    }
+
+    fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Any, _) | (_, Self::Any) => Self::Any,
+            (Self::Nothing, query) | (query, Self::Nothing) => query,
+            (Self::OneOf(mut parts), Self::OneOf(more)) => {
+                parts.extend(more);
+                Self::OneOf(parts)
+            }
+            (Self::OneOf(mut parts), part) | (part, Self::OneOf(mut parts)) => {
+                parts.insert(part);
+                Self::OneOf(parts)
+            }
+            (one, other) if one == other => one,
+            (one, other) => Self::OneOf(BTreeSet::from([one, other])),
+        }
+    }
+}
+
+/// Strings in lower case.
+type Strings = BTreeSet<Vec<u8>>;
+
+/// What is known of the matches of a part of a pattern.
+#[derive(Clone, Debug)]
+struct Part {
+    ends: Ends,
+    /// What the text around a match must have because of it.
+    query: Query,
+}
+
+/// How the matches of a part begin and end.
+#[derive(Clone, Debug)]
+enum Ends {
+    /// They are these strings.
+    Exact(Strings),
+    /// They begin with one of the first and end with one of the second. Both may hold the empty string, which says
+    /// nothing.
+    Open { prefixes: Strings, suffixes: Strings },
+}
+
+impl Part {
+    fn exact(strings: Strings) -> Self {
+        Self { ends: Ends::Exact(strings), query: Query::Any }
+    }
+
+    fn empty() -> Self {
+        Self::exact(Strings::from([Vec::new()]))
+    }
+
+    fn anything() -> Self {
+        let nothing = Strings::from([Vec::new()]);
+        Self { ends: Ends::Open { prefixes: nothing.clone(), suffixes: nothing }, query: Query::Any }
+    }
+
+    fn of(hir: &Hir) -> Self {
+        match hir.kind() {
+            // Assertions have no text.
+            HirKind::Empty | HirKind::Look(_) => Self::empty(),
+            HirKind::Literal(literal) => {
+                Self::exact(Strings::from([literal.0.to_ascii_lowercase()])).simplified()
+            }
+            HirKind::Class(class) => characters(class).map_or_else(Self::anything, Self::exact),
+            HirKind::Capture(capture) => Self::of(&capture.sub),
+            HirKind::Concat(parts) => {
+                parts.iter().map(Self::of).reduce(Self::then).unwrap_or_else(Self::empty)
+            }
+            HirKind::Alternation(parts) => {
+                parts.iter().map(Self::of).reduce(Self::or).unwrap_or_else(Self::empty)
+            }
+            HirKind::Repetition(repetition) => Self::of_repetition(repetition),
+        }
+    }
+
+    fn of_repetition(repetition: &Repetition) -> Self {
+        let once = Self::of(&repetition.sub);
+        if repetition.min == 0 {
+            return match repetition.max {
+                Some(1) => Self::empty().or(once),
+                _ => Self::anything(),
+            };
+        }
+        let copies = repetition.min.min(MAX_COPIES);
+        let repeated = (1..copies).fold(once.clone(), |part, _| part.then(once.clone()));
+        match repetition.max == Some(copies) {
+            true => repeated,
+            // More may stand between the first copies and the last ones.
+            false => repeated.opened().simplified(),
+        }
+    }
+
+    fn prefixes(&self) -> &Strings {
+        match &self.ends {
+            Ends::Exact(strings) => strings,
+            Ends::Open { prefixes, .. } => prefixes,
+        }
+    }
+
+    fn suffixes(&self) -> &Strings {
+        match &self.ends {
+            Ends::Exact(strings) => strings,
+            Ends::Open { suffixes, .. } => suffixes,
+        }
+    }
+
+    /// This, and the other behind it.
+    fn then(self, other: Self) -> Self {
+        let small = |first: &Strings, second: &Strings| first.len() * second.len() <= MAX_STRINGS;
+        let mut query = self.query.clone().and(other.query.clone());
+        if let (Ends::Exact(first), Ends::Exact(second)) = (&self.ends, &other.ends)
+            && small(first, second)
+        {
+            return Self { ends: Ends::Exact(joined(first, second)), query }.simplified();
+        }
+        // A part of which all strings are known is a part of what stands on the border; where that would be too many
+        // strings, each says for itself what it requires.
+        if small(self.suffixes(), other.prefixes()) {
+            query = query.and(one_of(&joined(self.suffixes(), other.prefixes())));
+        } else {
+            query = query.and(one_of(self.suffixes())).and(one_of(other.prefixes()));
+        }
+        let prefixes = match &self.ends {
+            Ends::Exact(strings) if small(strings, other.prefixes()) => joined(strings, other.prefixes()),
+            _ => self.prefixes().clone(),
+        };
+        let suffixes = match &other.ends {
+            Ends::Exact(strings) if small(self.suffixes(), strings) => joined(self.suffixes(), strings),
+            _ => other.suffixes().clone(),
+        };
+        Self { ends: Ends::Open { prefixes, suffixes }, query }.simplified()
+    }
+
+    /// This or the other.
+    fn or(self, other: Self) -> Self {
+        if let (Ends::Exact(one), Ends::Exact(another)) = (&self.ends, &other.ends) {
+            return Self::exact(one | another).simplified();
+        }
+        let (one, other) = (self.opened(), other.opened());
+        let prefixes = one.prefixes() | other.prefixes();
+        let suffixes = one.suffixes() | other.suffixes();
+        Self { ends: Ends::Open { prefixes, suffixes }, query: one.query.or(other.query) }.simplified()
+    }
+
+    /// With the strings that it has turned into what they require.
+    fn opened(self) -> Self {
+        match self.ends {
+            Ends::Open { .. } => self,
+            Ends::Exact(strings) => {
+                let query = self.query.and(one_of(&strings));
+                Self { ends: Ends::Open { prefixes: strings.clone(), suffixes: strings }, query }
+            }
+        }
+    }
+
+    /// Within the bounds of what is kept.
+    fn simplified(self) -> Self {
+        if let Ends::Exact(strings) = &self.ends
+            && strings.len() <= MAX_STRINGS
+            && strings.iter().all(|string| string.len() <= MAX_BYTES)
+        {
+            return self;
+        }
+        let open = self.opened();
+        let query = open.query.clone().and(one_of(open.prefixes())).and(one_of(open.suffixes()));
+        let prefixes = cut(open.prefixes(), |string, bytes| &string[..bytes]);
+        let suffixes = cut(open.suffixes(), |string, bytes| &string[string.len() - bytes..]);
+        Self { ends: Ends::Open { prefixes, suffixes }, query }
+    }
+}
+
+/// At most two bytes of each string, all that a trigram across a border needs; fewer where there are too many.
+fn cut(strings: &Strings, part: impl Fn(&[u8], usize) -> &[u8]) -> Strings {
+    let cut_to = |bytes: usize| -> Strings {
+        strings.iter().map(|string| part(string, string.len().min(bytes)).to_vec()).collect()
+    };
+    [2, 1].into_iter().map(cut_to).find(|cut| cut.len() <= MAX_ENDS).unwrap_or_else(|| cut_to(0))
+}
+
+/// Every string of the first with every one of the second behind it.
+fn joined(first: &Strings, second: &Strings) -> Strings {
+    let join = |one: &Vec<u8>, other: &Vec<u8>| [one.as_slice(), other].concat();
+    first.iter().flat_map(|one| second.iter().map(move |other| join(one, other))).collect()
+}
+
+/// One of the strings must occur.
+fn one_of(strings: &Strings) -> Query {
+    strings.iter().fold(Query::Nothing, |query, string| query.or(trigrams_of(string)))
+}
+
+/// All trigrams of a string; nothing for one that has none.
+fn trigrams_of(string: &[u8]) -> Query {
+    string
+        .array_windows()
+        .fold(Query::Any, |query, &bytes: &[u8; 3]| query.and(Query::Has(Trigram::new(bytes))))
+}
+
+/// The characters of a class as strings, if there are few.
+fn characters(class: &Class) -> Option<Strings> {
+    let mut strings = Strings::new();
+    match class {
+        Class::Bytes(class) => {
+            for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
+                strings.insert(vec![byte.to_ascii_lowercase()]);
+                if strings.len() > MAX_CLASS {
+                    return None;
+                }
+            }
+        }
+        Class::Unicode(class) => {
+            for character in class.iter().flat_map(|range| range.start()..=range.end()) {
+                let mut bytes = [0; 4];
+                strings.insert(character.encode_utf8(&mut bytes).as_bytes().to_ascii_lowercase());
+                if strings.len() > MAX_CLASS {
+                    return None;
+                }
+            }
+        }
+    }
+    Some(strings)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::Trigrams;
+    use crate::lines::{LineFinder, MatchingLines as _};
+    use crate::pattern::{Case, PatternOptions};
+    use forage_fs::Stop;
+
+    fn pattern(source: &str, options: &PatternOptions) -> Pattern {
+        Pattern::new(source, options).unwrap_or_else(|error| panic!("{source}: {error}"))
+    }
+
+    fn shown(query: &Query) -> String {
+        let join = |parts: &BTreeSet<Query>, mark: &str| {
+            let parts: Vec<String> = parts.iter().map(shown).collect();
+            format!("({})", parts.join(mark))
+        };
+        match query {
+            Query::Any => "any".to_owned(),
+            Query::Nothing => "nothing".to_owned(),
+            Query::Has(trigram) => String::from_utf8_lossy(&trigram.bytes()).into_owned(),
+            Query::All(parts) => join(parts, " "),
+            Query::OneOf(parts) => join(parts, "|"),
+        }
+    }
+
+    #[test]
+    fn what_is_required_is_what_the_pattern_says() {
+        let cases = [
+            ("Retry", "(etr ret try)"),
+            ("ab", "any"),
+            ("abc|def", "(abc|def)"),
+            ("abc|d", "any"),
+            ("a[bc]d", "(abd|acd)"),
+            ("ab+c", "any"),
+            ("foo.*bar", "(bar foo)"),
+            (r"foo\w+_walk", "(_wa alk foo wal)"),
+            ("(?:abc){2}", "(abc bca cab)"),
+            ("(?:abc){2,}", "(abc bca cab)"),
+            ("x(?:abc)?y", "any"),
+            ("^abc$", "abc"),
+            (r"\bfn\b", "any"),
+            (r"\w+", "any"),
+            ("[0-9]{1,3}x", "any"),
+            ("ab[0-9]", "(ab0|ab1|ab2|ab3|ab4|ab5|ab6|ab7|ab8|ab9)"),
+        ];
+        for (source, expected) in cases {
+            let query = Query::of(&pattern(source, &PatternOptions::default()));
+            assert_eq!(shown(&query), expected, "{source}");
+        }
+        let any = Query::of_any(&[
+            &pattern("abc", &PatternOptions::default()),
+            &pattern("def", &PatternOptions::default()),
+        ]);
+        assert_eq!(shown(&any), "(abc|def)");
+    }
+
+    /// Whether the pattern matches a line of the text, and whether the index would let the file pass.
+    fn both(pattern: &Pattern, text: &[u8]) -> (bool, bool) {
+        let mut matches = false;
+        LineFinder::new(pattern).each(text, &Stop::never(), |_| {
+            matches = true;
+            false
+        });
+        let mut trigrams = Trigrams::default();
+        let found: std::collections::HashSet<Trigram> = trigrams.of(text).iter().copied().collect();
+        (matches, Query::of(pattern).is_met(&|trigram| found.contains(&trigram)))
+    }
+
+    fn part() -> impl Strategy<Value = String> {
+        let atom = prop::sample::select(vec![
+            "a",
+            "B",
+            "k",
+            "S",
+            "é",
+            "ſ",
+            "\u{212a}",
+            "foo",
+            "Bar",
+            "_walk",
+            "(?i:sk)",
+            "[a-c]",
+            "[^a]",
+            ".",
+            r"\w",
+            r"\d",
+            r"\s",
+            r"\b",
+            "^",
+            "$",
+            "(?-u:\\xff)",
+            "[xyz]{2}",
+            "0",
+            " ",
+        ]);
+        let repeat = prop::sample::select(vec!["*", "+", "?", "{2}", "{2,}", "{1,3}", "{0}", "{6}"]);
+        atom.prop_map(str::to_owned).prop_recursive(5, 24, 5, move |inner| {
+            prop_oneof![
+                6 => prop::collection::vec(inner.clone(), 2..5).prop_map(|parts| parts.concat()),
+                2 => prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+                1 => inner.clone().prop_map(|part| format!("(?i:{part})")),
+                2 => (inner, repeat.clone()).prop_map(|(part, repeat)| format!("(?:{part}){repeat}")),
+            ]
+        })
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop::sample::select(vec![
+            &b"a"[..],
+            b"b",
+            b"B",
+            b"k",
+            b"K",
+            b"s",
+            b"S",
+            "é".as_bytes(),
+            "É".as_bytes(),
+            "ſ".as_bytes(),
+            "\u{212a}".as_bytes(),
+            b"foo",
+            b"FOO",
+            b"bar",
+            b"Bar",
+            b"_walk",
+            b"x",
+            b"yz",
+            b"0",
+            b" ",
+            b"\n",
+            b"\xff",
+        ]);
+        prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn no_file_with_a_match_is_rejected(
+            source in part(), text in text(), insensitive in any::<bool>(), word in any::<bool>(), fuzzy in 0..3_u8
+        ) {
+            let case = if insensitive { Case::Insensitive } else { Case::Sensitive };
+            let options = PatternOptions { case, word, fuzzy, ..PatternOptions::default() };
+            if let Ok(pattern) = Pattern::new(&source, &options) {
+                let (matches, passes) = both(&pattern, &text);
+                prop_assert!(passes || !matches, "{} {:?}", source, String::from_utf8_lossy(&text));
+            }
+        }
+    }
+
+    /// The property above can fail: a query for another pattern rejects files with matches.
+    #[test]
+    fn a_file_without_what_is_required_is_rejected() {
+        for (source, text) in [("foobar", "foo bar"), ("foo.*bar", "bar\nfo"), (r"walk\(", "walk")] {
+            assert_eq!(
+                both(&pattern(source, &PatternOptions::default()), text.as_bytes()),
+                (false, false),
+                "{source}"
+            );
+        }
+    }
+}

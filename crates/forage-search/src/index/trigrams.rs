@@ -1,0 +1,86 @@
+//! The trigrams of a text.
+
+/// Three bytes, those that are ASCII letters in lower case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Trigram(u32);
+
+impl Trigram {
+    /// How many there are.
+    pub const COUNT: usize = 1 << 24;
+
+    /// Of three bytes.
+    pub fn new(bytes: [u8; 3]) -> Self {
+        let [a, b, c] = bytes.map(|byte| byte.to_ascii_lowercase());
+        Self(u32::from_be_bytes([0, a, b, c]))
+    }
+
+    /// Its number, below [`Trigram::COUNT`].
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The bytes, which letters are lower case.
+    pub fn bytes(self) -> [u8; 3] {
+        let [_, a, b, c] = self.0.to_be_bytes();
+        [a, b, c]
+    }
+}
+
+/// Collects the distinct trigrams of texts, one after the other. It takes 2 MiB and is meant to be kept.
+pub struct Trigrams {
+    seen: Vec<u64>,
+    found: Vec<Trigram>,
+}
+
+impl Default for Trigrams {
+    fn default() -> Self {
+        Self { seen: vec![0; Trigram::COUNT / 64], found: Vec::new() }
+    }
+}
+
+impl Trigrams {
+    /// The distinct trigrams of `text` that lie within a line, in the order in which they come first.
+    pub fn of(&mut self, text: &[u8]) -> &[Trigram] {
+        for trigram in self.found.drain(..) {
+            self.seen[trigram.0 as usize / 64] = 0;
+        }
+        // Bytes of the present line that are in the window.
+        let (mut window, mut held) = (0_u32, 0_u8);
+        for &byte in text {
+            if byte == b'\n' {
+                held = 0;
+                continue;
+            }
+            window = (window << 8 | u32::from(byte.to_ascii_lowercase())) & 0xff_ffff;
+            held = (held + 1).min(3);
+            if held == 3 {
+                let word = &mut self.seen[window as usize / 64];
+                let bit = 1 << (window % 64);
+                if *word & bit == 0 {
+                    *word |= bit;
+                    self.found.push(Trigram(window));
+                }
+            }
+        }
+        &self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trigrams_are_distinct_folded_and_within_a_line() {
+        let mut trigrams = Trigrams::default();
+        let mut of = |text: &str| -> Vec<String> {
+            let show = |trigram: &Trigram| String::from_utf8(trigram.bytes().to_vec()).unwrap();
+            trigrams.of(text.as_bytes()).iter().map(show).collect()
+        };
+        assert_eq!(of("Abcabc"), ["abc", "bca", "cab"]);
+        assert_eq!(of("ab\ncd\nefg\r\n"), ["efg", "fg\r"]);
+        assert_eq!(of("ab"), [""; 0]);
+        // Nothing is left of what came before.
+        assert_eq!(of("abc"), ["abc"]);
+    }
+}
