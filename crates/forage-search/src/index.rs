@@ -5,8 +5,12 @@
 //! other files need not be read. What fulfils it is verified by the engine that scans, so that an index can change how
 //! long an answer takes and nothing else.
 
+mod files;
 mod plan;
+mod segment;
 mod trigrams;
 
+pub use files::FileSet;
 pub use plan::Query;
+pub use segment::{Builder, Content, FileState, IndexError, ReadAt, Segment};
 pub use trigrams::{Trigram, Trigrams};

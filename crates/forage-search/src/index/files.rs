@@ -1,0 +1,158 @@
+//! Sets of files by their numbers.
+
+/// Numbers of files, below a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSet {
+    words: Vec<u64>,
+    count: u32,
+}
+
+impl FileSet {
+    /// No file of `count`.
+    pub fn none(count: u32) -> Self {
+        Self { words: vec![0; count.div_ceil(64) as usize], count }
+    }
+
+    /// All files of `count`.
+    pub fn all(count: u32) -> Self {
+        let mut set = Self { words: vec![u64::MAX; count.div_ceil(64) as usize], count };
+        let beyond = set.words.len() as u32 * 64 - count;
+        if let Some(last) = set.words.last_mut() {
+            *last >>= beyond;
+        }
+        set
+    }
+
+    /// Whether a file is in it; false for numbers that no file has.
+    pub fn contains(&self, file: u32) -> bool {
+        self.words.get(file as usize / 64).is_some_and(|word| word >> (file % 64) & 1 == 1)
+    }
+
+    /// Files in it.
+    pub fn len(&self) -> u32 {
+        self.words.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Whether no file is in it.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// Adds a file; one that does not exist is left out.
+    pub(super) fn insert(&mut self, file: u32) {
+        if file < self.count
+            && let Some(word) = self.words.get_mut(file as usize / 64)
+        {
+            *word |= 1 << (file % 64);
+        }
+    }
+
+    /// The files of both.
+    pub(super) fn intersect(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
+    }
+
+    /// The files of either.
+    pub(super) fn unite(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Adds the files of a bitmap of little-endian bytes.
+    pub(super) fn insert_bitmap(&mut self, bytes: &[u8]) {
+        for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {
+            let mut whole = [0; 8];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            *word |= u64::from_le_bytes(whole);
+        }
+        let count = self.count;
+        if let Some(last) = self.words.last_mut()
+            && !count.is_multiple_of(64)
+        {
+            *last &= u64::MAX >> (64 - count % 64);
+        }
+    }
+}
+
+/// The files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PostingList {
+    pub(super) bytes: Vec<u8>,
+    pub(super) files: u32,
+    /// One more than the last number.
+    next: u32,
+}
+
+impl PostingList {
+    /// Adds a file whose number is larger than all before.
+    pub(super) fn push(&mut self, file: u32) {
+        push_number(&mut self.bytes, file - self.next);
+        self.next = file + 1;
+        self.files += 1;
+    }
+}
+
+/// Adds a number, seven bits to a byte, the lowest first.
+pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// The numbers of a posting list; ends where the bytes make none.
+pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let (mut rest, mut next) = (bytes.iter(), 0_u32);
+    std::iter::from_fn(move || {
+        let (mut difference, mut shift) = (0_u32, 0);
+        loop {
+            let byte = *rest.next()?;
+            difference |= u32::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                break;
+            }
+            shift += 7;
+        }
+        let file = next.checked_add(difference)?;
+        next = file.checked_add(1)?;
+        Some(file)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
+            let mut list = PostingList::default();
+            files.iter().for_each(|&file| list.push(file));
+            prop_assert_eq!(posted(&list.bytes).collect::<Vec<_>>(), files.into_iter().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn bytes_that_are_no_list_give_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0..200_u32) {
+            let mut set = FileSet::none(count);
+            posted(&bytes).for_each(|file| set.insert(file));
+            set.insert_bitmap(&bytes);
+            prop_assert!(set.len() <= count);
+        }
+    }
+
+    #[test]
+    fn sets_know_their_bounds() {
+        for count in [0, 1, 63, 64, 65, 1_000] {
+            let (all, none) = (FileSet::all(count), FileSet::none(count));
+            assert_eq!((all.len(), none.len()), (count, 0), "{count}");
+            assert!(!all.contains(count) && none.is_empty());
+            let mut both = all.clone();
+            both.intersect(&none);
+            assert_eq!(both, none);
+            both.unite(&all);
+            assert_eq!(both, all);
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! One index file: written once, read at random.
+//!
+//! ```text
+//! header      magic, version, offset, length and checksum of each section, checksum of all that
+//! files       a record of 44 bytes per file, in path order
+//! paths       the paths of all files, one behind the other
+//! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, files, length and checksum of its
+//!             posting list
+//! postings    the posting lists, one behind the other
+//! ```
+//!
+//! All numbers are little-endian. A posting list holds the differences of ascending numbers of files, or a bitmap of all
+//! files where that is shorter. Files, paths and dictionary are read and checked when it is opened, a posting list when
+//! it is needed: whatever a disk or a crash made of the file is found out before it can change an answer.
+
+use std::io::{self, Write};
+
+use thiserror::Error;
+
+use super::files::{FileSet, PostingList, posted};
+use super::plan::Query;
+use super::trigrams::Trigram;
+
+const MAGIC: [u8; 8] = *b"FORAGEIX";
+/// Raised when the format, or what stands in it, changes; files of another version are built anew.
+const VERSION: u32 = 1;
+const SECTIONS: usize = 4;
+/// Magic, version, sections, checksum.
+const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
+const FILE_BYTES: usize = 44;
+const TRIGRAM_BYTES: usize = 16;
+
+/// What an index knows of the state in which it has seen a file. A file in another state is another file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// Bytes.
+    pub size: u64,
+    /// When it was modified, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When its metadata changed, likewise; no program can set it.
+    pub changed: i64,
+    /// Its number in its file system.
+    pub inode: u64,
+}
+
+/// What a search makes of a file that it need not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Its trigrams are in the index.
+    Indexed,
+    /// It is binary, by its beginning.
+    Binary,
+    /// Its trigrams are not known: it must be read.
+    Unknown,
+}
+
+impl Content {
+    const ALL: [Self; 3] = [Self::Indexed, Self::Binary, Self::Unknown];
+}
+
+/// An index that is being made.
+pub struct Builder {
+    files: Vec<u8>,
+    paths: Vec<u8>,
+    count: u32,
+    /// The posting list of each trigram, from 1; 0 for none.
+    slots: Vec<u32>,
+    lists: Vec<PostingList>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            paths: Vec::new(),
+            count: 0,
+            slots: vec![0; Trigram::COUNT],
+            lists: Vec::new(),
+        }
+    }
+}
+
+impl Builder {
+    /// Adds a file behind those before it in path order, with its distinct trigrams where they are known. False when
+    /// it holds as many files or bytes of paths as it can.
+    pub fn add(&mut self, path: &[u8], state: FileState, content: Content, trigrams: &[Trigram]) -> bool {
+        let Ok(end) = u32::try_from(self.paths.len() + path.len()) else { return false };
+        let Some(next) = self.count.checked_add(1) else { return false };
+        self.paths.extend_from_slice(path);
+        self.files.extend(state.size.to_le_bytes());
+        self.files.extend(state.modified.to_le_bytes());
+        self.files.extend(state.changed.to_le_bytes());
+        self.files.extend(state.inode.to_le_bytes());
+        self.files.extend(end.to_le_bytes());
+        self.files.extend((content as u32).to_le_bytes());
+        self.files.extend(0_u32.to_le_bytes());
+        for trigram in trigrams {
+            let slot = &mut self.slots[trigram.number() as usize];
+            if *slot == 0 {
+                self.lists.push(PostingList::default());
+                *slot = self.lists.len() as u32;
+            }
+            self.lists[*slot as usize - 1].push(self.count);
+        }
+        self.count = next;
+        true
+    }
+
+    /// Files in it.
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether no file is in it.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Writes the index.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub fn write(self, writer: &mut impl Write) -> io::Result<()> {
+        let mut dictionary = Vec::new();
+        let (mut postings, mut checksum) = (0_u64, crc32fast::Hasher::new());
+        let in_order = || self.slots.iter().enumerate().filter(|(_, slot)| **slot > 0);
+        for (number, &slot) in in_order() {
+            let list = self.stored(&self.lists[slot as usize - 1]);
+            dictionary.extend((number as u32).to_le_bytes());
+            dictionary.extend(self.lists[slot as usize - 1].files.to_le_bytes());
+            dictionary.extend((list.len() as u32).to_le_bytes());
+            dictionary.extend(crc32fast::hash(&list).to_le_bytes());
+            postings += list.len() as u64;
+        }
+        let mut header = [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat();
+        let mut offset = HEADER_BYTES as u64;
+        for section in [&self.files, &self.paths, &dictionary] {
+            header.extend(offset.to_le_bytes());
+            header.extend((section.len() as u64).to_le_bytes());
+            header.extend(crc32fast::hash(section).to_le_bytes());
+            offset += section.len() as u64;
+        }
+        header.extend(offset.to_le_bytes());
+        header.extend(postings.to_le_bytes());
+        // Each posting list has its own.
+        header.extend(0_u32.to_le_bytes());
+        checksum.update(&header);
+        header.extend(checksum.finalize().to_le_bytes());
+        for part in [&header, &self.files, &self.paths, &dictionary] {
+            writer.write_all(part)?;
+        }
+        for (_, &slot) in in_order() {
+            writer.write_all(&self.stored(&self.lists[slot as usize - 1]))?;
+        }
+        Ok(())
+    }
+
+    /// A posting list in the shorter of its two forms.
+    fn stored<'a>(&self, list: &'a PostingList) -> std::borrow::Cow<'a, [u8]> {
+        let bitmap_bytes = self.count.div_ceil(8) as usize;
+        if list.bytes.len() < bitmap_bytes {
+            return list.bytes.as_slice().into();
+        }
+        let mut bitmap = vec![0; bitmap_bytes];
+        for file in posted(&list.bytes) {
+            bitmap[file as usize / 8] |= 1_u8 << (file % 8);
+        }
+        bitmap.into()
+    }
+}
+
+/// Bytes that can be read anywhere.
+pub trait ReadAt {
+    /// Fills `buffer` with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// They can't be read, or there are not so many.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// How many bytes there are.
+    ///
+    /// # Errors
+    /// That can't be told.
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// Why an index can't be used. Whoever sees one scans instead, and builds a new index.
+#[derive(Debug, Error)]
+pub enum IndexError {
+    /// It can't be read.
+    #[error("the index can't be read: {0}")]
+    Io(#[from] io::Error),
+    /// It is of another version, or no index.
+    #[error("the index has another format")]
+    Format,
+    /// It is not what was written.
+    #[error("the index is damaged")]
+    Damaged,
+}
+
+/// An index that can be asked.
+pub struct Segment<R> {
+    reader: R,
+    files: Vec<u8>,
+    paths: Vec<u8>,
+    dictionary: Vec<u8>,
+    /// Where the posting list of each trigram of the dictionary begins.
+    starts: Vec<u64>,
+}
+
+impl<R: ReadAt> Segment<R> {
+    /// Opens an index and checks all of it but the posting lists.
+    ///
+    /// # Errors
+    /// [`IndexError`].
+    pub fn open(reader: R) -> Result<Self, IndexError> {
+        let mut header = [0; HEADER_BYTES];
+        let length = reader.len()?;
+        if length < HEADER_BYTES as u64 {
+            return Err(IndexError::Damaged);
+        }
+        reader.read_exact_at(&mut header, 0)?;
+        let (said, checksum) = header.split_at(HEADER_BYTES - 4);
+        if said[..8] != MAGIC || u32_at(said, 8) != VERSION {
+            return Err(IndexError::Format);
+        }
+        if crc32fast::hash(said) != u32_at(checksum, 0) {
+            return Err(IndexError::Damaged);
+        }
+        let section = |index: usize| {
+            let at = 12 + index * 20;
+            (u64_at(said, at), u64_at(said, at + 8), u32_at(said, at + 16))
+        };
+        let read = |index: usize| {
+            let (offset, bytes, checksum) = section(index);
+            // A length that the file does not have would be asked of memory first.
+            if offset.checked_add(bytes).is_none_or(|end| end > length) {
+                return Err(IndexError::Damaged);
+            }
+            let mut buffer = vec![0; bytes as usize];
+            reader.read_exact_at(&mut buffer, offset)?;
+            match crc32fast::hash(&buffer) == checksum {
+                true => Ok(buffer),
+                false => Err(IndexError::Damaged),
+            }
+        };
+        let (files, paths, dictionary) = (read(0)?, read(1)?, read(2)?);
+        let (mut start, postings, _) = section(3);
+        let end = start.checked_add(postings).filter(|end| *end == length).ok_or(IndexError::Damaged)?;
+        let mut starts = Vec::with_capacity(dictionary.len() / TRIGRAM_BYTES);
+        for record in dictionary.chunks_exact(TRIGRAM_BYTES) {
+            starts.push(start);
+            start += u64::from(u32_at(record, 8));
+        }
+        let whole = files.len().is_multiple_of(FILE_BYTES) && dictionary.len().is_multiple_of(TRIGRAM_BYTES);
+        if !whole || start != end {
+            return Err(IndexError::Damaged);
+        }
+        Ok(Self { reader, files, paths, dictionary, starts })
+    }
+
+    /// Files in it.
+    pub fn len(&self) -> u32 {
+        (self.files.len() / FILE_BYTES) as u32
+    }
+
+    /// Whether no file is in it.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The path of a file.
+    pub fn path(&self, file: u32) -> Option<&[u8]> {
+        let end_of = |file: u32| Some(u32_at(self.record(file)?, 32) as usize);
+        let start = match file.checked_sub(1) {
+            Some(before) => end_of(before)?,
+            None => 0,
+        };
+        self.paths.get(start..end_of(file)?)
+    }
+
+    /// In which state the index has seen a file, and what it knows of it.
+    pub fn state(&self, file: u32) -> Option<(FileState, Content)> {
+        let record = self.record(file)?;
+        let time = |at: usize| u64_at(record, at).cast_signed();
+        let state = FileState {
+            size: u64_at(record, 0),
+            modified: time(8),
+            changed: time(16),
+            inode: u64_at(record, 24),
+        };
+        Some((state, *Content::ALL.get(u32_at(record, 36) as usize)?))
+    }
+
+    fn record(&self, file: u32) -> Option<&[u8]> {
+        let start = file as usize * FILE_BYTES;
+        self.files.get(start..start + FILE_BYTES)
+    }
+
+    /// The files that may have a match. Files whose content is not known are not among them.
+    ///
+    /// # Errors
+    /// A posting list is damaged or can't be read.
+    pub fn candidates(&self, query: &Query) -> Result<FileSet, IndexError> {
+        match query {
+            Query::Any => Ok(FileSet::all(self.len())),
+            Query::Nothing => Ok(FileSet::none(self.len())),
+            Query::Has(trigram) => self.files_with(*trigram),
+            Query::OneOf(parts) => {
+                let mut files = FileSet::none(self.len());
+                for part in parts {
+                    files.unite(&self.candidates(part)?);
+                }
+                Ok(files)
+            }
+            Query::All(parts) => {
+                let mut parts: Vec<&Query> = parts.iter().collect();
+                // The rarest first: the others are then hardly worth reading.
+                parts.sort_by_key(|part| self.estimate(part));
+                let mut files: Option<FileSet> = None;
+                for part in parts {
+                    match &mut files {
+                        None => files = Some(self.candidates(part)?),
+                        // To read a few files takes less time than to read a long list.
+                        Some(files)
+                            if u64::from(files.len()) * FILES_PER_CANDIDATE
+                                < u64::from(self.estimate(part)) =>
+                        {
+                            break;
+                        }
+                        Some(files) => files.intersect(&self.candidates(part)?),
+                    }
+                }
+                Ok(files.unwrap_or_else(|| FileSet::all(self.len())))
+            }
+        }
+    }
+
+    /// At most so many files fulfil the query.
+    fn estimate(&self, query: &Query) -> u32 {
+        match query {
+            Query::Any => self.len(),
+            Query::Nothing => 0,
+            Query::Has(trigram) => self.entry(*trigram).map_or(0, |(_, entry)| u32_at(entry, 4)),
+            Query::OneOf(parts) => parts
+                .iter()
+                .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
+                .min(self.len()),
+            Query::All(parts) => parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.len()),
+        }
+    }
+
+    fn entry(&self, trigram: Trigram) -> Option<(usize, &[u8])> {
+        let (mut low, mut high) = (0, self.starts.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let entry = &self.dictionary[middle * TRIGRAM_BYTES..][..TRIGRAM_BYTES];
+            match u32_at(entry, 0).cmp(&trigram.number()) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Some((middle, entry)),
+            }
+        }
+        None
+    }
+
+    fn files_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
+        let mut files = FileSet::none(self.len());
+        let Some((index, entry)) = self.entry(trigram) else { return Ok(files) };
+        let mut list = vec![0; u32_at(entry, 8) as usize];
+        self.reader.read_exact_at(&mut list, self.starts[index])?;
+        if crc32fast::hash(&list) != u32_at(entry, 12) {
+            return Err(IndexError::Damaged);
+        }
+        match list.len() == self.len().div_ceil(8) as usize {
+            true => files.insert_bitmap(&list),
+            false => posted(&list).for_each(|file| files.insert(file)),
+        }
+        Ok(files)
+    }
+}
+
+/// Files of a posting list whose reading takes as long as reading one candidate.
+const FILES_PER_CANDIDATE: u64 = 256;
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::Trigrams;
+    use crate::pattern::{Pattern, PatternOptions};
+
+    impl ReadAt for Vec<u8> {
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            let start = usize::try_from(offset).map_err(io::Error::other)?;
+            let bytes = self.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
+            buffer.copy_from_slice(bytes);
+            Ok(())
+        }
+
+        fn len(&self) -> io::Result<u64> {
+            Ok(self.as_slice().len() as u64)
+        }
+    }
+
+    fn state(number: usize) -> FileState {
+        FileState { size: number as u64, modified: -5, changed: i64::MAX, inode: u64::MAX - number as u64 }
+    }
+
+    fn index_of(texts: &[String]) -> Vec<u8> {
+        let (mut builder, mut trigrams) = (Builder::default(), Trigrams::default());
+        for (number, text) in texts.iter().enumerate() {
+            let path = format!("dir/{number:03}");
+            assert!(builder.add(
+                path.as_bytes(),
+                state(number),
+                Content::Indexed,
+                trigrams.of(text.as_bytes())
+            ));
+        }
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes).unwrap();
+        bytes
+    }
+
+    fn texts() -> impl Strategy<Value = Vec<String>> {
+        let word =
+            prop::sample::select(vec!["retry", "Retries", "walk", "foo", "bar", " ", "\n", "ab", "éa", "x9"]);
+        let text = prop::collection::vec(word, 0..12).prop_map(|words| words.concat());
+        prop::collection::vec(text, 0..40)
+    }
+
+    const PATTERNS: [&str; 8] =
+        ["retr", "(?i)RETRY|walk", "foo.*bar", "ab", "nothere", "r[ei]t", "fo+b", "éa"];
+
+    proptest! {
+        #[test]
+        fn candidates_are_the_files_that_fulfil_the_query(texts in texts()) {
+            let segment = Segment::open(index_of(&texts)).unwrap();
+            prop_assert_eq!(segment.len() as usize, texts.len());
+            for source in PATTERNS {
+                let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
+                let candidates = segment.candidates(&query).unwrap();
+                let mut trigrams = Trigrams::default();
+                for (number, text) in texts.iter().enumerate() {
+                    let found = trigrams.of(text.as_bytes());
+                    let fulfils = query.is_met(&|trigram| found.contains(&trigram));
+                    // A list that is not worth reading lets more pass, never fewer.
+                    prop_assert!(candidates.contains(number as u32) || !fulfils, "{} {:?}", source, text);
+                }
+            }
+            for number in 0..texts.len() {
+                let path = format!("dir/{number:03}");
+                prop_assert_eq!(segment.path(number as u32), Some(path.as_bytes()));
+                prop_assert_eq!(segment.state(number as u32), Some((state(number), Content::Indexed)));
+            }
+            prop_assert_eq!(segment.path(texts.len() as u32), None);
+        }
+
+        /// A file that is cut short or has another byte somewhere is found out, or answers as before.
+        #[test]
+        fn damage_changes_no_answer(texts in texts(), at in any::<prop::sample::Index>(), flip in 1..=255_u8, cut in any::<bool>()) {
+            let whole = index_of(&texts);
+            let mut damaged = whole.clone();
+            let at = at.index(whole.len());
+            if cut {
+                damaged.truncate(at);
+            } else {
+                damaged[at] ^= flip;
+            }
+            let (whole, Ok(damaged)) = (Segment::open(whole).unwrap(), Segment::open(damaged)) else { return Ok(()) };
+            for source in PATTERNS {
+                let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
+                if let Ok(candidates) = damaged.candidates(&query) {
+                    prop_assert_eq!(candidates, whole.candidates(&query).unwrap(), "{}", source);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rare_trigrams_leave_few_candidates() {
+        let texts: Vec<String> = (0..3_000).map(|number| format!("common text {number:05}x")).collect();
+        let segment = Segment::open(index_of(&texts)).unwrap();
+        let candidates = |source: &str| {
+            let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
+            segment.candidates(&query).unwrap().len()
+        };
+        assert_eq!(candidates("common"), 3_000);
+        assert_eq!(candidates("text 02999x"), 1);
+        assert_eq!(candidates("no such text"), 0);
+    }
+}
