@@ -3,13 +3,37 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use crate::limits;
 use crate::sys::{self, NodeKind};
+
+/// What tells a file from what it was before: whoever changes its content changes one of these, unless that happens
+/// within the granularity of the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// Bytes.
+    pub size: u64,
+    /// When it was modified, in nanoseconds since 1970.
+    pub modified: i64,
+    /// When its metadata changed, likewise; no program can set it.
+    pub changed: i64,
+    /// Its number in its file system.
+    pub inode: u64,
+}
+
+impl FileState {
+    /// Whether a change after `now`, in nanoseconds since 1970, could leave the state as it is: the clock of a file
+    /// system advances in steps, and a write that takes long has the time of its beginning.
+    pub fn may_hide_a_change(&self, now: i64) -> bool {
+        self.modified.max(self.changed) > now.saturating_sub(limits::SETTLING.as_nanos() as i64)
+    }
+}
 
 /// A regular file, checked on the open handle.
 #[derive(Debug)]
 pub struct OpenedFile {
     file: File,
     size: u64,
+    state: Option<FileState>,
 }
 
 /// What reading a file into a buffer gave.
@@ -26,7 +50,17 @@ impl OpenedFile {
     /// `None` when the handle is not a regular file.
     pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
         let status = sys::status(&file)?;
-        Ok((status.kind == NodeKind::File).then_some(Self { file, size: status.size }))
+        Ok((status.kind == NodeKind::File).then_some(Self { file, size: status.size, state: status.state }))
+    }
+
+    /// Its state when it was opened; `None` where the system does not tell enough of it.
+    pub fn state(&self) -> Option<FileState> {
+        self.state
+    }
+
+    /// Its state now.
+    pub fn state_now(&self) -> Option<FileState> {
+        sys::status(&self.file).ok()?.state
     }
 
     /// Size in bytes when it was opened.

@@ -1,5 +1,7 @@
 //! Every bound of the disk layer, with its unit and its reason.
 
+use std::time::Duration;
+
 /// Bytes of one ignore file. Larger ones are not applied and reported: the glob compiler needs minutes and
 /// gigabytes for a hostile one, and most of a second for a hostile one of this size.
 pub const IGNORE_FILE_BYTES: u64 = 64 << 10;
@@ -45,6 +47,10 @@ pub const PATH_BYTES: usize = 4_096;
 /// Names looked at while one path is resolved, those of its links included: every link can hold some
 /// thousand of them.
 pub const NAMES_PER_PATH: usize = 1_024;
+
+/// Time after which a file's state tells of every further change of it. Clocks of file systems advance in steps of some
+/// milliseconds; a write that the system holds up goes on for some tenths of a second after the time that it sets.
+pub const SETTLING: Duration = Duration::from_secs(2);
 
 /// Times that opening a path is tried again when a link appears where there was none a moment ago.
 pub const OPEN_RETRIES: usize = 4;

@@ -249,12 +249,17 @@ pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
     text.to_str().map(|text| Cow::Owned(text.replace('\\', "/").into_bytes()))
 }
 
+/// The order of paths, name by name, on their bytes.
+pub fn compare_paths(a: &[u8], b: &[u8]) -> Ordering {
+    // `/` ends a name and no name holds NUL, so reading it as NUL compares name by name.
+    let key = |bytes: &[u8], i: usize| bytes.get(i).map(|&b| if b == b'/' { 0 } else { b });
+    let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    key(a, common).cmp(&key(b, common))
+}
+
 impl Ord for RelPath {
     fn cmp(&self, other: &Self) -> Ordering {
-        // `/` ends a name and no name holds NUL, so reading it as NUL compares name by name.
-        let key = |bytes: &[u8], i: usize| bytes.get(i).map(|&b| if b == b'/' { 0 } else { b });
-        let common = self.0.iter().zip(other.0.iter()).take_while(|(a, b)| a == b).count();
-        key(&self.0, common).cmp(&key(&other.0, common))
+        compare_paths(&self.0, &other.0)
     }
 }
 

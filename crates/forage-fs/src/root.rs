@@ -30,6 +30,7 @@ pub struct Root {
     path: PathBuf,
     directory: Directory,
     inside_git: bool,
+    device_with_states: Option<u64>,
     secrets: SecretPolicy,
 }
 
@@ -50,8 +51,20 @@ impl Root {
         }
         let directory = sys::open_root(&path).map_err(open)?;
         let inside_git = path.ancestors().skip(1).any(has_git);
+        let device_with_states = sys::device_with_states(&directory);
         let secrets = secrets.beneath(&path);
-        Ok(Arc::new(Self { path, directory, inside_git, secrets }))
+        Ok(Arc::new(Self { path, directory, inside_git, device_with_states, secrets }))
+    }
+
+    /// Whether files can be told from what they were before without reading them: on some file systems, and some
+    /// operating systems, they can't.
+    pub fn knows_states(&self) -> bool {
+        self.device_with_states.is_some()
+    }
+
+    /// The device of the root's files that have a state.
+    pub(crate) fn device_with_states(&self) -> Option<u64> {
+        self.device_with_states
     }
 
     /// The root's absolute path, for people.

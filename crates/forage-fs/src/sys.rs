@@ -14,9 +14,11 @@ use portable as system;
 use unix as system;
 
 pub(crate) use system::{
-    Directory, identity, is_link_error, link_target, list, node_kind, open_child, open_directory, open_leaf,
-    open_root, read_some, status,
+    Directory, device_with_states, identity, is_link_error, link_target, list, node_kind, open_child,
+    open_directory, open_leaf, open_root, read_some, state, status,
 };
+
+use crate::file::FileState;
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,4 +42,6 @@ pub(crate) struct Status {
     pub(crate) kind: NodeKind,
     /// Bytes.
     pub(crate) size: u64,
+    /// `None` where the system does not tell enough to know a changed file by it.
+    pub(crate) state: Option<FileState>,
 }

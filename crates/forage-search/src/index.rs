@@ -5,12 +5,19 @@
 //! other files need not be read. What fulfils it is verified by the engine that scans, so that an index can change how
 //! long an answer takes and nothing else.
 
+mod build;
 mod files;
+mod lookup;
 mod plan;
+mod postings;
+mod read_at;
 mod segment;
 mod trigrams;
 
+pub use build::{Built, build};
 pub use files::FileSet;
+pub(crate) use lookup::Unread;
+pub use lookup::{Cursor, Index};
 pub use plan::Query;
-pub use segment::{Builder, Content, FileState, IndexError, ReadAt, Segment};
+pub use segment::{Builder, Content, FileEntry, IndexError, ReadAt, Segment};
 pub use trigrams::{Trigram, Trigrams};

@@ -17,6 +17,7 @@ use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, W
 
 pub use account::{EvidenceLine, FileEvidence};
 
+use crate::index::{Index, Query};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
 use crate::scan::{Text, Worker, with_text};
@@ -55,20 +56,27 @@ pub struct TermReport {
     pub files: u64,
 }
 
-/// The bounds of a gathering; the requirement's by default.
+/// How terms are gathered; with the requirement's bounds by default.
 #[derive(Clone, Debug)]
-pub struct KeywordLimits {
+pub struct KeywordOptions {
     /// Bytes of output from which on a term is too broad: more than this.
     pub term_bytes: u64,
     /// Bytes that the output for all kept terms must stay under.
     pub evidence_bytes: u64,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
     pub max_file_bytes: Option<u64>,
+    /// Tells files that can't match without reading them.
+    pub index: Option<Arc<Index>>,
 }
 
-impl Default for KeywordLimits {
+impl Default for KeywordOptions {
     fn default() -> Self {
-        Self { term_bytes: limits::TERM_BYTES, evidence_bytes: limits::EVIDENCE_BYTES, max_file_bytes: None }
+        Self {
+            term_bytes: limits::TERM_BYTES,
+            evidence_bytes: limits::EVIDENCE_BYTES,
+            max_file_bytes: None,
+            index: None,
+        }
     }
 }
 
@@ -119,7 +127,7 @@ pub fn gather(
     start: &RelPath,
     walk_options: &WalkOptions,
     terms: &[String],
-    bounds: &KeywordLimits,
+    bounds: &KeywordOptions,
     stop: &Stop,
 ) -> Result<Gathered, OpenError> {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
@@ -133,6 +141,8 @@ pub fn gather(
             false => live,
         })
     };
+    let query = || Query::of_any(&patterns.iter().flatten().collect::<Vec<_>>());
+    let selection = bounds.index.as_ref().and_then(|index| index.select(query()));
     let mut files = Vec::new();
     let report = if valid == 0 {
         WalkReport::default()
@@ -142,7 +152,12 @@ pub fn gather(
             start,
             walk_options,
             stop,
-            || Worker::new(TermFinder::new(&patterns, valid, start, bounds.term_bytes)),
+            || {
+                Worker::new(
+                    selection.as_ref().map(|selection| selection.cursor(walk_options)),
+                    TermFinder::new(&patterns, valid, start, bounds.term_bytes),
+                )
+            },
             |worker, entry, skipped| {
                 let live = live();
                 if live == 0 {
@@ -204,7 +219,7 @@ fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<Patt
 }
 
 /// Drops the least important term until the rest is under the bound; returns the bytes of the rest.
-fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordLimits) -> u64 {
+fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordOptions) -> u64 {
     loop {
         let kept =
             mask_of(terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i));
@@ -238,12 +253,12 @@ impl Counter {
         self.bytes.load(Ordering::Relaxed) + separators * account::SEPARATOR.len() as u64
     }
 
-    fn is_over(&self, bounds: &KeywordLimits) -> bool {
+    fn is_over(&self, bounds: &KeywordOptions) -> bool {
         self.total() > bounds.term_bytes
     }
 
     /// Adds a file; false when the term is, or has become, too broad.
-    fn count(&self, file: &FileEvidence, term: u64, bounds: &KeywordLimits) -> bool {
+    fn count(&self, file: &FileEvidence, term: u64, bounds: &KeywordOptions) -> bool {
         let (bytes, groups) = file.printed_bytes(term);
         if file.over & term != 0 {
             self.bytes.fetch_add(bounds.term_bytes + 1, Ordering::Relaxed);
@@ -259,7 +274,7 @@ impl Counter {
         !self.is_over(bounds)
     }
 
-    fn report(&self, term: &str, error: Option<PatternError>, bounds: &KeywordLimits) -> TermReport {
+    fn report(&self, term: &str, error: Option<PatternError>, bounds: &KeywordOptions) -> TermReport {
         let over = self.is_over(bounds);
         let fate = match error {
             Some(error) => TermFate::Invalid(error),

@@ -10,6 +10,7 @@ use forage_fs::{
 
 use crate::buffer::{EventBuilder, search_text};
 use crate::event::{EventKind, FileEvents};
+use crate::index::{Cursor, Index, Query, Unread};
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
@@ -34,6 +35,8 @@ pub struct ScanOptions {
     pub max_spans: usize,
     /// What an earlier answer had.
     pub after: Option<Delivered>,
+    /// Tells files that can't match without reading them.
+    pub index: Option<Arc<Index>>,
 }
 
 /// What an earlier answer had of the file in which it ended.
@@ -74,19 +77,21 @@ impl Default for ScanOptions {
             count_only: false,
             max_spans: limits::LINE_SPANS,
             after: None,
+            index: None,
         }
     }
 }
 
 /// What a worker keeps between files.
-pub(crate) struct Worker<S> {
+pub(crate) struct Worker<'a, S> {
     buffer: Vec<u8>,
+    index: Option<Cursor<'a>>,
     pub(crate) state: S,
 }
 
-impl<S> Worker<S> {
-    pub(crate) fn new(state: S) -> Self {
-        Self { buffer: Vec::new(), state }
+impl<'a, S> Worker<'a, S> {
+    pub(crate) fn new(index: Option<Cursor<'a>>, state: S) -> Self {
+        Self { buffer: Vec::new(), index, state }
     }
 }
 
@@ -98,15 +103,23 @@ pub(crate) enum Text<'a> {
     Pieces(&'a mut dyn std::io::Read),
 }
 
-/// Opens, reads and decodes an entry and hands its text to `search`; counts what can't be searched. A NUL byte behind
-/// the beginning is left to `search` to look for.
+/// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches;
+/// counts what can't be searched. A NUL byte behind the beginning is left to `search` to look for.
 pub(crate) fn with_text<S, T>(
-    worker: &mut Worker<S>,
+    worker: &mut Worker<'_, S>,
     entry: &Entry<'_>,
     max_file_bytes: Option<u64>,
     skipped: &mut Skipped,
     search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
+    match worker.index.as_mut().and_then(|index| index.unread(entry, max_file_bytes)) {
+        None => {}
+        Some(Unread::NoMatch) => return None,
+        Some(Unread::Skipped(reason)) => {
+            skipped.add(reason);
+            return None;
+        }
+    }
     let mut file = entry.open(skipped)?;
     if max_file_bytes.is_some_and(|limit| file.size() > limit) {
         skipped.add(SkipReason::TooLarge);
@@ -141,7 +154,8 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    let visit = |worker: &mut Worker<LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+    let selection = options.index.as_ref().and_then(|index| index.select(Query::of(pattern)));
+    let visit = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let found =
             with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
                 Text::Whole(text) => {
@@ -181,7 +195,12 @@ pub fn search(
         start,
         walk_options,
         stop,
-        || Worker::new(LineFinder::new(pattern).stopping(stop)),
+        || {
+            Worker::new(
+                selection.as_ref().map(|selection| selection.cursor(walk_options)),
+                LineFinder::new(pattern).stopping(stop),
+            )
+        },
         visit,
         receive,
     )

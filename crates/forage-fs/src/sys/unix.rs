@@ -6,9 +6,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 
 use super::{Node, NodeKind, Status};
+use crate::file::FileState;
 use crate::rel_path::RelPath;
 
 /// An open directory.
@@ -85,7 +86,64 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
 pub(crate) fn status(file: &File) -> io::Result<Status> {
     let stat = fstat(file)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    Ok(Status { kind: kind_of(FileType::from_raw_mode(stat.st_mode)), size })
+    Ok(Status { kind: kind_of(FileType::from_raw_mode(stat.st_mode)), size, state: state_of(&stat) })
+}
+
+/// The state of a regular file by its name, without following a link; `None` for whatever else it is, and for files of
+/// another device.
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+pub(crate) fn state(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
+    let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let is_file = kind_of(FileType::from_raw_mode(stat.st_mode)) == NodeKind::File;
+    (is_file && stat.st_dev as u64 == device).then(|| state_of(&stat)).flatten()
+}
+
+/// The device of a directory, if whatever changes a file of it shows in its state at once: network file systems keep
+/// states for seconds, and those of other programs may say anything.
+pub(crate) fn device_with_states(directory: &Directory) -> Option<u64> {
+    let is_local = local_file_system(directory);
+    is_local.then(|| identity(directory)).flatten().map(|(device, _)| device)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+fn local_file_system(directory: &Directory) -> bool {
+    /// bcachefs, btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS, ZFS. Not the file systems of images, whose maker
+    /// sets every time.
+    const LOCAL: [u32; 8] =
+        [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, 0x0102_1994, 0x5846_5342, 0x2fc1_2fc1];
+    rustix::fs::fstatfs(directory).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
+}
+
+#[cfg(target_os = "macos")]
+fn local_file_system(directory: &Directory) -> bool {
+    let name = |system: rustix::fs::StatFs| system.f_fstypename.map(|byte| byte as u8);
+    rustix::fs::fstatfs(directory).is_ok_and(|system| name(system).starts_with(b"apfs\0"))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
+fn local_file_system(_: &Directory) -> bool {
+    false
+}
+
+#[allow(
+    clippy::unnecessary_cast,
+    clippy::useless_conversion,
+    reason = "the widths of these fields differ between systems"
+)]
+fn state_of(stat: &Stat) -> Option<FileState> {
+    let nanoseconds = |seconds, part| i64::checked_add(i64::checked_mul(seconds, 1_000_000_000)?, part);
+    // The time of a last change in whole seconds comes from a clock that is too coarse, or from the maker of an image,
+    // who can give another file the same.
+    if stat.st_ctime_nsec == 0 {
+        return None;
+    }
+    Some(FileState {
+        size: u64::try_from(stat.st_size).ok()?,
+        modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64)?,
+        changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64)?,
+        inode: stat.st_ino as u64,
+    })
 }
 
 /// Device and file number of a directory: the same whatever the path by which it was reached.

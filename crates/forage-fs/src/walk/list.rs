@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering as AtomicOrdering;
 use super::frontier::{Done, Key};
 use super::{EntryKind, Step, WalkOptions};
 use crate::error::OpenError;
-use crate::file::OpenedFile;
+use crate::file::{FileState, OpenedFile};
 use crate::ignore_rules::{IgnoreRules, RuleBudget, Verdict};
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
@@ -54,6 +54,15 @@ impl Entry<'_> {
             skipped.add(SkipReason::Unreadable);
         }
         opened
+    }
+
+    /// The file's state, without opening it; `None` for what is no file, can't be told or must not be read.
+    pub fn state(&self) -> Option<FileState> {
+        // What a followed link leads to has a path of its own, under which it is visited too.
+        if self.real.is_some() || self.root.secrets().denies(&self.path).is_some() {
+            return None;
+        }
+        sys::state(self.parent().ok()?, self.path.file_name(), self.root.device_with_states()?)
     }
 
     fn parent(&self) -> Result<&Directory, &io::Error> {

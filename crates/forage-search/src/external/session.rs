@@ -173,7 +173,7 @@ impl Session<'_> {
             };
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let worker = || Worker::new(self.finder());
+        let worker = || Worker::new(None, self.finder());
         let report = walk(root, start, options, self.stop, worker, visit, receive)?;
         filling.flush(&self.queue, self.stop);
         Ok(report)

@@ -73,33 +73,6 @@ impl FileSet {
     }
 }
 
-/// The files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PostingList {
-    pub(super) bytes: Vec<u8>,
-    pub(super) files: u32,
-    /// One more than the last number.
-    next: u32,
-}
-
-impl PostingList {
-    /// Adds a file whose number is larger than all before.
-    pub(super) fn push(&mut self, file: u32) {
-        push_number(&mut self.bytes, file - self.next);
-        self.next = file + 1;
-        self.files += 1;
-    }
-}
-
-/// Adds a number, seven bits to a byte, the lowest first.
-pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    bytes.push(number as u8);
-}
-
 /// The numbers of a posting list; ends where the bytes make none.
 pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let (mut rest, mut next) = (bytes.iter(), 0_u32);
@@ -126,13 +99,6 @@ mod tests {
     use super::*;
 
     proptest! {
-        #[test]
-        fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
-            let mut list = PostingList::default();
-            files.iter().for_each(|&file| list.push(file));
-            prop_assert_eq!(posted(&list.bytes).collect::<Vec<_>>(), files.into_iter().collect::<Vec<_>>());
-        }
-
         #[test]
         fn bytes_that_are_no_list_give_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0..200_u32) {
             let mut set = FileSet::none(count);

@@ -25,6 +25,9 @@ const MAX_BYTES: usize = 64;
 /// Copies of a repeated part that are looked at.
 const MAX_COPIES: u32 = 4;
 
+/// Trigrams of a query. What more there are lets more files pass, in less time.
+const MAX_TRIGRAMS: usize = 4_096;
+
 /// What a file must have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Query {
@@ -68,7 +71,8 @@ impl Query {
     }
 
     /// Whether a file with these trigrams may match.
-    pub fn is_met(&self, has: &impl Fn(Trigram) -> bool) -> bool {
+    #[cfg(test)]
+    pub(super) fn is_met(&self, has: &impl Fn(Trigram) -> bool) -> bool {
         match self {
             Self::Any => true,
             Self::Nothing => false,
@@ -78,7 +82,19 @@ impl Query {
         }
     }
 
+    /// Its trigrams, counted.
+    fn len(&self) -> usize {
+        match self {
+            Self::Any | Self::Nothing => 0,
+            Self::Has(_) => 1,
+            Self::All(parts) | Self::OneOf(parts) => parts.iter().map(Self::len).sum(),
+        }
+    }
+
     fn and(self, other: Self) -> Self {
+        if self.len() + other.len() > MAX_TRIGRAMS {
+            return self;
+        }
         match (self, other) {
             (Self::Any, query) | (query, Self::Any) => query,
             (Self::Nothing, _) | (_, Self::Nothing) => Self::Nothing,
@@ -96,6 +112,9 @@ impl Query {
     }
 
     fn or(self, other: Self) -> Self {
+        if self.len() + other.len() > MAX_TRIGRAMS {
+            return Self::Any;
+        }
         match (self, other) {
             (Self::Any, _) | (_, Self::Any) => Self::Any,
             (Self::Nothing, query) | (query, Self::Nothing) => query,
@@ -199,9 +218,10 @@ impl Part {
     }
 
     /// This, and the other behind it.
-    fn then(self, other: Self) -> Self {
+    fn then(mut self, mut other: Self) -> Self {
         let small = |first: &Strings, second: &Strings| first.len() * second.len() <= MAX_STRINGS;
-        let mut query = self.query.clone().and(other.query.clone());
+        let mut query = std::mem::replace(&mut self.query, Query::Any)
+            .and(std::mem::replace(&mut other.query, Query::Any));
         if let (Ends::Exact(first), Ends::Exact(second)) = (&self.ends, &other.ends)
             && small(first, second)
         {
@@ -255,8 +275,10 @@ impl Part {
         {
             return self;
         }
-        let open = self.opened();
-        let query = open.query.clone().and(one_of(open.prefixes())).and(one_of(open.suffixes()));
+        let mut open = self.opened();
+        let query = std::mem::replace(&mut open.query, Query::Any)
+            .and(one_of(open.prefixes()))
+            .and(one_of(open.suffixes()));
         let prefixes = cut(open.prefixes(), |string, bytes| &string[..bytes]);
         let suffixes = cut(open.suffixes(), |string, bytes| &string[string.len() - bytes..]);
         Self { ends: Ends::Open { prefixes, suffixes }, query }

@@ -13,12 +13,16 @@
 //! files where that is shorter. Files, paths and dictionary are read and checked when it is opened, a posting list when
 //! it is needed: whatever a disk or a crash made of the file is found out before it can change an answer.
 
+use std::cmp::Ordering;
+use std::fmt;
 use std::io::{self, Write};
 
+use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
-use super::files::{FileSet, PostingList, posted};
+use super::files::{FileSet, posted};
 use super::plan::Query;
+use super::postings::{PostingList, Postings};
 use super::trigrams::Trigram;
 
 const MAGIC: [u8; 8] = *b"FORAGEIX";
@@ -30,78 +34,67 @@ const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
 const FILE_BYTES: usize = 44;
 const TRIGRAM_BYTES: usize = 16;
 
-/// What an index knows of the state in which it has seen a file. A file in another state is another file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileState {
-    /// Bytes.
-    pub size: u64,
-    /// When it was modified, in nanoseconds since 1970.
-    pub modified: i64,
-    /// When its metadata changed, likewise; no program can set it.
-    pub changed: i64,
-    /// Its number in its file system.
-    pub inode: u64,
-}
-
-/// What a search makes of a file that it need not read.
+/// What an index knows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Its trigrams are in the index.
+    /// Its trigrams.
     Indexed,
     /// It is binary, by its beginning.
     Binary,
-    /// Its trigrams are not known: it must be read.
-    Unknown,
+    /// It is too large, or has too many trigrams, for them to say much.
+    Large,
+    /// It had just been changed, so that its state would not tell whether it was changed again.
+    Young,
 }
 
 impl Content {
-    const ALL: [Self; 3] = [Self::Indexed, Self::Binary, Self::Unknown];
+    const ALL: [Self; 4] = [Self::Indexed, Self::Binary, Self::Large, Self::Young];
 }
 
+/// A file for an index.
+#[derive(Clone, Debug)]
+pub struct FileEntry<'a> {
+    /// Its path below the root.
+    pub path: &'a [u8],
+    /// The state in which it was read.
+    pub state: FileState,
+    /// What it holds.
+    pub content: Content,
+    /// Its lines, where they are known.
+    pub lines: Option<u32>,
+    /// Its distinct trigrams; none unless it is [`Content::Indexed`].
+    pub trigrams: &'a [Trigram],
+}
+
+/// Stands for a number of lines that is not known.
+const NO_LINES: u32 = u32::MAX;
+
 /// An index that is being made.
+#[derive(Default)]
 pub struct Builder {
     files: Vec<u8>,
     paths: Vec<u8>,
     count: u32,
-    /// The posting list of each trigram, from 1; 0 for none.
-    slots: Vec<u32>,
-    lists: Vec<PostingList>,
-}
-
-impl Default for Builder {
-    fn default() -> Self {
-        Self {
-            files: Vec::new(),
-            paths: Vec::new(),
-            count: 0,
-            slots: vec![0; Trigram::COUNT],
-            lists: Vec::new(),
-        }
-    }
+    postings: Postings,
 }
 
 impl Builder {
-    /// Adds a file behind those before it in path order, with its distinct trigrams where they are known. False when
-    /// it holds as many files or bytes of paths as it can.
-    pub fn add(&mut self, path: &[u8], state: FileState, content: Content, trigrams: &[Trigram]) -> bool {
-        let Ok(end) = u32::try_from(self.paths.len() + path.len()) else { return false };
-        let Some(next) = self.count.checked_add(1) else { return false };
-        self.paths.extend_from_slice(path);
-        self.files.extend(state.size.to_le_bytes());
-        self.files.extend(state.modified.to_le_bytes());
-        self.files.extend(state.changed.to_le_bytes());
-        self.files.extend(state.inode.to_le_bytes());
-        self.files.extend(end.to_le_bytes());
-        self.files.extend((content as u32).to_le_bytes());
-        self.files.extend(0_u32.to_le_bytes());
-        for trigram in trigrams {
-            let slot = &mut self.slots[trigram.number() as usize];
-            if *slot == 0 {
-                self.lists.push(PostingList::default());
-                *slot = self.lists.len() as u32;
-            }
-            self.lists[*slot as usize - 1].push(self.count);
+    /// Adds a file behind those before it in path order. False when it holds as much as it can.
+    pub fn add(&mut self, file: &FileEntry<'_>) -> bool {
+        if self.postings.is_full() {
+            return false;
         }
+        let Ok(end) = u32::try_from(self.paths.len() + file.path.len()) else { return false };
+        let Some(next) = self.count.checked_add(1) else { return false };
+        self.paths.extend_from_slice(file.path);
+        self.files.extend(file.state.size.to_le_bytes());
+        self.files.extend(file.state.modified.to_le_bytes());
+        self.files.extend(file.state.changed.to_le_bytes());
+        self.files.extend(file.state.inode.to_le_bytes());
+        self.files.extend(end.to_le_bytes());
+        self.files.extend((file.content as u32).to_le_bytes());
+        self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
+        self.postings.add(self.count, file.trigrams);
         self.count = next;
         true
     }
@@ -120,14 +113,14 @@ impl Builder {
     ///
     /// # Errors
     /// Those of `writer`.
-    pub fn write(self, writer: &mut impl Write) -> io::Result<()> {
+    pub fn write(mut self, writer: &mut impl Write) -> io::Result<()> {
         let mut dictionary = Vec::new();
         let (mut postings, mut checksum) = (0_u64, crc32fast::Hasher::new());
-        let in_order = || self.slots.iter().enumerate().filter(|(_, slot)| **slot > 0);
-        for (number, &slot) in in_order() {
-            let list = self.stored(&self.lists[slot as usize - 1]);
-            dictionary.extend((number as u32).to_le_bytes());
-            dictionary.extend(self.lists[slot as usize - 1].files.to_le_bytes());
+        self.postings.finish();
+        for (number, posted) in self.postings.lists() {
+            let list = self.stored(posted);
+            dictionary.extend(number.to_le_bytes());
+            dictionary.extend(posted.files.to_le_bytes());
             dictionary.extend((list.len() as u32).to_le_bytes());
             dictionary.extend(crc32fast::hash(&list).to_le_bytes());
             postings += list.len() as u64;
@@ -149,8 +142,8 @@ impl Builder {
         for part in [&header, &self.files, &self.paths, &dictionary] {
             writer.write_all(part)?;
         }
-        for (_, &slot) in in_order() {
-            writer.write_all(&self.stored(&self.lists[slot as usize - 1]))?;
+        for (_, posted) in self.postings.lists() {
+            writer.write_all(&self.stored(posted))?;
         }
         Ok(())
     }
@@ -181,7 +174,7 @@ pub trait ReadAt {
     ///
     /// # Errors
     /// That can't be told.
-    fn len(&self) -> io::Result<u64>;
+    fn byte_len(&self) -> io::Result<u64>;
 }
 
 /// Why an index can't be used. Whoever sees one scans instead, and builds a new index.
@@ -199,8 +192,8 @@ pub enum IndexError {
 }
 
 /// An index that can be asked.
-pub struct Segment<R> {
-    reader: R,
+pub struct Segment {
+    reader: Box<dyn ReadAt + Send + Sync>,
     files: Vec<u8>,
     paths: Vec<u8>,
     dictionary: Vec<u8>,
@@ -208,14 +201,20 @@ pub struct Segment<R> {
     starts: Vec<u64>,
 }
 
-impl<R: ReadAt> Segment<R> {
+impl fmt::Debug for Segment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Segment of {} files", self.len())
+    }
+}
+
+impl Segment {
     /// Opens an index and checks all of it but the posting lists.
     ///
     /// # Errors
     /// [`IndexError`].
-    pub fn open(reader: R) -> Result<Self, IndexError> {
+    pub fn open(reader: impl ReadAt + Send + Sync + 'static) -> Result<Self, IndexError> {
         let mut header = [0; HEADER_BYTES];
-        let length = reader.len()?;
+        let length = reader.byte_len()?;
         if length < HEADER_BYTES as u64 {
             return Err(IndexError::Damaged);
         }
@@ -256,7 +255,7 @@ impl<R: ReadAt> Segment<R> {
         if !whole || start != end {
             return Err(IndexError::Damaged);
         }
-        Ok(Self { reader, files, paths, dictionary, starts })
+        Ok(Self { reader: Box::new(reader), files, paths, dictionary, starts })
     }
 
     /// Files in it.
@@ -290,6 +289,28 @@ impl<R: ReadAt> Segment<R> {
             inode: u64_at(record, 24),
         };
         Some((state, *Content::ALL.get(u32_at(record, 36) as usize)?))
+    }
+
+    /// The lines of a file, where they are known.
+    pub fn lines(&self, file: u32) -> Option<u32> {
+        Some(u32_at(self.record(file)?, 40)).filter(|lines| *lines != NO_LINES)
+    }
+
+    /// The file with this path; `near` is where it is looked for first.
+    pub fn find(&self, path: &[u8], near: u32) -> Option<u32> {
+        if self.path(near) == Some(path) {
+            return Some(near);
+        }
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match compare_paths(self.path(middle)?, path) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(middle),
+            }
+        }
+        None
     }
 
     fn record(&self, file: u32) -> Option<&[u8]> {
@@ -356,9 +377,9 @@ impl<R: ReadAt> Segment<R> {
             let middle = low.midpoint(high);
             let entry = &self.dictionary[middle * TRIGRAM_BYTES..][..TRIGRAM_BYTES];
             match u32_at(entry, 0).cmp(&trigram.number()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some((middle, entry)),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some((middle, entry)),
             }
         }
         None
@@ -399,19 +420,6 @@ mod tests {
     use crate::index::Trigrams;
     use crate::pattern::{Pattern, PatternOptions};
 
-    impl ReadAt for Vec<u8> {
-        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-            let start = usize::try_from(offset).map_err(io::Error::other)?;
-            let bytes = self.get(start..start + buffer.len()).ok_or(io::ErrorKind::UnexpectedEof)?;
-            buffer.copy_from_slice(bytes);
-            Ok(())
-        }
-
-        fn len(&self) -> io::Result<u64> {
-            Ok(self.as_slice().len() as u64)
-        }
-    }
-
     fn state(number: usize) -> FileState {
         FileState { size: number as u64, modified: -5, changed: i64::MAX, inode: u64::MAX - number as u64 }
     }
@@ -420,12 +428,13 @@ mod tests {
         let (mut builder, mut trigrams) = (Builder::default(), Trigrams::default());
         for (number, text) in texts.iter().enumerate() {
             let path = format!("dir/{number:03}");
-            assert!(builder.add(
-                path.as_bytes(),
-                state(number),
-                Content::Indexed,
-                trigrams.of(text.as_bytes())
-            ));
+            assert!(builder.add(&FileEntry {
+                path: path.as_bytes(),
+                state: state(number),
+                content: Content::Indexed,
+                lines: Some(number as u32),
+                trigrams: trigrams.of(text.as_bytes()),
+            }));
         }
         let mut bytes = Vec::new();
         builder.write(&mut bytes).unwrap();
@@ -462,8 +471,13 @@ mod tests {
                 let path = format!("dir/{number:03}");
                 prop_assert_eq!(segment.path(number as u32), Some(path.as_bytes()));
                 prop_assert_eq!(segment.state(number as u32), Some((state(number), Content::Indexed)));
+                prop_assert_eq!(segment.lines(number as u32), Some(number as u32));
+                for near in [0, number as u32, number as u32 + 1, u32::MAX] {
+                    prop_assert_eq!(segment.find(path.as_bytes(), near), Some(number as u32));
+                }
             }
             prop_assert_eq!(segment.path(texts.len() as u32), None);
+            prop_assert_eq!(segment.find(b"dir/none", 0), None);
         }
 
         /// A file that is cut short or has another byte somewhere is found out, or answers as before.

@@ -28,13 +28,17 @@ impl Trigram {
 
 /// Collects the distinct trigrams of texts, one after the other. It takes 2 MiB and is meant to be kept.
 pub struct Trigrams {
-    seen: Vec<u64>,
+    /// A bit for each. Of a length that is known, so that no index into it needs a check.
+    seen: Box<[u64; Trigram::COUNT / 64]>,
     found: Vec<Trigram>,
 }
 
 impl Default for Trigrams {
     fn default() -> Self {
-        Self { seen: vec![0; Trigram::COUNT / 64], found: Vec::new() }
+        // Never on the stack, which is no place for two megabytes.
+        let seen = vec![0; Trigram::COUNT / 64].into_boxed_slice();
+        #[expect(clippy::unwrap_used, reason = "the slice has this length")]
+        Self { seen: seen.try_into().unwrap(), found: Vec::new() }
     }
 }
 
@@ -44,16 +48,11 @@ impl Trigrams {
         for trigram in self.found.drain(..) {
             self.seen[trigram.0 as usize / 64] = 0;
         }
-        // Bytes of the present line that are in the window.
-        let (mut window, mut held) = (0_u32, 0_u8);
-        for &byte in text {
-            if byte == b'\n' {
-                held = 0;
-                continue;
-            }
-            window = (window << 8 | u32::from(byte.to_ascii_lowercase())) & 0xff_ffff;
-            held = (held + 1).min(3);
-            if held == 3 {
+        for line in text.split(|&byte| byte == b'\n') {
+            let [first, second, rest @ ..] = line else { continue };
+            let mut window = Trigram::new([0, *first, *second]).0;
+            for &byte in rest {
+                window = (window << 8 | u32::from(byte.to_ascii_lowercase())) & 0xff_ffff;
                 let word = &mut self.seen[window as usize / 64];
                 let bit = 1 << (window % 64);
                 if *word & bit == 0 {

@@ -46,15 +46,15 @@ pub(crate) fn run(
 }
 
 /// One search, as both engines take it.
-struct Wanted {
-    text: &'static str,
-    options: PatternOptions,
-    walk: WalkOptions,
-    scan: ScanOptions,
-    shown: String,
+pub(crate) struct Wanted {
+    pub(crate) text: &'static str,
+    pub(crate) options: PatternOptions,
+    pub(crate) walk: WalkOptions,
+    pub(crate) scan: ScanOptions,
+    pub(crate) shown: String,
 }
 
-fn random_request(random: &mut Random) -> Wanted {
+pub(crate) fn random_request(random: &mut Random) -> Wanted {
     let literal = random.one_in(5);
     let text = random.pick(if literal { LITERALS } else { PATTERNS });
     let case = [Case::Sensitive, Case::Insensitive, Case::Smart][random.below(3)];

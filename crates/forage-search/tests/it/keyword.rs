@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use forage_fs::{RelPath, Stop, WalkOptions};
-use forage_search::keyword::{Gathered, KeywordLimits, TermFate, gather};
+use forage_search::keyword::{Gathered, KeywordOptions, TermFate, gather};
 
 use crate::ripgrep;
 use crate::search::open;
@@ -28,7 +28,7 @@ fn ripgrep(root: &Path, terms: &[String]) -> String {
 }
 
 /// The design document's steps 2 and 3, literally.
-fn procedure(root: &Path, terms: &[String], bounds: &KeywordLimits) -> Procedure {
+fn procedure(root: &Path, terms: &[String], bounds: &KeywordOptions) -> Procedure {
     let (mut usable, mut too_broad) = (Vec::new(), Vec::new());
     for term in terms {
         let result = ripgrep(root, std::slice::from_ref(term));
@@ -56,7 +56,7 @@ fn terms_with(gathered: &Gathered, fate: &TermFate) -> Vec<String> {
     gathered.with_fate(fate).map(|term| term.term.clone()).collect()
 }
 
-fn check(root: &Path, terms: &[String], bounds: &KeywordLimits, what: &str) -> Gathered {
+fn check(root: &Path, terms: &[String], bounds: &KeywordOptions, what: &str) -> Gathered {
     let theirs = procedure(root, terms, bounds);
     let ours = gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never())
         .unwrap();
@@ -118,10 +118,10 @@ fn terms_and_evidence_equal_the_procedures() {
         let (_keep, root) = tree(&mut random, false);
         let terms: Vec<String> = (0..2 + random.below(7)).map(|_| random.pick(TERMS).to_owned()).collect();
         let term_bytes = 3000 + random.below(12_000) as u64;
-        let bounds = KeywordLimits {
+        let bounds = KeywordOptions {
             term_bytes,
             evidence_bytes: term_bytes + 1 + random.below(800) as u64,
-            ..KeywordLimits::default()
+            ..KeywordOptions::default()
         };
         let gathered = check(&root, &terms, &bounds, &format!("seed {seed}"));
         broad += gathered.with_fate(&TermFate::TooBroad).count();
@@ -161,7 +161,7 @@ fn the_term_bound_is_exact() {
         exactly(directory.path(), "a.txt", "needle", bytes);
         fs::write(directory.path().join("b.txt"), "other\n").unwrap();
         let terms = ["needle".to_owned(), "other".to_owned()];
-        let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "term bound");
+        let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "term bound");
         let fate = if fits { TermFate::Kept } else { TermFate::TooBroad };
         assert_eq!(gathered.terms[0].fate, fate, "{bytes} bytes");
         if fits {
@@ -179,7 +179,7 @@ fn the_evidence_bound_is_exact() {
         exactly(directory.path(), "b.txt", "second", 50_000);
         exactly(directory.path(), "c.txt", "third", bytes - 100_000 - 2 * "--\n".len());
         let terms = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
-        let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "evidence bound");
+        let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "evidence bound");
         let fate = if fits { TermFate::Kept } else { TermFate::Dropped };
         assert_eq!(gathered.terms[2].fate, fate, "{bytes} bytes");
         assert_eq!(gathered.bytes, if fits { bytes as u64 } else { 100_003 });
@@ -208,7 +208,7 @@ fn large_trees_with_real_bounds_equal_the_procedures() {
         .iter()
         .map(|&t| t.to_owned())
         .collect();
-        check(directory.path(), &terms, &KeywordLimits::default(), &format!("large seed {seed}"));
+        check(directory.path(), &terms, &KeywordOptions::default(), &format!("large seed {seed}"));
     }
 }
 
@@ -222,7 +222,7 @@ fn invalid_terms_are_reported_and_the_others_run() {
         &RelPath::root(),
         &WalkOptions::default(),
         &terms,
-        &KeywordLimits::default(),
+        &KeywordOptions::default(),
         &Stop::never(),
     )
     .unwrap();
@@ -244,7 +244,7 @@ fn a_large_file_equals_the_procedures() {
     fs::write(directory.path().join("large.txt"), text).unwrap();
     fs::write(directory.path().join("small.txt"), "raretoken here\n").unwrap();
     let terms = ["raretoken".to_owned(), "common".to_owned()];
-    let gathered = check(directory.path(), &terms, &KeywordLimits::default(), "large file");
+    let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "large file");
     assert_eq!(gathered.terms[1].fate, TermFate::TooBroad);
 }
 
@@ -256,7 +256,7 @@ fn a_term_of_one_letter_does_not_change_what_others_find() {
         let (_keep, root) = tree(&mut random, false);
         let terms: Vec<String> =
             ["1", "==", "needle", "x", r"\w{9}", "retry.*foo"].map(str::to_owned).to_vec();
-        let bounds = KeywordLimits { term_bytes: 4_000, evidence_bytes: 8_000, ..KeywordLimits::default() };
+        let bounds = KeywordOptions { term_bytes: 4_000, evidence_bytes: 8_000, ..KeywordOptions::default() };
         check(&root, &terms, &bounds, &format!("one letter, seed {seed}"));
     }
 }

@@ -11,6 +11,8 @@ mod dialects;
 mod external;
 mod fuzzy;
 #[cfg(target_os = "linux")]
+mod index;
+#[cfg(target_os = "linux")]
 mod injection;
 mod keyword;
 #[cfg(target_os = "linux")]

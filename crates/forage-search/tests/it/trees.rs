@@ -124,7 +124,7 @@ pub(crate) fn text(random: &mut Random, lines: usize) -> Vec<u8> {
     text
 }
 
-fn contents(random: &mut Random, binary: bool) -> Vec<u8> {
+pub(crate) fn contents(random: &mut Random, binary: bool) -> Vec<u8> {
     let lines = random.below(40);
     let text = text(random, lines);
     match random.below(24) {
@@ -141,6 +141,16 @@ fn contents(random: &mut Random, binary: bool) -> Vec<u8> {
         4 => Vec::new(),
         _ => text,
     }
+}
+
+/// The text of an ignore file.
+pub(crate) fn rules(random: &mut Random) -> String {
+    let mut rules = if random.one_in(6) { "\u{feff}".to_owned() } else { String::new() };
+    for _ in 0..1 + random.below(4) {
+        rules.push_str(random.pick(RULES));
+        rules.push('\n');
+    }
+    rules
 }
 
 fn fill(random: &mut Random, directory: &Path, depth: usize, binary: bool) {
@@ -160,12 +170,7 @@ fn fill(random: &mut Random, directory: &Path, depth: usize, binary: bool) {
     }
     for name in [".gitignore", ".ignore", ".rgignore"] {
         if random.one_in(5) {
-            let mut rules = if random.one_in(6) { "\u{feff}".to_owned() } else { String::new() };
-            for _ in 0..1 + random.below(4) {
-                rules.push_str(random.pick(RULES));
-                rules.push('\n');
-            }
-            fs::write(directory.join(name), rules).unwrap();
+            fs::write(directory.join(name), rules(random)).unwrap();
         }
     }
     if random.one_in(if depth == 0 { 2 } else { 20 }) {

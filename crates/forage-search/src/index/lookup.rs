@@ -1,0 +1,168 @@
+//! Asking an index during a search.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use forage_fs::{Entry, FileState, SkipReason, WalkOptions};
+
+use super::files::FileSet;
+use super::plan::Query;
+use super::segment::{Content, Segment};
+use crate::limits;
+
+/// The index of a root: what its files were when it was built, and, over that, those that have changed since.
+///
+/// What it says of a file holds for the state in which the file was read, and every file is asked for its state before
+/// it is left unread: an index may be old, of another time of the tree or of another tree, and is then of less use.
+#[derive(Debug)]
+pub struct Index {
+    /// The newest first; not there yet while they are being opened.
+    layers: OnceLock<Vec<Segment>>,
+    strangers: AtomicU64,
+}
+
+impl Index {
+    /// An index of these layers, the newest first.
+    pub fn new(layers: Vec<Segment>) -> Self {
+        Self { layers: OnceLock::from(layers), strangers: AtomicU64::new(0) }
+    }
+
+    /// An index that is opened while searches begin without it: some find enough before it is there.
+    pub fn opening(open: impl FnOnce() -> Vec<Segment> + Send + 'static) -> Arc<Self> {
+        let index = Arc::new(Self { layers: OnceLock::new(), strangers: AtomicU64::new(0) });
+        let opened = Arc::clone(&index);
+        let fill = move || {
+            std::thread::sleep(limits::INDEX_HEAD_START);
+            drop(opened.layers.set(open()));
+        };
+        // Without a thread there is no index, and without an index every file is read.
+        drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
+        index
+    }
+
+    /// Its layers, the newest first.
+    pub fn layers(&self) -> &[Segment] {
+        self.layers.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Files that searches have met so far and that an update would take into the index: they are not in it as they are
+    /// now, or had just been changed when they were.
+    pub fn strangers(&self) -> u64 {
+        self.strangers.load(Ordering::Relaxed)
+    }
+
+    /// For one worker that asks for more than one search does.
+    pub fn cursor(&self, options: &WalkOptions) -> Cursor<'_> {
+        // What the rules hide, and globs and options bring back, is in no index.
+        let counts = !options.no_ignore && options.globs.is_none();
+        Cursor { index: self, selection: None, counts, near: Vec::new() }
+    }
+
+    /// What it says for a search; `None` when it can say nothing.
+    pub(crate) fn select(&self, query: Query) -> Option<Selection<'_>> {
+        (query != Query::Any).then(|| Selection { index: self, query, candidates: OnceLock::new() })
+    }
+}
+
+/// What an index says for one search.
+pub(crate) struct Selection<'a> {
+    index: &'a Index,
+    query: Query,
+    /// The files of each layer that may match; `None` when one turned out to be damaged.
+    candidates: OnceLock<Option<Vec<FileSet>>>,
+}
+
+/// What is known of a file that need not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// Nothing in it matches.
+    NoMatch,
+    /// It is not searched.
+    Skipped(SkipReason),
+}
+
+impl<'a> Selection<'a> {
+    /// For one worker.
+    pub(crate) fn cursor(&'a self, options: &WalkOptions) -> Cursor<'a> {
+        Cursor { selection: Some(self), ..self.index.cursor(options) }
+    }
+
+    fn candidates(&self, layers: &[Segment]) -> Option<&[FileSet]> {
+        let find = || layers.iter().map(|layer| layer.candidates(&self.query)).collect::<Result<_, _>>().ok();
+        self.candidates.get_or_init(find).as_deref()
+    }
+}
+
+/// A worker's way through an index. It meets the files of a directory one after the other.
+pub struct Cursor<'a> {
+    index: &'a Index,
+    /// Leaves out files that must be read in any case.
+    selection: Option<&'a Selection<'a>>,
+    /// Whether the walk comes to those files only that are to be in an index.
+    counts: bool,
+    /// Where the next file is looked for first, in each layer.
+    near: Vec<u32>,
+}
+
+/// A file that is as a layer has seen it.
+struct Known<'a> {
+    layer: &'a Segment,
+    file: u32,
+    state: FileState,
+    content: Content,
+}
+
+impl<'a> Cursor<'a> {
+    /// The number of lines of a text file of so many bytes at the most; `None` when it must be read to be told.
+    pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
+        let known = self.known(entry)?;
+        let counts = known.content == Content::Indexed && known.state.size <= max_file_bytes;
+        known.layer.lines(known.file).filter(|_| counts).map(u64::from)
+    }
+
+    /// What is known of a file without reading it; `None` when it must be read.
+    pub(crate) fn unread(&mut self, entry: &Entry<'_>, max_file_bytes: Option<u64>) -> Option<Unread> {
+        let known = self.known(entry)?;
+        match known.content {
+            // One that had just been changed is not known.
+            Content::Large | Content::Young => None,
+            _ if max_file_bytes.is_some_and(|limit| known.state.size > limit) => {
+                Some(Unread::Skipped(SkipReason::TooLarge))
+            }
+            Content::Binary => Some(Unread::Skipped(SkipReason::Binary)),
+            Content::Indexed => Some(Unread::NoMatch),
+        }
+    }
+
+    fn known(&mut self, entry: &Entry<'_>) -> Option<Known<'a>> {
+        let layers = self.index.layers.get()?;
+        let candidates = match self.selection {
+            Some(selection) => Some(selection.candidates(layers)?),
+            None => None,
+        };
+        self.near.resize(layers.len(), 0);
+        let mut now = None;
+        for (number, (layer, near)) in layers.iter().zip(&mut self.near).enumerate() {
+            let Some(file) = layer.find(entry.path.as_bytes(), *near) else { continue };
+            *near = file + 1;
+            let (seen, content) = layer.state(file)?;
+            if content == Content::Indexed
+                && candidates.is_some_and(|candidates| candidates[number].contains(file))
+            {
+                return None;
+            }
+            let state = match now {
+                None => *now.insert(entry.state()?),
+                Some(state) => state,
+            };
+            if state == seen && content != Content::Young {
+                return Some(Known { layer, file, state, content });
+            }
+        }
+        // What has no state, or is hidden, is in no index.
+        if self.counts && entry.hidden_by.is_none() && (now.is_some() || entry.state().is_some()) {
+            self.index.strangers.fetch_add(1, Ordering::Relaxed);
+        }
+        None
+    }
+}

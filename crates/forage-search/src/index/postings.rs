@@ -1,0 +1,164 @@
+//! Posting lists while an index is built.
+
+use super::trigrams::Trigram;
+
+/// Pairs of a trigram and a file that are sorted at a time: 32 MiB, twice.
+const PENDING: usize = 4 << 20;
+
+/// Trigrams of a page, and pages.
+const PAGE: usize = 1 << 12;
+
+/// Files in all lists together: five times the Linux kernel's, in some 400 MB.
+const MOST_POSTED: u64 = 500 << 20;
+
+/// Lists, ten times the kernel's. More come from files that are no text.
+const MOST_LISTS: usize = 4 << 20;
+
+/// The posting lists of all trigrams.
+///
+/// A file adds to a thousand lists, each somewhere else in memory. So files are gathered, and what they add is sorted by
+/// trigram first: each list is then touched once for hundreds of files.
+#[derive(Default)]
+pub(super) struct Postings {
+    /// Trigram and file, the files in order.
+    pending: Vec<(u32, u32)>,
+    sorted: Vec<(u32, u32)>,
+    /// The posting list of each trigram, from 1; 0 for none. Pages in which no trigram is are empty.
+    pages: Vec<Vec<u32>>,
+    lists: Vec<PostingList>,
+    /// Files in all lists together.
+    posted: u64,
+}
+
+impl Postings {
+    /// Whether no more may be added.
+    pub(super) fn is_full(&self) -> bool {
+        self.posted > MOST_POSTED || self.lists.len() > MOST_LISTS
+    }
+
+    /// Adds a file whose number is larger than all before.
+    pub(super) fn add(&mut self, file: u32, trigrams: &[Trigram]) {
+        self.posted += trigrams.len() as u64;
+        self.pending.extend(trigrams.iter().map(|trigram| (trigram.number(), file)));
+        if self.pending.len() >= PENDING {
+            self.finish();
+        }
+    }
+
+    /// Puts what is pending into its lists.
+    pub(super) fn finish(&mut self) {
+        self.pages.resize_with(Trigram::COUNT / PAGE, Vec::new);
+        // Two passes that keep the order of equal ones: by the lower half of the trigram, then by the upper one.
+        distribute(&self.pending, &mut self.sorted, |trigram| trigram as usize % PAGE);
+        distribute(&self.sorted, &mut self.pending, |trigram| trigram as usize / PAGE);
+        for run in self.pending.chunk_by(|a, b| a.0 == b.0) {
+            let trigram = run[0].0 as usize;
+            let page = &mut self.pages[trigram / PAGE];
+            page.resize(PAGE, 0);
+            let slot = &mut page[trigram % PAGE];
+            if *slot == 0 {
+                self.lists.push(PostingList::default());
+                *slot = self.lists.len() as u32;
+            }
+            let list = &mut self.lists[*slot as usize - 1];
+            run.iter().for_each(|&(_, file)| list.push(file));
+        }
+        self.pending.clear();
+    }
+
+    /// The lists that are not empty, with the numbers of their trigrams, in their order.
+    pub(super) fn lists(&self) -> impl Iterator<Item = (u32, &PostingList)> {
+        let slots = self.pages.iter().enumerate().flat_map(|(page, slots)| (page * PAGE..).zip(slots));
+        slots
+            .filter(|(_, slot)| **slot > 0)
+            .map(|(number, slot)| (number as u32, &self.lists[*slot as usize - 1]))
+    }
+}
+
+/// Sorts pairs by a digit of their first number, those with the same digit in the order in which they are.
+fn distribute(from: &[(u32, u32)], to: &mut Vec<(u32, u32)>, digit: impl Fn(u32) -> usize) {
+    let mut next = [0; PAGE];
+    from.iter().for_each(|(trigram, _)| next[digit(*trigram)] += 1);
+    let mut start = 0;
+    for count in &mut next {
+        start += std::mem::replace(count, start);
+    }
+    to.clear();
+    to.resize(from.len(), (0, 0));
+    for pair in from {
+        let place = &mut next[digit(pair.0)];
+        to[*place] = *pair;
+        *place += 1;
+    }
+}
+
+/// The files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PostingList {
+    pub(super) bytes: Vec<u8>,
+    pub(super) files: u32,
+    /// One more than the last number.
+    next: u32,
+}
+
+impl PostingList {
+    /// Adds a file whose number is larger than all before.
+    pub(super) fn push(&mut self, file: u32) {
+        push_number(&mut self.bytes, file - self.next);
+        self.next = file + 1;
+        self.files += 1;
+    }
+}
+
+/// Adds a number, seven bits to a byte, the lowest first.
+pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::files::posted;
+
+    proptest! {
+        #[test]
+        fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
+            let mut list = PostingList::default();
+            files.iter().for_each(|&file| list.push(file));
+            prop_assert_eq!(posted(&list.bytes).collect::<Vec<_>>(), files.into_iter().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn every_list_gets_its_files(files in prop::collection::vec(prop::collection::btree_set(0..2_000_u32, 0..50), 0..60)) {
+            let (mut postings, mut expected) = (Postings::default(), BTreeMap::<u32, BTreeSet<u32>>::new());
+            for (file, numbers) in files.iter().enumerate() {
+                // All over the pages.
+                let bytes = |number: &u32| (number * 8_000).to_be_bytes();
+                let trigrams: Vec<Trigram> =
+                    numbers.iter().map(|number| Trigram::new([bytes(number)[1], bytes(number)[2], b'x'])).collect();
+                let distinct: BTreeSet<u32> = trigrams.iter().map(|trigram| trigram.number()).collect();
+                let distinct: Vec<Trigram> =
+                    trigrams.into_iter().filter({ let mut left = distinct; move |trigram| left.remove(&trigram.number()) }).collect();
+                postings.add(file as u32, &distinct);
+                if file % 7 == 0 {
+                    postings.finish();
+                }
+                for trigram in &distinct {
+                    expected.entry(trigram.number()).or_default().insert(file as u32);
+                }
+            }
+            postings.finish();
+            let found: BTreeMap<u32, BTreeSet<u32>> =
+                postings.lists().map(|(number, list)| (number, posted(&list.bytes).collect())).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

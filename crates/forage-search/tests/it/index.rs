@@ -1,0 +1,225 @@
+//! Searches with an index against searches without one, while the tree changes.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_fs::{RelPath, Stop, WalkOptions, limits};
+use forage_search::index::{Index, Segment, build};
+use forage_search::keyword::{KeywordOptions, gather};
+use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, search};
+
+use crate::external::{Wanted, random_request};
+use crate::search::open;
+use crate::trees::{Random, contents, rules, text, tree};
+
+/// Files younger than that are in no index.
+const SETTLED: Duration = Duration::from_millis(limits::SETTLING.as_millis() as u64 + 100);
+
+fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
+    let built = build(&open(root), below, &WalkOptions::default(), &Stop::never()).unwrap();
+    let mut bytes = Vec::new();
+    built.builder.write(&mut bytes).unwrap();
+    bytes
+}
+
+fn index(layers: &[&Vec<u8>]) -> Arc<Index> {
+    Arc::new(Index::new(layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect()))
+}
+
+/// Everything that a search says.
+fn answer(
+    root: &Path,
+    pattern: &Pattern,
+    wanted: &Wanted,
+    files: usize,
+    index: Option<&Arc<Index>>,
+) -> (Vec<FileEvents>, String) {
+    let scan = ScanOptions { index: index.cloned(), ..wanted.scan.clone() };
+    let mut found = Vec::new();
+    let receive = |file| {
+        found.push(file);
+        if found.len() < files { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let report =
+        search(&open(root), &RelPath::root(), &wanted.walk, pattern, &scan, &Stop::never(), receive).unwrap();
+    (found, format!("{report:?}"))
+}
+
+fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
+    let mut wanted = random_request(random);
+    if random.one_in(5) {
+        wanted.options.fuzzy = 1 + u8::from(wanted.text.len() > 6);
+    }
+    let files = if random.one_in(3) { 1 + random.below(3) } else { usize::MAX };
+    if let Ok(pattern) = Pattern::new(wanted.text, &wanted.options) {
+        wanted.scan.max_file_bytes = random.one_in(5).then_some(200);
+        let with = answer(root, &pattern, &wanted, files, Some(index));
+        let without = answer(root, &pattern, &wanted, files, None);
+        assert_eq!(with, without, "{what} {files} {}", wanted.shown);
+    }
+    if random.one_in(6) {
+        let terms: Vec<String> =
+            (0..1 + random.below(4)).map(|_| random.pick(crate::search::PATTERNS).to_owned()).collect();
+        let gathered = |index: Option<&Arc<Index>>| {
+            let options = KeywordOptions { index: index.cloned(), ..KeywordOptions::default() };
+            // One after the other: which files are still opened when all terms are given up is a matter of timing.
+            let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
+            gather(&open(root), &RelPath::root(), &walk, &terms, &options, &Stop::never()).unwrap()
+        };
+        assert_eq!(
+            format!("{:?}", gathered(Some(index))),
+            format!("{:?}", gathered(None)),
+            "{what} {terms:?}"
+        );
+    }
+}
+
+/// All files below a directory, or all directories.
+fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() && entry.file_name() != ".git" {
+            below(&entry.path(), directories, found);
+        }
+        if (kind.is_dir() && directories) || (kind.is_file() && !directories) {
+            found.push(entry.path());
+        }
+    }
+}
+
+/// Changes a tree in one of the ways in which trees change; says how.
+fn edit(random: &mut Random, root: &Path) -> String {
+    let (mut files, mut directories) = (Vec::new(), vec![root.to_owned()]);
+    below(root, false, &mut files);
+    below(root, true, &mut directories);
+    files.sort();
+    directories.sort();
+    let directory = directories[random.below(directories.len())].clone();
+    let fresh = directory.join(format!("new-{}", random.below(3)));
+    if files.is_empty() {
+        fs::write(&fresh, contents(random, true)).unwrap();
+        return format!("first {}", fresh.display());
+    }
+    let file = files[random.below(files.len())].clone();
+    let other = files[random.below(files.len())].clone();
+    let of_same_size = |random: &mut Random| {
+        let size = fs::metadata(&file).unwrap().len() as usize;
+        let mut text = text(random, 60);
+        text.resize(size, b' ');
+        text
+    };
+    let modified = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let set_modified = |path: &Path, time| {
+        fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    };
+    let what = match random.below(11) {
+        0 => {
+            fs::write(&file, contents(random, true)).unwrap();
+            "written"
+        }
+        1 => {
+            let text = [fs::read(&file).unwrap(), text(random, 2)].concat();
+            fs::write(&file, text).unwrap();
+            "longer"
+        }
+        2 => {
+            let half = fs::metadata(&file).unwrap().len() / 2;
+            fs::File::options().write(true).open(&file).unwrap().set_len(half).unwrap();
+            "cut"
+        }
+        3 => {
+            // What only the time of the last change of its metadata tells.
+            let (time, text) = (modified(&file), of_same_size(random));
+            fs::write(&file, text).unwrap();
+            set_modified(&file, time);
+            "as long and as old as before"
+        }
+        4 => {
+            let (time, text) = (modified(&file), of_same_size(random));
+            fs::write(&fresh, text).unwrap();
+            set_modified(&fresh, time);
+            fs::rename(&fresh, &file).unwrap();
+            "another in its place"
+        }
+        5 => {
+            fs::rename(&file, &fresh).unwrap();
+            "renamed"
+        }
+        6 => {
+            fs::rename(&file, &other).unwrap();
+            "renamed over another"
+        }
+        7 => {
+            fs::remove_file(&file).unwrap();
+            "removed"
+        }
+        8 if directory != root => {
+            let target = root.join(format!("moved-{}", random.below(3)));
+            match target.exists() {
+                true => fs::remove_dir_all(&directory).unwrap(),
+                false => fs::rename(&directory, &target).unwrap(),
+            }
+            "a directory moved or removed"
+        }
+        9 => {
+            fs::write(directory.join(random.pick(&[".gitignore", ".ignore", ".rgignore"])), rules(random))
+                .unwrap();
+            "rules"
+        }
+        _ if fresh.symlink_metadata().is_err() => {
+            std::os::unix::fs::symlink(file.file_name().unwrap(), &fresh).unwrap();
+            "a link"
+        }
+        _ => {
+            fs::write(&fresh, contents(random, true)).unwrap();
+            "new"
+        }
+    };
+    format!("{what} {} {}", file.display(), directory.display())
+}
+
+/// 500 trees, each asked as it was indexed and after each of three changes, with updates of the index in between.
+#[test]
+fn an_index_changes_no_answer() {
+    let mut known = 0;
+    for first in (0..500).step_by(100) {
+        let trees: Vec<_> =
+            (first..first + 100).map(|seed| (seed, tree(&mut Random::new(seed), true))).collect();
+        std::thread::sleep(SETTLED);
+        let bases: Vec<_> = trees.iter().map(|(_, (_, root))| segment(root, None)).collect();
+        for ((seed, (_directory, root)), base) in trees.iter().zip(bases) {
+            let mut random = Random::new(seed ^ 0x5eed);
+            let mut layers = index(&[&base]);
+            check(root, &mut random, &layers, &format!("seed {seed}"));
+            known += layers.layers().iter().map(|layer| layer.len()).sum::<u32>() as u64;
+            // Nothing has changed: whatever the index does not know, it has left out.
+            let pattern = Pattern::new("zzzz", &PatternOptions::default()).unwrap();
+            let wanted = Wanted {
+                walk: WalkOptions::default(),
+                scan: ScanOptions::default(),
+                ..random_request(&mut random)
+            };
+            let before = layers.strangers();
+            answer(root, &pattern, &wanted, usize::MAX, Some(&layers));
+            assert_eq!(layers.strangers(), before, "seed {seed}: files that are as they were are not known");
+            let mut edits = Vec::new();
+            for _ in 0..3 {
+                for _ in 0..1 + random.below(2) {
+                    edits.push(edit(&mut random, root));
+                }
+                if random.one_in(3) {
+                    // As an update does it: what is not in the base as it is now is read.
+                    let changes = segment(root, Some(&Segment::open(base.clone()).unwrap()));
+                    layers = index(&[&changes, &base]);
+                    edits.push("update".to_owned());
+                }
+                check(root, &mut random, &layers, &format!("seed {seed} {edits:?}"));
+            }
+        }
+    }
+    assert!(known > 3_000, "the indexes hold only {known} files");
+}
