@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use forage_fs::{Globs, Roots, Stop};
+use forage_fs::{Globs, Root, Roots, Stop};
 use forage_llm::Redactor;
 use forage_search::external::Program;
+use forage_search::index::Index;
 
 use crate::answer_cache::AnswerCache;
+use crate::indexes::Indexes;
 use crate::limits;
 use crate::models::Models;
 
@@ -163,6 +165,8 @@ pub struct Context {
     pub filter: FilterSettings,
     /// How `Search` works.
     pub search: SearchSettings,
+    /// Indexes of roots, which change nothing but the time that a search takes.
+    pub indexes: Option<Arc<dyn Indexes>>,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -183,10 +187,16 @@ impl Context {
             threads: 0,
             filter: FilterSettings::default(),
             search: SearchSettings::default(),
+            indexes: None,
             stop: Stop::never(),
             notices: Vec::new(),
             progress: Arc::default(),
         }
+    }
+
+    /// The index of a root, if there is one.
+    pub(crate) fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
+        self.indexes.as_ref()?.of(root)
     }
 
     /// The walk that every search of this call starts from.

@@ -13,6 +13,7 @@ mod context;
 mod correction;
 mod cursor;
 mod error;
+mod indexes;
 pub mod limits;
 mod lines;
 mod models;
@@ -32,6 +33,7 @@ pub use context::{
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;
+pub use indexes::Indexes;
 pub use models::{FoundModels, Models};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};

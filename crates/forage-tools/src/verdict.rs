@@ -61,8 +61,12 @@ pub(crate) fn unseen_matches(
     stop: &Stop,
 ) -> Verdict {
     let walk = WalkOptions { label_hidden: true, ..walk.clone() };
-    let scan =
-        ScanOptions { count_only: true, max_file_bytes: context.max_file_bytes, ..ScanOptions::default() };
+    let scan = ScanOptions {
+        count_only: true,
+        max_file_bytes: context.max_file_bytes,
+        index: context.index(root),
+        ..ScanOptions::default()
+    };
     let stop = stop.within(limits::VERDICT_TIME);
     let mut by_rule: BTreeMap<Arc<str>, Unseen> = BTreeMap::new();
     let mut files = 0;

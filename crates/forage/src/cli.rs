@@ -4,6 +4,7 @@ mod ask;
 mod call;
 mod doctor;
 mod grep;
+mod index;
 mod keyword;
 mod list;
 mod mcp;
@@ -112,6 +113,8 @@ enum Command {
     Config(settings::Arguments),
     /// Look at everything that Forage needs: what works, what does not, and what to do about it
     Doctor(doctor::Arguments),
+    /// The instant index: what there is, build it, remove it, check it
+    Index(index::Arguments),
     /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
     Setup(setup::Arguments),
 }
@@ -141,6 +144,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
         Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
+        Command::Index(arguments) => index::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
     };
     match result {

@@ -6,6 +6,7 @@ mod environment;
 mod exchanges;
 mod file;
 mod filter;
+mod index;
 mod mcp;
 mod model_lists;
 mod models;
@@ -100,6 +101,7 @@ pub(crate) struct Overrides {
     pub(crate) key_env: Option<String>,
     pub(crate) ask: AskOverrides,
     pub(crate) sandbox: Option<String>,
+    pub(crate) index: Option<String>,
     pub(crate) mcp: McpOverrides,
 }
 
@@ -134,6 +136,8 @@ pub(crate) struct Config {
     ask: ask::Ask,
     /// Whether the kernel keeps a server from other files.
     sandbox: Setting<String>,
+    /// Whether searches use an index.
+    index: Setting<String>,
     mcp: McpSettings,
     /// What the user should know about the configuration.
     pub(crate) notices: Vec<String>,
@@ -198,6 +202,7 @@ fn defaults(path: &Path) -> Config {
         search: SearchTool::default(),
         ask: ask::Ask::default(),
         sandbox: Setting::default("auto".to_owned()),
+        index: Setting::default("auto".to_owned()),
         mcp: McpSettings::default(),
         notices: Vec::new(),
         file: path.to_owned(),
@@ -212,6 +217,7 @@ impl Config {
         self.search.apply(&overrides, source);
         self.ask.apply(&overrides.ask, source);
         self.sandbox.set(overrides.sandbox, source);
+        self.index.set(overrides.index, source);
         self.mcp.apply(&overrides.mcp, source);
         self.roots.set(overrides.roots, source);
         self.allow_broad_root.set(overrides.allow_broad_root, source);
@@ -317,6 +323,7 @@ impl Config {
         self.mcp.check()?;
         self.filter_forms.check()?;
         self.check_sandbox()?;
+        self.check_index()?;
         self.search.check()
     }
 
@@ -487,6 +494,7 @@ impl Config {
             row("providers", json!(changed.providers.keys().collect::<Vec<_>>()), &self.table.source),
             row("roles", json!(changed.roles.names()), &self.table.source),
             row("sandbox", json!(self.sandbox.value), &self.sandbox.source),
+            row("index", json!(self.index.value), &self.index.source),
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());

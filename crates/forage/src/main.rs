@@ -6,6 +6,7 @@
 mod answer_cache;
 mod cli;
 mod config;
+mod indexes;
 mod private_file;
 mod setup;
 

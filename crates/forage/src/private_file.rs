@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the user's cache directory, or a file that the user names")]
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,16 +21,28 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
 /// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
 /// created, too.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_by(path, |file| file.write_all(bytes))
+}
+
+/// The same with what `write` writes.
+pub(crate) fn replace_by(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         create_directory(directory)?;
     }
-    replace_with(path, bytes, |_| Ok(()))
+    replace_with(path, |file| {
+        let mut writer = BufWriter::new(file);
+        write(&mut writer)?;
+        writer.flush()
+    })
 }
 
 /// The same for a file that exists: whoever may read or write it before may do so afterwards.
 pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = fs::metadata(path)?;
-    replace_with(path, bytes, |file| {
+    replace_with(path, |mut file| {
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
@@ -39,7 +51,8 @@ pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
                 std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()))?;
             }
         }
-        file.set_permissions(old.permissions())
+        file.set_permissions(old.permissions())?;
+        file.write_all(bytes)
     })
 }
 
@@ -52,13 +65,12 @@ pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written.and_then(|mut file| file.write_all(bytes))
 }
 
-fn replace_with(path: &Path, bytes: &[u8], prepare: impl Fn(&File) -> io::Result<()>) -> io::Result<()> {
+fn replace_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let temporary = path.with_file_name(format!("{}-{number}.{TEMPORARY}", std::process::id()));
-    let written = create_new(&temporary)
-        .and_then(|mut file| prepare(&file).and_then(|()| file.write_all(bytes)))
-        .and_then(|()| fs::rename(&temporary, path));
+    let written =
+        create_new(&temporary).and_then(|file| write(&file)).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }

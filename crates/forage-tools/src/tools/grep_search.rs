@@ -128,6 +128,7 @@ impl Tool for GrepSearch {
             max_spans: limits::GREP_SPANS,
             after: cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line)),
             count_only: false,
+            index: context.index(&root),
         };
         let mut page = Page::new(max_results, context_lines as u64);
         let stop = context.stop.within(context.timeout);

@@ -12,7 +12,7 @@ mod request;
 use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, Stop, find_git_root};
-use forage_search::keyword::{Gathered, KeywordLimits, TermFate, TermReport, gather};
+use forage_search::keyword::{Gathered, KeywordOptions, TermFate, TermReport, gather};
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,11 @@ impl Tool for KeywordSearch {
         }
         let root = context.roots.main();
         let start = search_start(root, context.roots.base());
-        let bounds = KeywordLimits { max_file_bytes: context.max_file_bytes, ..KeywordLimits::default() };
+        let bounds = KeywordOptions {
+            max_file_bytes: context.max_file_bytes,
+            index: context.index(root),
+            ..KeywordOptions::default()
+        };
         let stop = context.stop.within(context.timeout);
         let gathered = gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
         if context.stop.is_cancelled() {

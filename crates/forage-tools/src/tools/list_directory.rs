@@ -8,6 +8,7 @@ use forage_fs::{
     Contents, Decoded, Entry, EntryKind, OpenError, RelPath, Skipped, Step, WalkOptions, count_lines, decode,
     walk,
 };
+use forage_search::index::Cursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,7 @@ impl Tool for ListDirectory {
             ..context.walk_options()
         };
         let stop = context.stop.within(context.timeout);
+        let index = context.index(&root);
         let mut entries = Vec::new();
         let mut too_many = false;
         let report = walk(
@@ -130,9 +132,9 @@ impl Tool for ListDirectory {
             &start,
             &options,
             &stop,
-            Vec::new,
-            |buffer, entry, skipped| {
-                let record = describe(entry, buffer, skipped);
+            || LineCounter { index: index.as_ref().map(|index| index.cursor(&options)), buffer: Vec::new() },
+            |counter, entry, skipped| {
+                let record = describe(entry, counter, skipped);
                 Step::Item(record, size_of::<Record>() + 64)
             },
             |record| {
@@ -162,7 +164,7 @@ impl Tool for ListDirectory {
     }
 }
 
-fn describe(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> Record {
+fn describe(entry: &Entry<'_>, counter: &mut LineCounter<'_>, skipped: &mut Skipped) -> Record {
     let mut record = Record {
         path: entry.path.display().into_owned(),
         kind: "file",
@@ -178,7 +180,7 @@ fn describe(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> R
             let target = entry.link_target().unwrap_or_default();
             record.target = Some(crate::sanitize_line(&String::from_utf8_lossy(&target)).into_owned());
         }
-        EntryKind::File => match line_count(entry, buffer, skipped) {
+        EntryKind::File => match counter.count(entry, skipped) {
             Ok(lines) => record.lines = Some(lines),
             Err(note) => record.note = Some(note),
         },
@@ -186,27 +188,39 @@ fn describe(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> R
     record
 }
 
-/// The lines of a text file, or what to say instead.
-fn line_count(entry: &Entry<'_>, buffer: &mut Vec<u8>, skipped: &mut Skipped) -> Result<u64, String> {
-    let mut reasons = Skipped::default();
-    let Some(mut file) = entry.open(&mut reasons) else {
-        skipped.merge(&reasons);
-        return Err(reasons
-            .iter()
-            .next()
-            .map_or("unreadable", |(reason, _)| match reason.name() {
-                "denied" => "not read: may hold secrets",
-                name => name,
-            })
-            .to_owned());
-    };
-    match file.read_into(buffer, limits::LIST_COUNT_BYTES) {
-        Err(_) => Err("unreadable".to_owned()),
-        Ok(Contents::TooLarge) => Err(format!("{} bytes", grouped(file.size()))),
-        Ok(Contents::Whole) => match decode(buffer) {
-            Decoded::Binary => Err("binary".to_owned()),
-            Decoded::Text { bytes, .. } => Ok(count_lines(&bytes)),
-        },
+/// What a worker counts lines with.
+struct LineCounter<'a> {
+    index: Option<Cursor<'a>>,
+    buffer: Vec<u8>,
+}
+
+impl LineCounter<'_> {
+    /// The lines of a text file, or what to say instead.
+    fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, String> {
+        let most = limits::LIST_COUNT_BYTES;
+        if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, most as u64)) {
+            return Ok(lines);
+        }
+        let mut reasons = Skipped::default();
+        let Some(mut file) = entry.open(&mut reasons) else {
+            skipped.merge(&reasons);
+            return Err(reasons
+                .iter()
+                .next()
+                .map_or("unreadable", |(reason, _)| match reason.name() {
+                    "denied" => "not read: may hold secrets",
+                    name => name,
+                })
+                .to_owned());
+        };
+        match file.read_into(&mut self.buffer, most) {
+            Err(_) => Err("unreadable".to_owned()),
+            Ok(Contents::TooLarge) => Err(format!("{} bytes", grouped(file.size()))),
+            Ok(Contents::Whole) => match decode(&self.buffer) {
+                Decoded::Binary => Err("binary".to_owned()),
+                Decoded::Text { bytes, .. } => Ok(count_lines(&bytes)),
+            },
+        }
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     sections::engines(&mut report, &subject);
     sections::models(&mut report, &subject);
     sections::caches(&mut report, &subject);
+    sections::index(&mut report, &subject);
     sections::sandbox(&mut report, &subject);
     sections::clients(&mut report, global);
     let Report { mut text, mut records, problems, warnings } = report;

@@ -2,16 +2,19 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::Level;
+use forage_fs::Stop;
 use forage_tools::{Context, FilterSettings, registry, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
 use super::{Global, Status};
 use crate::config::{self, Config, McpOverrides, Overrides};
+use crate::indexes::{self, KeptIndexes};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -74,6 +77,7 @@ struct Directories {
     for_clients: Vec<PathBuf>,
     /// The kernel's wall stands around the directories that there were at the start.
     is_walled: bool,
+    indexes: Option<Arc<KeptIndexes>>,
 }
 
 impl Directories {
@@ -92,7 +96,9 @@ impl Directories {
             (true, None) => (vec![session::project(&working)], "the working directory", may_choose()),
         };
         let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
-        let chosen = Self { config, filter, working, own, for_clients, is_walled: false };
+        // Nothing has to be told to end: what is written of an index when the server ends is not used.
+        let indexes = config.indexes(true, Stop::never());
+        let chosen = Self { config, filter, working, own, for_clients, is_walled: false, indexes };
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -132,6 +138,7 @@ impl Workspace for Directories {
                 },
             )?;
         context.notices.extend(refused);
+        context.indexes = self.indexes.as_ref().and_then(|kept| indexes::for_roots(kept, &context.roots));
         Ok(context)
     }
 }
@@ -169,10 +176,9 @@ impl Directories {
 
     /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it.
     fn wall_in(&mut self, is_required: bool, output: &mut Output) -> anyhow::Result<()> {
-        let roots: Vec<PathBuf> =
-            self.own.iter().filter_map(|directory| real(directory)).chain(self.for_clients.clone()).collect();
-        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
-        let level = self.config.enforce_sandbox(&roots, is_required)?;
+        let own: Vec<PathBuf> = self.own.iter().filter_map(|directory| real(directory)).collect();
+        let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
+        let level = self.config.enforce_sandbox(&own, &self.for_clients, is_required)?;
         self.is_walled = !matches!(level, Level::None { .. });
         output.note(&format!("sandbox: {level}"));
         Ok(())

@@ -12,6 +12,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status};
 use crate::config::{self, Config, Overrides};
+use crate::indexes;
 
 /// Reads the configuration and opens the roots. `path` is a path that a person named on the command line: when no
 /// root was given and it lies outside of the default one, its own project becomes the root.
@@ -35,7 +36,10 @@ pub(crate) fn open_with_config(
     let working = config::working_directory()?;
     let directories = directories(&config, &working, path);
     let filter = config.filter_settings()?;
-    let (context, config) = beneath(config, &directories, &working, filter)?;
+    let (mut context, config) = beneath(config, &directories, &working, filter)?;
+    context.indexes = config
+        .indexes(false, context.stop.within(context.timeout))
+        .and_then(|kept| indexes::for_roots(&kept, &context.roots));
     for notice in &config.notices {
         output.note(notice);
     }

@@ -123,6 +123,7 @@ pub(super) fn overrides() -> anyhow::Result<Overrides> {
         on_model_failure: variable("FORAGE_ON_MODEL_FAILURE"),
         model: variable("FORAGE_MODEL"),
         base_url: variable("FORAGE_BASE_URL"),
+        index: variable("FORAGE_INDEX"),
         ..Overrides::default()
     })
 }

@@ -38,6 +38,7 @@ struct File {
     #[serde(default)]
     ask: AskOverrides,
     sandbox: Option<String>,
+    index: Option<String>,
     #[serde(default)]
     mcp: McpOverrides,
 }
@@ -120,6 +121,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_max_results: file.tools.search.default_max_results,
         ask: file.ask,
         sandbox: file.sandbox,
+        index: file.index,
         mcp: file.mcp,
         ..Overrides::default()
     }))

@@ -22,13 +22,22 @@ impl Config {
         Ok(())
     }
 
-    /// Restricts this thread, and what it starts from now on, to reading these roots and to what the program itself
-    /// needs. With `sandbox = "require"` or `is_required`, anything less than a full wall is an error.
-    pub(crate) fn enforce_sandbox(&self, roots: &[&Path], is_required: bool) -> anyhow::Result<Level> {
+    /// Restricts this thread, and what it starts from now on, to reading these roots, the directories from which clients
+    /// may choose theirs, and what the program itself needs. With `sandbox = "require"` or `is_required`, anything less than a full wall is an error.
+    pub(crate) fn enforce_sandbox(
+        &self,
+        roots: &[&Path],
+        for_clients: &[PathBuf],
+        is_required: bool,
+    ) -> anyhow::Result<Level> {
         let is_required = is_required || self.sandbox.value == "require";
         let level = match self.sandbox.value == "off" && !is_required {
             true => Level::None { reason: format!("`sandbox` is \"off\" ({})", self.sandbox.source) },
-            false => sandbox::restrict(&self.access(roots)),
+            false => {
+                let mut access = self.access(roots);
+                access.read.extend_from_slice(for_clients);
+                sandbox::restrict(&access)
+            }
         };
         if is_required && !level.is_full() {
             bail!("the sandbox is required and stands only in part or not at all: {level}");

@@ -71,6 +71,11 @@ impl Engine {
         Ok((Self::External(program.clone()), note))
     }
 
+    /// Whether it is ours.
+    pub(super) fn is_embedded(&self) -> bool {
+        matches!(self, Self::Embedded)
+    }
+
     /// Whether it takes patterns that the embedded engine does not.
     pub(super) fn reads_look_around(&self) -> bool {
         matches!(self, Self::External(program) if program.kind() == Kind::Ugrep)

@@ -226,6 +226,7 @@ impl Prepared {
             before_context: self.context_lines,
             after_context: self.context_lines,
             max_file_bytes: context.max_file_bytes,
+            index: self.engine.is_embedded().then(|| context.index(&self.root)).flatten(),
             ..ScanOptions::default()
         };
         if let Some(limit) = limit {

@@ -234,7 +234,6 @@ fn or_none(names: &[String]) -> String {
 }
 
 pub(super) fn caches(report: &mut Report, subject: &Subject) {
-    let index = "this version keeps no index: every answer is that of the files as they are";
     let (line, record) = match subject.config.cache() {
         Some((directory, files, bytes)) => (
             format!("{}: {files} files, {bytes} bytes", directory.display()),
@@ -243,7 +242,41 @@ pub(super) fn caches(report: &mut Report, subject: &Subject) {
         None => ("there is no telling where your cache directory is".to_owned(), Value::Null),
     };
     report.section("caches", &[line], record);
-    report.section("index", &[index.to_owned()], json!({ "state": "none", "meaning": index }));
+}
+
+pub(super) fn index(report: &mut Report, subject: &Subject) {
+    let (mut lines, mut records) =
+        (vec![format!("`index` is {:?}", subject.config.index_name())], Vec::new());
+    for root in &subject.roots {
+        let path = root.path().display();
+        let (line, record) = match subject.config.index_store(root) {
+            Err(problem) => (
+                format!("{path}: none: {problem}"),
+                json!({ "state": "none", "problem": problem.to_string() }),
+            ),
+            Ok(store) => {
+                let problems = store.problems();
+                report.warnings.extend(problems.iter().map(|problem| {
+                    format!("the index of {path} can't be used and is built anew: {problem}")
+                }));
+                match store.open() {
+                    None => {
+                        (format!("{path}: none; `forage index build` makes one"), json!({ "state": "none" }))
+                    }
+                    Some(_) => {
+                        let (bytes, place) = (store.size(), store.directory().display());
+                        (
+                            format!("{path}: {bytes} bytes in {place}"),
+                            json!({ "state": "there", "bytes": bytes }),
+                        )
+                    }
+                }
+            }
+        };
+        lines.push(line);
+        records.push(json!({ "root": path.to_string(), "index": record }));
+    }
+    report.section("index", &lines, json!({ "mode": subject.config.index_name(), "roots": records }));
 }
 
 pub(super) fn sandbox(report: &mut Report, subject: &Subject) {

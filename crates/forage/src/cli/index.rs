@@ -1,0 +1,153 @@
+//! `forage index`: what there is of the instant index, and what to do with it.
+
+use std::sync::Arc;
+
+use anyhow::bail;
+use forage_fs::{Root, Stop, WalkOptions};
+use forage_search::index::Index;
+use serde_json::json;
+
+use super::output::Output;
+use super::progress::Progress;
+use super::session;
+use super::{Global, Status};
+use crate::config::{self, Overrides};
+use crate::indexes::verify::{self, Verified};
+use crate::indexes::{Store, Update};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, Debug, clap::Subcommand)]
+enum Command {
+    /// Show whether there is an index, how large it is, and how much of it is as the tree is now
+    Status,
+    /// Make the index, or bring it up to date
+    Build,
+    /// Remove the index
+    Drop,
+    /// Compare searches with the index and without it
+    Verify,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let config = session::load(global, Overrides::default())?;
+    let working = config::working_directory()?;
+    let directories = session::directories(&config, &working, None);
+    let mut status = Status::Found;
+    for directory in &directories {
+        let root = session::open_root(&config, directory)?;
+        let store = config.index_store(&root)?;
+        let walk = WalkOptions { threads: config.threads.value, ..WalkOptions::default() };
+        let done = match arguments.command {
+            Command::Status => show(&root, &store, &walk, output),
+            Command::Build => build(&root, &store, walk, output),
+            Command::Drop => remove(&root, &store, output),
+            Command::Verify => check(&root, &store, &walk, output),
+        }?;
+        if done != Status::Found {
+            status = done;
+        }
+    }
+    Ok(status)
+}
+
+fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+    let path = root.path().display();
+    let problems = store.problems();
+    let index = store.open();
+    let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
+    if output.wants_json() {
+        let files = usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all }));
+        output.value(&json!({
+            "root": path.to_string(),
+            "directory": store.directory().display().to_string(),
+            "exists": index.is_some(),
+            "bytes": store.size(),
+            "files": files,
+            "problems": problems,
+        }))?;
+    } else {
+        let mut text = match usable {
+            None => format!("{path}: no index; `forage index build` makes one\n"),
+            Some((usable, all)) => format!(
+                "{path}: {usable} of {all} files are as in the index, the others are read; {} bytes in {}\n",
+                store.size(),
+                store.directory().display()
+            ),
+        };
+        problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
+        output.text(&text)?;
+    }
+    output.flush()?;
+    Ok(if index.is_some() { Status::Found } else { Status::NothingFound })
+}
+
+/// Files that are as the index has seen them, and all files.
+fn usable(root: &Arc<Root>, index: &Index, walk: &WalkOptions) -> anyhow::Result<(u64, u64)> {
+    let report = verify::visit(root, index, walk)?;
+    Ok((report.visited.saturating_sub(index.strangers()), report.visited))
+}
+
+fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+    let files = Arc::default();
+    let walk = WalkOptions { progress: Some(Arc::clone(&files)), ..walk };
+    let update = {
+        let _progress = Progress::start(&files);
+        store.update(root, &walk, &Stop::never())?
+    };
+    let (what, files) = match update {
+        Update::Built(files) => ("built", files),
+        Update::Updated(files) => ("updated", files),
+        Update::Busy => bail!("another process is building the index of {}", root.path().display()),
+    };
+    if output.wants_json() {
+        let path = root.path().display().to_string();
+        output.value(&json!({ "root": path, "done": what, "files_read": files, "bytes": store.size() }))?;
+    } else {
+        let path = root.path().display();
+        output.text(&format!("{path}: {what}, {files} files read, {} bytes\n", store.size()))?;
+    }
+    output.flush()?;
+    Ok(Status::Found)
+}
+
+fn remove(root: &Arc<Root>, store: &Store, output: &mut Output) -> anyhow::Result<Status> {
+    let was_there = store.remove()?;
+    if output.wants_json() {
+        output.value(&json!({ "root": root.path().display().to_string(), "removed": was_there }))?;
+    } else {
+        let what = if was_there { "the index is removed" } else { "there was no index" };
+        output.text(&format!("{}: {what}\n", root.path().display()))?;
+    }
+    output.flush()?;
+    Ok(if was_there { Status::Found } else { Status::NothingFound })
+}
+
+fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+    let Some(index) = store.open() else {
+        bail!("{} has no index; `forage index build` makes one", root.path().display());
+    };
+    let Verified { queries, matches, different } = verify::compare(root, &Arc::new(index), walk)?;
+    let is_equal = different.is_empty();
+    if output.wants_json() {
+        let path = root.path().display().to_string();
+        let equal = is_equal;
+        output.value(&json!({ "root": path, "queries": queries, "matching_lines": matches, "equal": equal, "different": different }))?;
+    } else {
+        let path = root.path().display();
+        let mut text = format!("{path}: {queries} queries, {matches} matching lines, ");
+        text.push_str(if is_equal {
+            "all the same without the index\n"
+        } else {
+            "NOT the same without the index:\n"
+        });
+        different.iter().for_each(|pattern| text.push_str(&format!("  {pattern}\n")));
+        output.text(&forage_tools::sanitize(&text))?;
+    }
+    output.flush()?;
+    Ok(if is_equal { Status::Found } else { Status::Failed })
+}

@@ -1,0 +1,68 @@
+//! `index`: whether searches use an index, and whether they wait for one.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use forage_fs::Stop;
+
+use super::{Config, environment};
+use crate::answer_cache;
+use crate::indexes::{KeptIndexes, Mode, Store};
+
+impl Config {
+    pub(super) fn check_index(&self) -> anyhow::Result<()> {
+        self.index_mode().map(|_| ())
+    }
+
+    /// When indexes are used; `None` for never.
+    pub(crate) fn index_mode(&self) -> anyhow::Result<Option<Mode>> {
+        match self.index.value.as_str() {
+            "off" => Ok(None),
+            "auto" => Ok(Some(Mode::Auto)),
+            "always" => Ok(Some(Mode::Always)),
+            other => {
+                let source = &self.index.source;
+                bail!("`index` ({source}): {other:?} is none of \"auto\", \"off\", \"always\"")
+            }
+        }
+    }
+
+    /// What `index` is.
+    pub(crate) fn index_name(&self) -> &str {
+        &self.index.value
+    }
+
+    /// The indexes that searches use. A server keeps them up to date until `stop`.
+    pub(crate) fn indexes(&self, is_server: bool, stop: Stop) -> Option<Arc<KeptIndexes>> {
+        let mode = self.index_mode().ok()??;
+        Some(KeptIndexes::new(index_directory().ok()?, mode, is_server, stop))
+    }
+
+    /// The files of the index of a root.
+    pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<Store> {
+        let directory = index_directory()?;
+        if directory.starts_with(root.path()) {
+            bail!(
+                "the cache directory {} lies in the root {}, where Forage writes nothing; set XDG_CACHE_HOME to another \
+                 directory of yours",
+                directory.display(),
+                root.path().display()
+            );
+        }
+        if !root.knows_states() {
+            bail!(
+                "the file system of {} does not tell at once which files have changed; there an index could be wrong",
+                root.path().display()
+            );
+        }
+        Ok(Store::new(&directory, root.path()))
+    }
+}
+
+/// The directory of all indexes.
+fn index_directory() -> anyhow::Result<PathBuf> {
+    let directory = environment::cache_directory();
+    let directory = directory.context("there is no telling where your cache directory is")?;
+    Ok(answer_cache::resolved(&directory.join("index")))
+}

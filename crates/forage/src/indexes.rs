@@ -1,0 +1,204 @@
+//! Which roots have an index, and when it is brought up to date.
+
+mod store;
+pub(crate) mod verify;
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use forage_fs::{Entry, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, walk};
+use forage_search::index::Index;
+use forage_tools::Indexes;
+
+pub(crate) use store::{Store, Update};
+
+/// Files of a tree from which on an index pays: a scan of fewer takes some hundredths of a second.
+const LEAST_FILES: u64 = 2_000;
+
+/// Roots whose indexes a server keeps open.
+const ROOTS_KEPT: usize = 8;
+
+/// The least time between two updates of an index by a server.
+const BETWEEN_UPDATES: Duration = Duration::from_secs(10);
+
+/// The same after one that failed, or where the tree is too small.
+const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(600);
+
+/// An update may take this part of the time: the others go to those who wait for answers.
+const UPDATES_PART: u32 = 20;
+
+/// What `index` of the configuration says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// An index is used where there is one; a server makes one of a large tree, in the background.
+    Auto,
+    /// The same whatever the size of the tree, and a command makes it before it searches.
+    Always,
+}
+
+/// The indexes of the roots that calls name.
+pub(crate) struct KeptIndexes {
+    /// The directory of all indexes.
+    directory: PathBuf,
+    mode: Mode,
+    /// Whether this process lives long enough to update them in the background.
+    is_server: bool,
+    /// Ends updates.
+    stop: Stop,
+    slots: Mutex<HashMap<PathBuf, Slot>>,
+}
+
+#[derive(Default)]
+struct Slot {
+    index: Option<Arc<Index>>,
+    /// Of the files that it was opened from.
+    version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
+    is_updating: bool,
+    /// A command has tried to build it.
+    was_built: bool,
+    next_update: Option<Instant>,
+}
+
+impl KeptIndexes {
+    /// Indexes below this directory.
+    pub(crate) fn new(directory: PathBuf, mode: Mode, is_server: bool, stop: Stop) -> Arc<Self> {
+        Arc::new(Self { directory, mode, is_server, stop, slots: Mutex::default() })
+    }
+
+    /// Whether they lie in one of these roots: nothing is ever written into a root.
+    fn lie_in(&self, roots: &Roots) -> bool {
+        roots.all().iter().any(|root| self.directory.starts_with(root.path()))
+    }
+
+    /// The files of the index of a root.
+    fn store(&self, root: &Path) -> Store {
+        Store::new(&self.directory, root)
+    }
+
+    /// The index as it stands on the disk now.
+    fn current(&self, store: &Store, root: &Path) -> Option<Arc<Index>> {
+        let version = store.version();
+        {
+            let mut slots = self.lock();
+            if slots.len() >= ROOTS_KEPT && !slots.contains_key(root) {
+                slots.retain(|_, slot| slot.is_updating);
+            }
+            let slot = slots.entry(root.to_owned()).or_default();
+            if slot.version.as_ref() == Some(&version) {
+                return slot.index.clone();
+            }
+        }
+        // Not while others wait.
+        let index = match self.is_server || self.mode == Mode::Always {
+            true => store.open().map(Arc::new),
+            // A command may end before it is needed.
+            false => store.opening(),
+        };
+        let mut slots = self.lock();
+        let slot = slots.entry(root.to_owned()).or_default();
+        (slot.index, slot.version) = (index.clone(), Some(version));
+        index
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes or updates the index of a root, on one processor; `None` when that is not wanted or fails.
+    fn update(&self, root: &Arc<Root>) -> Option<Update> {
+        let store = self.store(root.path());
+        if self.mode == Mode::Auto && !store.exists() && !is_large(root, &self.stop) {
+            return None;
+        }
+        let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
+        store.update(root, &walk, &self.stop).ok()
+    }
+
+    /// Starts an update where one is due.
+    fn update_in_background(self: &Arc<Self>, root: &Arc<Root>) {
+        let mut slots = self.lock();
+        if slots.values().any(|slot| slot.is_updating) {
+            return;
+        }
+        let slot = slots.entry(root.path().to_owned()).or_default();
+        let is_due = slot.next_update.is_none_or(|next| Instant::now() >= next);
+        let is_wanted = slot.index.as_ref().is_none_or(|index| index.strangers() > 0);
+        if !is_due || !is_wanted {
+            return;
+        }
+        let (kept, root) = (Arc::clone(self), Arc::clone(root));
+        let update = move || {
+            let started = Instant::now();
+            // That there is none costs time and nothing else, and `forage index build` says why. A panic must not be
+            // taken for an update that goes on for ever.
+            let updated = std::panic::catch_unwind(AssertUnwindSafe(|| kept.update(&root)));
+            let pause = match updated {
+                Ok(Some(_)) => (started.elapsed() * UPDATES_PART).max(BETWEEN_UPDATES),
+                _ => BETWEEN_ATTEMPTS,
+            };
+            let mut slots = kept.lock();
+            if let Some(slot) = slots.get_mut(root.path()) {
+                slot.is_updating = false;
+                slot.next_update = Some(Instant::now() + pause);
+            }
+        };
+        slot.is_updating = std::thread::Builder::new().name("index".to_owned()).spawn(update).is_ok();
+    }
+}
+
+/// Whether a tree has as many files as an index pays for.
+fn is_large(root: &Arc<Root>, stop: &Stop) -> bool {
+    let mut files = 0;
+    let step = |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::Item((), 0);
+    let receive = |()| {
+        files += 1;
+        if files < LEAST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let walk_options = WalkOptions { threads: 1, ..WalkOptions::default() };
+    walk(root, &RelPath::root(), &walk_options, stop, || (), step, receive)
+        .is_ok_and(|report| report.broke_off)
+}
+
+/// What a call holds of [`KeptIndexes`].
+struct SharedIndexes(Arc<KeptIndexes>);
+
+/// The indexes for a call beneath these roots.
+pub(crate) fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
+    (!kept.lie_in(roots)).then(|| Arc::new(SharedIndexes(Arc::clone(kept))) as Arc<dyn Indexes>)
+}
+
+impl Indexes for SharedIndexes {
+    fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
+        if !root.knows_states() {
+            return None;
+        }
+        let store = self.0.store(root.path());
+        if let Some(index) = self.0.current(&store, root.path()) {
+            if self.0.is_server {
+                self.0.update_in_background(root);
+            }
+            return Some(index);
+        }
+        match (self.0.mode, self.0.is_server) {
+            (Mode::Always, false) => {
+                // Once: what failed fails again. The search finds out by itself why the tree can't be read.
+                if !std::mem::replace(
+                    &mut self.0.lock().entry(root.path().to_owned()).or_default().was_built,
+                    true,
+                ) {
+                    let _ = store.update(root, &WalkOptions::default(), &self.0.stop);
+                }
+                self.0.current(&store, root.path())
+            }
+            (_, true) => {
+                self.0.update_in_background(root);
+                None
+            }
+            (Mode::Auto, false) => None,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The index of one root as files: `base`, the tree at one time, and `changes`, what was found changed since.
+//!
+//! Each file is replaced as a whole and is right by itself, because what it says of a file of the tree holds for one
+//! state of that file: readers need no lock, and of two writers the last one wins. The lock only keeps processes from
+//! doing the same work at the same time.
+#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use forage_fs::{Root, Stop, WalkOptions};
+use forage_search::index::{self, Builder, Index, IndexError, Segment};
+
+use crate::private_file;
+
+/// The files of an index, the newest first.
+const LAYERS: [&str; 2] = [CHANGES, BASE];
+const BASE: &str = "base";
+const CHANGES: &str = "changes";
+/// Holds the path of the root, for people and because a name of a directory can be that of two roots.
+const ROOT: &str = "root";
+const LOCK: &str = "lock";
+
+/// Changed files up to which they are kept beside the base, and, as a part of all files, up to which that pays: they
+/// are read again at every update, the others only when the base is built anew.
+const CHANGES_KEPT: u64 = 500;
+const CHANGES_PART: u64 = 32;
+
+/// Indexes that are kept. Each has up to a tenth of the bytes of its tree.
+const INDEXES_KEPT: usize = 32;
+
+/// The files of one index.
+#[derive(Clone, Debug)]
+pub(crate) struct Store {
+    directory: PathBuf,
+    root: PathBuf,
+}
+
+/// What an update did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Update {
+    /// The index was built from nothing, with so many files.
+    Built(u64),
+    /// So many changed files were read.
+    Updated(u64),
+    /// Another process is at it.
+    Busy,
+}
+
+impl Store {
+    /// The index of the root with this absolute path, below the directory for all indexes.
+    pub(crate) fn new(indexes: &Path, root: &Path) -> Self {
+        let mut hasher = DefaultHasher::new();
+        root.hash(&mut hasher);
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+        let directory = indexes.join(format!("{name}-{:016x}", hasher.finish()));
+        Self { directory, root: root.to_owned() }
+    }
+
+    /// Where it is.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The index; `None` when there is none, or none that can be used.
+    pub(crate) fn open(&self) -> Option<Index> {
+        let layers = self.layers();
+        (!layers.is_empty()).then(|| Index::new(layers))
+    }
+
+    /// The index, opened while it is not needed yet; `None` when there is none.
+    pub(crate) fn opening(&self) -> Option<Arc<Index>> {
+        let store = self.clone();
+        self.exists().then(|| Index::opening(move || store.layers()))
+    }
+
+    fn layers(&self) -> Vec<Segment> {
+        LAYERS.iter().filter_map(|name| self.layer(name).ok().flatten()).collect()
+    }
+
+    /// Whether there is one, usable or not.
+    pub(crate) fn exists(&self) -> bool {
+        self.version().iter().any(Option::is_some)
+    }
+
+    /// What is wrong with its files.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let problem = |name: &&str| Some(format!("{name}: {}", self.layer(name).err()?));
+        LAYERS.iter().filter_map(problem).collect()
+    }
+
+    /// What changes whenever one of its files is replaced.
+    pub(crate) fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
+        let version = |name: &&str| {
+            let metadata = fs::metadata(self.directory.join(name)).ok()?;
+            Some((metadata.modified().ok()?, metadata.len()))
+        };
+        LAYERS.iter().map(version).collect()
+    }
+
+    /// Bytes on the disk.
+    pub(crate) fn size(&self) -> u64 {
+        let layers = LAYERS.iter().filter_map(|name| fs::metadata(self.directory.join(name)).ok());
+        layers.map(|metadata| metadata.len()).sum()
+    }
+
+    fn layer(&self, name: &str) -> Result<Option<Segment>, IndexError> {
+        if !self.is_of_root() {
+            return Ok(None);
+        }
+        match File::open(self.directory.join(name)) {
+            Ok(file) => Segment::open(file).map(Some),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn is_of_root(&self) -> bool {
+        fs::read(self.directory.join(ROOT)).is_ok_and(|path| path == self.root.as_os_str().as_encoded_bytes())
+    }
+
+    /// Brings the index up to date with the tree.
+    pub(crate) fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<Update> {
+        private_file::create_directory(&self.directory)
+            .with_context(|| format!("can't make {}", self.directory.display()))?;
+        let Some(_lock) = self.lock()? else { return Ok(Update::Busy) };
+        self.remove_leftovers()?;
+        let base = self.layer(BASE).ok().flatten();
+        if let Some(base) = &base {
+            let built = index::build(root, Some(base), walk, stop)?;
+            self.check_ended(&built.report)?;
+            let files = u64::from(base.len());
+            let gone = files.saturating_sub(built.unchanged);
+            let changed = u64::from(built.builder.len());
+            if changed.max(gone) <= CHANGES_KEPT + files / CHANGES_PART {
+                self.write(CHANGES, built.builder)?;
+                return Ok(Update::Updated(changed));
+            }
+        }
+        drop(base);
+        let built = index::build(root, None, walk, stop)?;
+        self.check_ended(&built.report)?;
+        let files = u64::from(built.builder.len());
+        private_file::replace(&self.directory.join(ROOT), self.root.as_os_str().as_encoded_bytes())?;
+        self.write(BASE, built.builder)?;
+        remove(&self.directory.join(CHANGES))?;
+        self.remove_others();
+        Ok(Update::Built(files))
+    }
+
+    /// Removes the oldest of so many other indexes that [`INDEXES_KEPT`] are left.
+    fn remove_others(&self) {
+        let all = self.directory.parent().and_then(|indexes| fs::read_dir(indexes).ok());
+        let mut others = Vec::new();
+        for directory in all.into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if directory != self.directory
+                && let Ok(built) = fs::metadata(directory.join(BASE)).and_then(|metadata| metadata.modified())
+            {
+                others.push((std::cmp::Reverse(built), directory));
+            }
+        }
+        others.sort();
+        for (_, directory) in others.into_iter().skip(INDEXES_KEPT - 1) {
+            // Another process may be at it, and another update comes.
+            let _ = Self { directory, root: PathBuf::new() }.remove();
+        }
+    }
+
+    /// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
+    fn remove_leftovers(&self) -> anyhow::Result<()> {
+        let files = fs::read_dir(&self.directory);
+        let files = files.with_context(|| format!("can't read {}", self.directory.display()))?;
+        for file in files.flatten() {
+            if file.path().extension().is_some_and(|extension| extension == private_file::TEMPORARY) {
+                remove(&file.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_ended(&self, report: &forage_fs::WalkReport) -> anyhow::Result<()> {
+        if report.stopped.is_some() {
+            bail!("the index of {} was not finished: its time was over", self.root.display());
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, builder: Builder) -> anyhow::Result<()> {
+        let path = self.directory.join(name);
+        if builder.is_empty() && name == CHANGES {
+            return Ok(remove(&path)?);
+        }
+        private_file::replace_by(&path, |file| builder.write(file))
+            .with_context(|| format!("can't write {}", path.display()))
+    }
+
+    /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process
+    /// ends, however it ends.
+    fn lock(&self) -> anyhow::Result<Option<File>> {
+        let path = self.directory.join(LOCK);
+        let created = private_file::create_new(&path);
+        let file = match created {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => File::open(&path),
+            created => created,
+        };
+        let file = file.with_context(|| format!("can't open {}", path.display()))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error).context("can't lock the index"),
+        }
+    }
+
+    /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
+    pub(crate) fn remove(&self) -> anyhow::Result<bool> {
+        if !self.directory.exists() {
+            return Ok(false);
+        }
+        let Some(_lock) = self.lock()? else {
+            bail!("another process is building the index; try again later")
+        };
+        let was_there = self.exists();
+        for name in LAYERS.into_iter().chain([ROOT]) {
+            let path = self.directory.join(name);
+            remove(&path).with_context(|| format!("can't remove {}", path.display()))?;
+        }
+        self.remove_leftovers()?;
+        Ok(was_there)
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

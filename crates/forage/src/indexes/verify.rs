@@ -1,0 +1,136 @@
+//! Whether searches with an index give what they give without it.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, WalkReport, walk};
+use forage_search::index::{Cursor, Index};
+use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
+
+/// Files of the tree from which patterns are taken.
+const SAMPLES: u64 = 12;
+
+/// Bytes of a file in which a pattern is looked for.
+const SAMPLE_BYTES: usize = 64 << 10;
+
+/// Patterns for any tree: common and rare, with classes, alternations and nothing to look for in an index.
+const PATTERNS: [&str; 6] =
+    ["return", "TODO|FIXME", r"error\w*", r"[0-9]{4}-[0-9]{2}", "no such text in any file 7f3a", r"^\s*$"];
+
+/// What was compared.
+pub(crate) struct Verified {
+    pub(crate) queries: usize,
+    /// Lines that matched.
+    pub(crate) matches: u64,
+    /// Patterns whose answers differ.
+    pub(crate) different: Vec<String>,
+}
+
+/// Searches for words of the tree itself and for some that every tree may have, each with the index and without it.
+pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) -> anyhow::Result<Verified> {
+    let mut patterns: Vec<(String, PatternOptions)> =
+        PATTERNS.iter().map(|pattern| ((*pattern).to_owned(), PatternOptions::default())).collect();
+    for (number, word) in samples(root, walk)?.into_iter().enumerate() {
+        let mut options = PatternOptions { literal: true, ..PatternOptions::default() };
+        match number % 3 {
+            1 => options.case = Case::Insensitive,
+            2 => options.fuzzy = u8::from(word.len() > 6),
+            _ => {}
+        }
+        patterns.push((word, options));
+    }
+    let mut verified = Verified { queries: 0, matches: 0, different: Vec::new() };
+    for (text, options) in patterns {
+        // A word of the tree need not be a pattern within the bounds.
+        let Ok(pattern) = Pattern::new(&text, &options) else { continue };
+        verified.queries += 1;
+        let mut without = found(root, &pattern, None, walk)?;
+        verified.matches += without.matches;
+        // A tree may change meanwhile: what differs is compared once more.
+        for attempt in 0..2 {
+            let with = found(root, &pattern, Some(index), walk)?;
+            if with == without {
+                break;
+            }
+            let again = found(root, &pattern, None, walk)?;
+            if attempt == 1 && again == without {
+                verified.different.push(text.clone());
+            }
+            without = again;
+        }
+    }
+    Ok(verified)
+}
+
+/// What a search found.
+#[derive(PartialEq, Eq)]
+struct Found {
+    /// Of all lines with their places.
+    hash: u64,
+    matches: u64,
+    skipped: Vec<(&'static str, u64)>,
+    visited: u64,
+}
+
+fn found(
+    root: &Arc<Root>,
+    pattern: &Pattern,
+    index: Option<&Arc<Index>>,
+    walk: &WalkOptions,
+) -> anyhow::Result<Found> {
+    let scan = ScanOptions { index: index.cloned(), ..ScanOptions::default() };
+    let (mut hasher, mut matches) = (DefaultHasher::new(), 0);
+    let receive = |file: FileEvents| {
+        file.path.as_bytes().hash(&mut hasher);
+        matches += file.matches;
+        for event in &file.events {
+            (event.line_number, &event.bytes).hash(&mut hasher);
+            event.spans.iter().for_each(|span| (span.start, span.end).hash(&mut hasher));
+        }
+        ControlFlow::Continue(())
+    };
+    let report = search(root, &RelPath::root(), walk, pattern, &scan, &Stop::never(), receive)?;
+    let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count)).collect();
+    Ok(Found { hash: hasher.finish(), matches, skipped, visited: report.visited })
+}
+
+/// Meets every file with the index, which counts those that it does not know.
+pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> anyhow::Result<WalkReport> {
+    let step = |cursor: &mut Cursor<'_>, entry: &Entry<'_>, _: &mut Skipped| {
+        cursor.lines(entry, u64::MAX);
+        Step::<()>::Nothing
+    };
+    let receive = |()| ControlFlow::Continue(());
+    Ok(walk(root, &RelPath::root(), options, &Stop::never(), || index.cursor(options), step, receive)?)
+}
+
+/// A word from the middle of some files all over the tree.
+fn samples(root: &Arc<Root>, options: &WalkOptions) -> anyhow::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    walk(
+        root,
+        &RelPath::root(),
+        options,
+        &Stop::never(),
+        || (),
+        |(), entry, _| Step::Item(entry.path.clone(), 64),
+        |path| {
+            paths.push(path);
+            ControlFlow::Continue(())
+        },
+    )?;
+    let step = (paths.len() as u64 / SAMPLES).max(1) as usize;
+    let mut buffer = Vec::new();
+    Ok(paths.iter().step_by(step).filter_map(|path| word_of(root, path, &mut buffer)).collect())
+}
+
+fn word_of(root: &Root, path: &RelPath, buffer: &mut Vec<u8>) -> Option<String> {
+    root.open_file(path).ok()?.read_into(buffer, SAMPLE_BYTES).ok()?;
+    let text = std::str::from_utf8(buffer.get(..SAMPLE_BYTES.min(buffer.len()))?).ok()?;
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|w| (5..64).contains(&w.len()))
+        .collect();
+    words.get(words.len() / 2).map(|word| (*word).to_owned())
+}
