@@ -26,7 +26,7 @@ fn a_usable_installation_is_told_so() {
         "ripgrep 15",
         "ugrep",
         "no provider has a key",
-        "keeps no index",
+        "`forage index build` makes one",
         "Forage is usable.",
     ] {
         assert!(run.stdout.contains(part), "{part:?} is missing:\n{}", run.stdout);
@@ -34,7 +34,7 @@ fn a_usable_installation_is_told_so() {
     let (status, record) = record(&project, &[("PATH", &path)]);
     assert_eq!((status, &record["usable"], &record["problems"]), (0, &json!(true), &json!([])));
     assert_eq!(record["roots"]["roots"][0]["root"], project.root.display().to_string());
-    assert_eq!(record["index"]["state"], "none");
+    assert_eq!(record["index"]["roots"][0]["index"]["state"], "none");
     assert_eq!(record["clients"].as_array().unwrap().len(), 13);
     assert!(["none", "partial", "full"].contains(&record["sandbox"]["possible"].as_str().unwrap()));
 }

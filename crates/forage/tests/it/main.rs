@@ -10,6 +10,7 @@ mod definitions;
 mod doctor;
 mod documentation;
 mod filter;
+mod index;
 mod interrupt;
 mod llama_server;
 mod mcp;

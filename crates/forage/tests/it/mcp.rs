@@ -6,6 +6,7 @@
 )]
 
 mod http;
+mod index;
 mod matrix;
 mod page;
 mod stdio;

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Times `forage search --all` with an index, without one, and ripgrep, after checking that all print the same lines.
+
+The index is that of the user's cache directory; `forage index build` has to have made it. The limited searches are
+`forage grep -m 200`, with the index and without it; their outputs are compared, and ripgrep has no equal of them.
+"""
+
+import argparse
+import sys
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, ratio, setting, table, times
+from scan import EIGHT_TERMS, check, difference
+
+# Name, options (the same for both programs), pattern: for the Linux sources.
+PATTERNS = [
+    ("rare literal", ["-s"], "rhashtable_walk_peek"),
+    ("identifier regex", ["-s"], r"EXPORT_SYMBOL_GPL\(\w+_walk"),
+    ("anchored call", ["-s"], r"kmalloc\(.*GFP_ATOMIC"),
+    ("word, any case", ["-i", "-w"], "timeout"),
+    ("common literal", ["-s"], "struct device"),
+    ("eight terms, any case", ["-i"], EIGHT_TERMS),
+    ("regex without a literal", ["-s"], r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
+]
+LIMITED = [("rare literal", "rhashtable_walk_peek"), ("common literal", "struct device"), ("nothing", "no_such_text_7f3a")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(parser)
+    bench = Bench(options.tree)
+    setup = Bench(options.tree)
+    setup.environment["FORAGE_INDEX"] = "off"
+
+    def runner(command, indexed):
+        return lambda: (bench if indexed else setup).run(command)
+
+    time_rows, ratio_rows, failed = [], [], False
+
+    def measure(name, lines, commands, ours):
+        series = in_turn(options.runs, commands)
+        time_rows.extend([name, key, lines, *times(samples)] for key, samples in series.items())
+        ratio_rows.extend([name, key, *ratio(samples, series[ours])] for key, samples in series.items() if key != ours)
+
+    for name, flags, pattern in PATTERNS:
+        print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
+        ours = [options.forage, "search", "--all", *flags, pattern]
+        plain = [options.rg, "--no-config", "-n", *flags, pattern]
+        lines, found = check(bench, ours, [*plain[:2], "--sort", "path", *plain[2:]], plain)
+        setup.run(ours)
+        with open(setup.output(), "rb") as scanned, open(bench.output("ours"), "rb") as indexed:
+            found = found or difference(indexed, scanned)
+        if found:
+            print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
+            failed = True
+            continue
+        commands = {"index": runner(ours, True), "scan": runner(ours, False), "rg": runner(plain, True)}
+        measure(name, f"{lines:,}", commands, "index")
+    for name, pattern in LIMITED:
+        print(f"limited: {pattern}", file=sys.stderr)
+        ours = [options.forage, "grep", "-m", "200", pattern]
+        bench.run(ours)
+        setup.run(ours)
+        with open(setup.output(), "rb") as scanned, open(bench.output(), "rb") as indexed:
+            if found := difference(indexed, scanned):
+                print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
+                failed = True
+                continue
+        measure(f"{name}, at most 200", "–", {"index": runner(ours, True), "scan": runner(ours, False)}, "index")
+    print(setting(bench, options.forage, options.rg, options.runs))
+    print(table(["search", "command", "lines", *TIME_COLUMNS], time_rows))
+    print("\nTime of the other divided by that with the index in the same round:\n")
+    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

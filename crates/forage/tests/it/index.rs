@@ -1,0 +1,224 @@
+//! `forage index`, and searches with the index that it makes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{Project, Run};
+
+/// Files younger than that are in no index.
+const SETTLED: Duration = Duration::from_millis(2_100);
+
+fn project() -> Project {
+    let project = Project::new(&[(".gitignore", "ignored\n"), ("ignored/a.txt", "needle\n")]);
+    for number in 0..60 {
+        let word = if number % 9 == 0 { "needle" } else { "nothing" };
+        project.write(&format!("d{}/f{number}.txt", number % 7), &format!("first\n{word} {number}\nretry\n"));
+    }
+    project.write("d0/binary", "a\0b");
+    std::thread::sleep(SETTLED);
+    project
+}
+
+/// The files of the only index.
+fn directory(project: &Project) -> PathBuf {
+    let indexes = project.home.join(".cache/forage/index");
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path()
+}
+
+/// What searches print; with the index and without it they print the same.
+fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String)> {
+    let searches: [&[&str]; 6] = [
+        &["grep", "needle"],
+        &["grep", "NEEDLE [0-9]+", "-i", "-m", "3"],
+        &["grep", "no such text"],
+        &["search", "-Z", "1", "neddle"],
+        &["keyword", "--filter", "lexical", "where is it", "needle", "retry"],
+        &["list", "-L", "3"],
+    ];
+    let run = |arguments: &&[&str]| project.run_in(&project.root, arguments, environment);
+    searches.iter().map(run).map(|Run { status, stdout, .. }| (status, stdout)).collect()
+}
+
+fn assert_equal(project: &Project, what: &str) {
+    // A search of a small tree ends before the index is there, unless it has to wait for it.
+    let with = searched(project, &[("FORAGE_INDEX", "always")]);
+    assert_eq!(with, searched(project, &[]), "{what}");
+    assert_eq!(with, searched(project, &[("FORAGE_INDEX", "off")]), "{what}");
+}
+
+fn index(project: &Project, command: &str) -> Value {
+    let run = project.run(&["index", command, "--json"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    run.json()
+}
+
+#[test]
+fn an_index_is_built_used_updated_checked_and_removed() {
+    let project = project();
+    assert_eq!(project.run(&["index", "status"]).status, 1);
+    assert_eq!(project.run(&["index", "verify"]).status, 2);
+    assert_eq!(index(&project, "build")["files_read"], 62);
+    let status = index(&project, "status");
+    assert_eq!(status["files"], json!({ "as_indexed": 61, "all": 61 }), "{status}");
+    assert_equal(&project, "as built");
+    assert_eq!(index(&project, "verify")["equal"], true);
+
+    project.write("d1/f1.txt", "now a needle\n");
+    fs::remove_file(project.root.join("d0/f0.txt")).unwrap();
+    assert_equal(&project, "changed");
+    assert_eq!(index(&project, "status")["files"], json!({ "as_indexed": 59, "all": 60 }));
+    std::thread::sleep(SETTLED);
+    assert_eq!(index(&project, "build")["files_read"], 1);
+    assert_eq!(index(&project, "status")["files"], json!({ "as_indexed": 60, "all": 60 }));
+    assert_equal(&project, "updated");
+    // The files of the tree are nobody's business but the user's, and nothing is written into the tree.
+    #[cfg(unix)]
+    for file in fs::read_dir(directory(&project)).unwrap() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0, "{file:?}");
+    }
+    let names: Vec<_> =
+        fs::read_dir(&project.root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 10, "{names:?}");
+
+    assert_eq!(index(&project, "drop")["removed"], true);
+    assert_eq!(project.run(&["index", "drop"]).status, 1);
+    assert_equal(&project, "removed");
+}
+
+#[test]
+fn a_damaged_index_costs_time_and_changes_nothing() {
+    let project = project();
+    for (round, name) in ["base", "changes", "root", "lock"].into_iter().enumerate() {
+        index(&project, "build");
+        project.write("d2/f2.txt", &format!("now {round} is a needle\n"));
+        std::thread::sleep(SETTLED);
+        index(&project, "build");
+        let path = directory(&project).join(name);
+        let whole = fs::read(&path).unwrap();
+        for damaged in damages(&whole) {
+            fs::write(&path, damaged).unwrap();
+            assert_equal(&project, name);
+        }
+        // It is made anew.
+        index(&project, "build");
+        assert_eq!(index(&project, "verify")["equal"], true, "{name}");
+        fs::write(&path, &whole).unwrap();
+    }
+}
+
+/// Cut short, emptied, and with another byte at places all over it.
+fn damages(whole: &[u8]) -> Vec<Vec<u8>> {
+    let mut damages = vec![Vec::new(), whole[..whole.len() / 2].to_vec(), [whole, b"more"].concat()];
+    for part in 0..6 {
+        let mut flipped = whole.to_vec();
+        if let Some(byte) = flipped.get_mut(whole.len() * part / 6) {
+            *byte ^= 0x11;
+        }
+        damages.push(flipped);
+    }
+    damages
+}
+
+/// Builds and updates that are killed at any time leave an index that is right, or none.
+#[cfg(unix)]
+#[test]
+fn a_killed_build_leaves_no_wrong_index() {
+    let project = project();
+    let mut killed = 0;
+    for round in 0..200_u32 {
+        project.write(&format!("d{}/f{}.txt", round % 7, round % 60), &format!("needle of round {round}\n"));
+        if round % 10 == 9 {
+            index(&project, "drop");
+        }
+        let mut build = command(&project, &["index", "build"]).spawn().unwrap();
+        std::thread::sleep(Duration::from_micros(u64::from(round * 7919 % 20_000)));
+        build.kill().unwrap();
+        killed += u32::from(!build.wait().unwrap().success());
+        if round % 5 == 0 {
+            assert_equal(&project, &format!("round {round}"));
+        } else {
+            let found = |mode| {
+                let search = ["grep", "needle of round", "-m", "1000"];
+                project.run_in(&project.root, &search, &[("FORAGE_INDEX", mode)]).stdout
+            };
+            assert_eq!(found("always"), found("off"), "round {round}");
+        }
+    }
+    assert!(killed > 40, "{killed} builds were killed");
+    std::thread::sleep(SETTLED);
+    index(&project, "build");
+    assert_eq!(index(&project, "verify")["equal"], true);
+    let left = fs::read_dir(directory(&project)).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| Path::new(name).extension().is_some()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[cfg(unix)]
+fn command(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forage"));
+    command.args(arguments).current_dir(&project.root).env_clear().env("HOME", &project.home);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// Two builds at once, and searches meanwhile.
+#[cfg(unix)]
+#[test]
+fn builds_at_the_same_time_do_not_harm_each_other() {
+    let project = project();
+    for round in 0..10 {
+        project.write("d3/f3.txt", &format!("needle of round {round}\n"));
+        let builds: Vec<_> =
+            (0..3).map(|_| command(&project, &["index", "build"]).spawn().unwrap()).collect();
+        assert_equal(&project, &format!("round {round}"));
+        let ended = builds.into_iter().map(|mut build| build.wait().unwrap().code());
+        let ended: Vec<_> = ended.collect();
+        // One makes it, the others say that it is being made, or come later.
+        assert!(
+            ended.contains(&Some(0)) && ended.iter().all(|code| matches!(code, Some(0 | 2))),
+            "{ended:?}"
+        );
+    }
+    std::thread::sleep(SETTLED);
+    index(&project, "build");
+    assert_eq!(index(&project, "verify")["equal"], true);
+}
+
+#[test]
+fn an_index_that_is_always_wanted_is_made_by_the_first_search() {
+    let project = project();
+    project.configure("index = \"always\"\n");
+    assert_equal(&project, "always");
+    assert!(directory(&project).join("base").exists());
+    project.configure("index = \"perhaps\"\n");
+    let run = project.run(&["grep", "needle"]);
+    assert!(run.status == 2 && run.stderr.contains("\"auto\", \"off\", \"always\""), "{run:?}");
+}
+
+/// A place where nothing can be written is told, and searches go on.
+#[cfg(unix)]
+#[test]
+fn without_a_place_for_it_there_is_no_index() {
+    let project = project();
+    let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", "/dev/null")]);
+    assert!(run.status == 2 && run.stderr.contains("can't make /dev/null/forage/index"), "{run:?}");
+    // Nothing is written into a root.
+    let inside = project.root.join("cache");
+    let inside = inside.to_str().unwrap();
+    let run = project.run_in(&project.root, &["index", "build"], &[("XDG_CACHE_HOME", inside)]);
+    assert!(run.status == 2 && run.stderr.contains("lies in the root"), "{run:?}");
+    for cache in ["/dev/null", inside] {
+        project.configure("index = \"always\"\n");
+        assert_eq!(
+            searched(&project, &[("XDG_CACHE_HOME", cache)]),
+            searched(&project, &[("FORAGE_INDEX", "off")])
+        );
+    }
+    assert!(!Path::new(inside).exists());
+}

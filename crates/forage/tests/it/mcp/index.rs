@@ -1,0 +1,65 @@
+//! A server that makes an index while it serves, against one that has none.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::wire::Pipes;
+use super::{PATIENCE, call, text};
+use crate::Project;
+
+const REVISION: &str = "2026-07-28";
+
+#[test]
+fn a_server_with_an_index_answers_as_one_without() {
+    let project = Project::new(&[]);
+    for number in 0..300 {
+        let word = if number % 50 == 0 { "needle" } else { "nothing" };
+        project.write(&format!("d{}/f{number}.txt", number % 7), &format!("{word} {number}\nretry\n"));
+    }
+    // Younger files are in no index.
+    std::thread::sleep(Duration::from_millis(2_100));
+    let mut with = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
+    let mut without = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "off")]);
+    let mut id = 0;
+    let mut compare = |what: &str| {
+        for (tool, arguments) in [
+            ("grep_search", json!({ "pattern": "needle \\d+" })),
+            ("grep_search", json!({ "pattern": "changed in round", "max_results": 3 })),
+            ("list_directory", json!({ "path": "d1" })),
+        ] {
+            id += 1;
+            let message = call(REVISION, id, tool, arguments);
+            let answers = [&mut with, &mut without].map(|server| server.ask(&message));
+            assert_eq!(text(&answers[0]), text(&answers[1]), "{what}");
+        }
+    };
+    compare("at the start");
+    let indexes = project.home.join(".cache/forage/index");
+    let is_made = || {
+        let mut directories = fs::read_dir(&indexes).into_iter().flatten().flatten();
+        directories.any(|directory| directory.path().join("base").exists())
+    };
+    let started = Instant::now();
+    while !is_made() {
+        assert!(started.elapsed() < PATIENCE, "the server makes no index");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for round in 0..60 {
+        let path = project.root.join(format!("d{}/f{}.txt", round % 7, round * 8));
+        let old = fs::metadata(&path).and_then(|file| file.modified());
+        match (round % 4, old) {
+            (0, Ok(old)) => {
+                // As long as before, and with the old time: its content alone has changed.
+                let length = fs::metadata(&path).unwrap().len() as usize;
+                fs::write(&path, format!("{:length$}", "needle 1").get(..length).unwrap()).unwrap();
+                fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+            }
+            (1, Ok(_)) => fs::remove_file(&path).unwrap(),
+            (2, Ok(_)) => fs::rename(&path, project.root.join(format!("d0/moved{round}.txt"))).unwrap(),
+            _ => fs::write(&path, format!("needle {round}\nchanged in round {round}\n")).unwrap(),
+        }
+        compare(&format!("round {round}"));
+    }
+}
