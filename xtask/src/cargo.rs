@@ -55,16 +55,22 @@ impl Workspace {
 
     /// The JSON that a cargo command prints; its messages are shown.
     pub(crate) fn cargo_json(&self, arguments: &[&str]) -> Result<Value, String> {
-        let command = shown(arguments);
-        let output = self
-            .command(arguments)
-            .stderr(Stdio::inherit())
-            .output()
-            .map_err(|error| format!("{command} did not start: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("{command} failed ({})", output.status));
-        }
-        serde_json::from_slice(&output.stdout).map_err(|error| format!("{command} prints no JSON: {error}"))
+        json_of(&mut self.command(arguments), &shown(arguments))
+    }
+
+    /// The JSON that the program of this workspace prints. It is the one that the tests run: built by itself it would be
+    /// built once more, because tests turn on features of what it depends on.
+    pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
+        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
+        let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+        let target =
+            metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
+        let program =
+            Path::new(target).join("debug").join("forage").with_extension(std::env::consts::EXE_EXTENSION);
+        json_of(
+            Command::new(program).args(arguments).current_dir(&self.root),
+            &format!("`forage {}`", arguments.join(" ")),
+        )
     }
 
     /// Whether `cargo NAME` is installed.
@@ -82,4 +88,14 @@ impl Workspace {
 
 fn shown(arguments: &[&str]) -> String {
     format!("`cargo {}`", arguments.join(" "))
+}
+
+/// The JSON that a command prints, which messages call `shown`.
+fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| format!("{shown} did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{shown} failed ({})", output.status));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("{shown} prints no JSON: {error}"))
 }

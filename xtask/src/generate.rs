@@ -38,12 +38,11 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
 /// Path and text of each generated file.
 fn generated(workspace: &Workspace) -> Result<Vec<(&'static str, String)>, String> {
     let tools = |more: &[&str]| {
-        let command = ["run", "--quiet", "--package", "forage", "--", "tools", "--format", "mcp"];
         // The default configuration, whatever the developer's own one says.
-        workspace.cargo_json(&[&command[..], &["--config", "/dev/null"], more].concat())
+        let command = ["tools", "--format", "mcp", "--config", "/dev/null"];
+        workspace.forage_json(&[&command[..], more].concat())
     };
-    let setup = ["run", "--quiet", "--package", "forage", "--", "setup", "--json", "--command", "forage"];
-    let clients = workspace.cargo_json(&setup)?;
+    let clients = workspace.forage_json(&["setup", "--json", "--command", "forage"])?;
     Ok(vec![
         ("docs/tools.md", tools_page(&tools(&["--all"])?, &tools(&[])?)?),
         ("docs/clients.md", clients_page(&clients)?),

@@ -107,7 +107,7 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 
 /// Time that a search has before its index is opened, which takes some milliseconds of a processor: one that finds enough
 /// in the first files is done by then.
-pub const INDEX_HEAD_START: Duration = Duration::from_millis(15);
+pub const INDEX_HEAD_START: Duration = Duration::from_millis(40);
 
 /// Distinct trigrams of a file in an index. Text of the largest size that is read whole has some 30,000; what has more is
 /// no text, lets nearly every pattern pass and would fill the index.
