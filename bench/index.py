@@ -22,18 +22,22 @@ PATTERNS = [
     ("eight terms, any case", ["-i"], EIGHT_TERMS),
     ("regex without a literal", ["-s"], r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
 ]
-LIMITED = [("rare literal", "rhashtable_walk_peek"), ("common literal", "struct device"), ("nothing", "no_such_text_7f3a")]
+LIMITED = [
+    ("rare literal", "rhashtable_walk_peek"),
+    ("common literal", "struct device"),
+    ("nothing", "no_such_text_7f3a"),
+]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options = arguments(parser)
     bench = Bench(options.tree)
-    setup = Bench(options.tree)
-    setup.environment["FORAGE_INDEX"] = "off"
+    unindexed = Bench(options.tree)
+    unindexed.environment["FORAGE_INDEX"] = "off"
 
     def runner(command, indexed):
-        return lambda: (bench if indexed else setup).run(command)
+        return lambda: (bench if indexed else unindexed).run(command)
 
     time_rows, ratio_rows, failed = [], [], False
 
@@ -47,8 +51,8 @@ def main():
         ours = [options.forage, "search", "--all", *flags, pattern]
         plain = [options.rg, "--no-config", "-n", *flags, pattern]
         lines, found = check(bench, ours, [*plain[:2], "--sort", "path", *plain[2:]], plain)
-        setup.run(ours)
-        with open(setup.output(), "rb") as scanned, open(bench.output("ours"), "rb") as indexed:
+        unindexed.run(ours)
+        with open(unindexed.output(), "rb") as scanned, open(bench.output("ours"), "rb") as indexed:
             found = found or difference(indexed, scanned)
         if found:
             print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
@@ -60,8 +64,8 @@ def main():
         print(f"limited: {pattern}", file=sys.stderr)
         ours = [options.forage, "grep", "-m", "200", pattern]
         bench.run(ours)
-        setup.run(ours)
-        with open(setup.output(), "rb") as scanned, open(bench.output(), "rb") as indexed:
+        unindexed.run(ours)
+        with open(unindexed.output(), "rb") as scanned, open(bench.output(), "rb") as indexed:
             if found := difference(indexed, scanned):
                 print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
                 failed = True

@@ -4,8 +4,9 @@
 The calls are those of `noop`, a tool of the test server (`cargo build --release -p forage --example mcp_fixtures`) that
 does nothing, through the whole way of a call: parsing, queue, thread, rendering. The client is this program on bare
 pipes, whose own time is measured with `cat` in place of the server and is not subtracted. Real tools are measured too,
-with the shipped binary, on a tree with one small file. On a virtual machine most of the time is what it takes to wake a thread on
-another processor; where the system lets it, `noop` is measured on one processor too. Python 3.9 or newer, no packages.
+with the shipped binary, on a tree with one small file. On a virtual machine most of the time is what it takes to wake a
+thread on another processor; where the system lets it, `noop` is measured on one processor too. Python 3.9 or newer, no
+packages.
 """
 
 import argparse

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use forage_fs::{Root, Stop, WalkOptions};
 use forage_search::index::Index;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::output::Output;
 use super::progress::Progress;
@@ -57,32 +57,26 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 
 fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
     let path = root.path().display();
-    let problems = store.problems();
-    let index = store.open();
+    let (index, problems) = store.open_checked();
     let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
-    if output.wants_json() {
-        let files = usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all }));
-        output.value(&json!({
-            "root": path.to_string(),
-            "directory": store.directory().display().to_string(),
-            "exists": index.is_some(),
-            "bytes": store.size(),
-            "files": files,
-            "problems": problems,
-        }))?;
-    } else {
-        let mut text = match usable {
-            None => format!("{path}: no index; `forage index build` makes one\n"),
-            Some((usable, all)) => format!(
-                "{path}: {usable} of {all} files are as in the index, the others are read; {} bytes in {}\n",
-                store.size(),
-                store.directory().display()
-            ),
-        };
-        problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
-        output.text(&text)?;
-    }
-    output.flush()?;
+    let record = json!({
+        "root": path.to_string(),
+        "directory": store.directory().display().to_string(),
+        "exists": index.is_some(),
+        "bytes": store.size(),
+        "files": usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all })),
+        "problems": problems,
+    });
+    let mut text = match usable {
+        None => format!("{path}: no index; `forage index build` makes one\n"),
+        Some((usable, all)) => format!(
+            "{path}: {usable} of {all} files are as in the index, the others are read; {} bytes in {}\n",
+            store.size(),
+            store.directory().display()
+        ),
+    };
+    problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
+    tell(output, &record, &text)?;
     Ok(if index.is_some() { Status::Found } else { Status::NothingFound })
 }
 
@@ -104,26 +98,18 @@ fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output
         Update::Updated(files) => ("updated", files),
         Update::Busy => bail!("another process is building the index of {}", root.path().display()),
     };
-    if output.wants_json() {
-        let path = root.path().display().to_string();
-        output.value(&json!({ "root": path, "done": what, "files_read": files, "bytes": store.size() }))?;
-    } else {
-        let path = root.path().display();
-        output.text(&format!("{path}: {what}, {files} files read, {} bytes\n", store.size()))?;
-    }
-    output.flush()?;
+    let (path, bytes) = (root.path().display(), store.size());
+    let record = json!({ "root": path.to_string(), "done": what, "files_read": files, "bytes": bytes });
+    tell(output, &record, &format!("{path}: {what}, {files} files read, {bytes} bytes\n"))?;
     Ok(Status::Found)
 }
 
 fn remove(root: &Arc<Root>, store: &Store, output: &mut Output) -> anyhow::Result<Status> {
     let was_there = store.remove()?;
-    if output.wants_json() {
-        output.value(&json!({ "root": root.path().display().to_string(), "removed": was_there }))?;
-    } else {
-        let what = if was_there { "the index is removed" } else { "there was no index" };
-        output.text(&format!("{}: {what}\n", root.path().display()))?;
-    }
-    output.flush()?;
+    let path = root.path().display();
+    let what = if was_there { "the index is removed" } else { "there was no index" };
+    let record = json!({ "root": path.to_string(), "removed": was_there });
+    tell(output, &record, &format!("{path}: {what}\n"))?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
 
@@ -133,21 +119,30 @@ fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Outpu
     };
     let Verified { queries, matches, different } = verify::compare(root, &Arc::new(index), walk)?;
     let is_equal = different.is_empty();
-    if output.wants_json() {
-        let path = root.path().display().to_string();
-        let equal = is_equal;
-        output.value(&json!({ "root": path, "queries": queries, "matching_lines": matches, "equal": equal, "different": different }))?;
-    } else {
-        let path = root.path().display();
-        let mut text = format!("{path}: {queries} queries, {matches} matching lines, ");
-        text.push_str(if is_equal {
-            "all the same without the index\n"
-        } else {
-            "NOT the same without the index:\n"
-        });
-        different.iter().for_each(|pattern| text.push_str(&format!("  {pattern}\n")));
-        output.text(&forage_tools::sanitize(&text))?;
-    }
-    output.flush()?;
+    let path = root.path().display();
+    let record = json!({
+        "root": path.to_string(),
+        "queries": queries,
+        "matching_lines": matches,
+        "equal": is_equal,
+        "different": different,
+    });
+    let mut text = format!("{path}: {queries} queries, {matches} matching lines, ");
+    text.push_str(match is_equal {
+        true => "all the same without the index\n",
+        false => "NOT the same without the index:\n",
+    });
+    different.iter().for_each(|pattern| text.push_str(&format!("  {pattern}\n")));
+    tell(output, &record, &forage_tools::sanitize(&text))?;
     Ok(if is_equal { Status::Found } else { Status::Failed })
+}
+
+/// Prints the record or the text.
+fn tell(output: &mut Output, record: &Value, text: &str) -> anyhow::Result<()> {
+    if output.wants_json() {
+        output.value(record)?;
+    } else {
+        output.text(text)?;
+    }
+    output.flush()
 }

@@ -69,8 +69,7 @@ impl Store {
 
     /// The index; `None` when there is none, or none that can be used.
     pub(crate) fn open(&self) -> Option<Index> {
-        let layers = self.layers();
-        (!layers.is_empty()).then(|| Index::new(layers))
+        self.open_checked().0
     }
 
     /// The index, opened while it is not needed yet; `None` when there is none.
@@ -80,18 +79,29 @@ impl Store {
     }
 
     fn layers(&self) -> Vec<Segment> {
-        LAYERS.iter().filter_map(|name| self.layer(name).ok().flatten()).collect()
+        self.checked_layers().0
+    }
+
+    /// The index, and what is wrong with those of its files that can't be used.
+    pub(crate) fn open_checked(&self) -> (Option<Index>, Vec<String>) {
+        let (layers, problems) = self.checked_layers();
+        ((!layers.is_empty()).then(|| Index::new(layers)), problems)
+    }
+
+    fn checked_layers(&self) -> (Vec<Segment>, Vec<String>) {
+        let (mut layers, mut problems) = (Vec::new(), Vec::new());
+        for name in LAYERS {
+            match self.layer(name) {
+                Ok(layer) => layers.extend(layer),
+                Err(problem) => problems.push(format!("{name}: {problem}")),
+            }
+        }
+        (layers, problems)
     }
 
     /// Whether there is one, usable or not.
     pub(crate) fn exists(&self) -> bool {
         self.version().iter().any(Option::is_some)
-    }
-
-    /// What is wrong with its files.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let problem = |name: &&str| Some(format!("{name}: {}", self.layer(name).err()?));
-        LAYERS.iter().filter_map(problem).collect()
     }
 
     /// What changes whenever one of its files is replaced.

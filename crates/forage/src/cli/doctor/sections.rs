@@ -255,11 +255,11 @@ pub(super) fn index(report: &mut Report, subject: &Subject) {
                 json!({ "state": "none", "problem": problem.to_string() }),
             ),
             Ok(store) => {
-                let problems = store.problems();
+                let (index, problems) = store.open_checked();
                 report.warnings.extend(problems.iter().map(|problem| {
                     format!("the index of {path} can't be used and is built anew: {problem}")
                 }));
-                match store.open() {
+                match index {
                     None => {
                         (format!("{path}: none; `forage index build` makes one"), json!({ "state": "none" }))
                     }
