@@ -11,7 +11,7 @@ use crate::samples::{STREAM_HEAD, beginning, lines};
 use crate::{check_error, client, model, request};
 
 /// Bounds are far above what the crate promises, since test machines are busy, and far below the server's patience.
-const LATE: Duration = Duration::from_millis(1200);
+const LATE: Duration = Duration::from_secs(4);
 
 fn hanging() -> Vec<(&'static str, Reply)> {
     vec![
@@ -78,7 +78,7 @@ fn a_request_that_nobody_reads_can_be_cancelled() {
     let large = request(&"some text that fills buffers\n".repeat(1_000_000));
     let (error, late) = cancel_after(Duration::from_millis(150), &peer.url(), &large);
     assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
-    assert!(late < Duration::from_millis(600), "{late:?}");
+    assert!(late < LATE, "{late:?}");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
         let took = started.elapsed();
         assert_eq!(found.records["timed_out"], true, "{}", found.text);
         assert!(found.partial && found.text.contains("stopped at the time limit"), "{}", found.text);
-        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(1_500), "{took:?}");
+        assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(8), "{took:?}");
         let pids = std::fs::read_to_string(pids).unwrap();
         assert!(pids.lines().count() >= 2, "the programs did not start: {pids}");
         for pid in pids.lines() {

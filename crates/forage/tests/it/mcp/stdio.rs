@@ -183,7 +183,7 @@ fn the_end_of_input_ends_the_server_at_once_and_its_work_with_it() {
         drop(pipes.stdin.take());
         let status = pipes.server.child.wait().unwrap();
         let took = closed.elapsed();
-        assert!(status.success() && took < Duration::from_millis(1_000), "{revision}: {status} {took:?}");
+        assert!(status.success() && took < Duration::from_secs(4), "{revision}: {status} {took:?}");
         model.next_event();
     }
     // Also before anything was said.
