@@ -22,6 +22,11 @@ const IGNORE_FILES: [&[u8]; 3] = [b".rgignore", b".ignore", b".gitignore"];
 const GIT_FILE: usize = 2;
 const GIT_EXCLUDE: usize = 3;
 
+/// Whether the rules that hold in a directory depend on what has this name in it.
+pub(crate) fn decides(name: &[u8]) -> bool {
+    IGNORE_FILES.contains(&name) || matches!(name, b".git" | b".jj")
+}
+
 /// The rules of one directory and, through `parent`, of those above it.
 #[derive(Debug)]
 pub(crate) struct IgnoreRules {
@@ -60,6 +65,14 @@ impl RuleBudget {
             wildcards: AtomicUsize::new(0),
             stop: stop.clone(),
         }
+    }
+
+    /// Whether more than half of something is taken.
+    pub(crate) fn is_half_used(&self) -> bool {
+        let half = |used: &AtomicUsize, most: usize| used.load(Ordering::Relaxed) > most / 2;
+        half(&self.rules, limits::IGNORE_WALK_RULES)
+            || half(&self.bytes, limits::IGNORE_WALK_BYTES)
+            || half(&self.wildcards, limits::IGNORE_WALK_WILDCARDS)
     }
 
     /// Takes what a file needs; false, and nothing taken, when the walk has no room for it.

@@ -28,4 +28,6 @@ pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use stop::{Stop, Stopped};
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
-pub use walk::{Entry, EntryKind, Globs, Step, WalkOptions, WalkReport, walk};
+pub use walk::{
+    Below, Chosen, Entry, EntryKind, Globs, Listing, Mounts, Step, WalkOptions, WalkReport, Watched, walk,
+};

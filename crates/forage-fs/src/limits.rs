@@ -52,6 +52,35 @@ pub const NAMES_PER_PATH: usize = 1_024;
 /// milliseconds; a write that the system holds up goes on for some tenths of a second after the time that it sets.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
+/// Directories of a tree up to which it is watched. The kernel keeps about a kilobyte for each, and by default some
+/// thousands to a million in all.
+pub const LISTED_DIRECTORIES: usize = 50_000;
+
+/// Directories that are listed again while a call waits: some 40 ms.
+pub const LISTED_AGAIN: usize = 1_000;
+
+/// Links of a tree whose targets are looked for in every call: some microseconds each.
+pub const LISTED_LINKS: usize = 200;
+
+/// Listings that are kept of one root: some ten megabytes each for 100,000 files.
+pub const LISTINGS_KEPT: usize = 4;
+
+/// Time after which a listing that nobody asked for makes room for another.
+pub const LISTING_UNUSED: Duration = Duration::from_secs(60);
+
+/// The least time between two listings of a tree in which too much changes, and the part of the time that listing it
+/// may take.
+pub const BETWEEN_LISTINGS: Duration = Duration::from_secs(1);
+/// See [`BETWEEN_LISTINGS`].
+pub const LISTING_PART: u32 = 10;
+
+/// Time after which a tree that could not be listed is tried again.
+pub const LISTING_FAILED: Duration = Duration::from_secs(60);
+
+/// Time after which the states of the files of a watched tree are compared: what is written through a mapping is told
+/// by nobody, and a fault in what is relied on here must not be for ever.
+pub const STATES_TRUSTED: Duration = Duration::from_secs(30);
+
 /// Times that opening a path is tried again when a link appears where there was none a moment ago.
 pub const OPEN_RETRIES: usize = 4;
 

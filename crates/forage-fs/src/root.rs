@@ -67,6 +67,16 @@ impl Root {
         self.device_with_states
     }
 
+    /// Whether both are the same directory, not only the same path, and what may be read of it is the same.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let rest = |root: &Self| (root.inside_git, root.device_with_states);
+        let identity = sys::identity(&self.directory);
+        identity.is_some()
+            && identity == sys::identity(&other.directory)
+            && rest(self) == rest(other)
+            && (&self.path, &self.secrets) == (&other.path, &other.secrets)
+    }
+
     /// The root's absolute path, for people.
     pub fn path(&self) -> &Path {
         &self.path

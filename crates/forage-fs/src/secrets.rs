@@ -47,7 +47,7 @@ const BELOW: &[(&str, &str)] = &[
 const ENV_SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults", "schema"];
 
 /// Decides by name which files are never opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretPolicy {
     allowed: Vec<String>,
     off: bool,

@@ -78,6 +78,17 @@ impl Skipped {
         self.0[reason as usize] += 1;
     }
 
+    /// Counts so many more.
+    pub(crate) fn add_many(&mut self, reason: SkipReason, more: u64) {
+        self.0[reason as usize] += more;
+    }
+
+    /// The counts for all other reasons.
+    pub(crate) fn without(mut self, reason: SkipReason) -> Self {
+        self.0[reason as usize] = 0;
+        self
+    }
+
     /// Adds the counts of another walk or task.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {

@@ -3,19 +3,28 @@
 //! Nothing here follows a link: a path is resolved by [`crate::open_path`], and what is opened afterwards is
 //! opened without links, so that a link put in place in between makes the call fail instead of leading out.
 
+#[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]
+mod no_watch;
 #[cfg(any(not(unix), feature = "portable-disk"))]
 mod portable;
 #[cfg(all(unix, not(feature = "portable-disk")))]
 mod unix;
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+mod watch;
 
 #[cfg(any(not(unix), feature = "portable-disk"))]
 use portable as system;
 #[cfg(all(unix, not(feature = "portable-disk")))]
 use unix as system;
 
+#[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]
+pub(crate) use no_watch::{MountTable, Watcher};
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+pub(crate) use watch::{MountTable, Watcher};
+
 pub(crate) use system::{
     Directory, device_with_states, identity, is_link_error, link_target, list, node_kind, open_child,
-    open_directory, open_leaf, open_root, read_some, state, status,
+    open_directory, open_leaf, open_root, read_some, state, state_and_links, status,
 };
 
 use crate::file::FileState;
@@ -34,6 +43,23 @@ pub(crate) enum NodeKind {
 pub(crate) struct Node {
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: NodeKind,
+}
+
+/// What changed in a watched directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    any(not(target_os = "linux"), feature = "portable-disk"),
+    expect(dead_code, reason = "nothing tells of a change here")
+)]
+pub(crate) enum Change<'a> {
+    /// Changes were lost, anywhere.
+    Lost,
+    /// The directory is no longer watched.
+    Unwatched,
+    /// The directory itself: who may read it, or its own name.
+    Itself,
+    /// What has this name, or, if it `is_another`, which thing has it.
+    Name { name: &'a [u8], is_another: bool },
 }
 
 /// What an open file is.

@@ -7,14 +7,20 @@
 
 mod frontier;
 mod list;
+mod listing;
+mod tree;
+mod watched;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
 
+use frontier::Frontier;
 pub use list::Entry;
+pub use listing::{Below, Chosen, Listing};
+pub use watched::{Mounts, Watched};
 
 use crate::error::OpenError;
 use crate::limits;
@@ -27,7 +33,10 @@ use crate::sys::NodeKind;
 /// Globs that choose files, with the meaning of ripgrep's `-g`: later ones win, `!` excludes, a glob without `/`
 /// matches names at any depth.
 #[derive(Clone, Debug)]
-pub struct Globs(Override);
+pub struct Globs {
+    matcher: Override,
+    source: Vec<String>,
+}
 
 impl Globs {
     /// Compiles globs; the error names the glob and what is wrong with it.
@@ -36,9 +45,18 @@ impl Globs {
         for glob in globs {
             builder.add(glob.as_ref()).map_err(|error| error.to_string())?;
         }
-        builder.build().map(Self).map_err(|error| error.to_string())
+        let matcher = builder.build().map_err(|error| error.to_string())?;
+        Ok(Self { matcher, source: globs.iter().map(|glob| glob.as_ref().to_owned()).collect() })
     }
 }
+
+impl PartialEq for Globs {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
+}
+
+const PRUNED: &[&str] = &[".git"];
 
 /// How a tree is walked. The default is ripgrep's: ignore rules on, hidden names and links left out.
 #[derive(Clone, Debug)]
@@ -81,12 +99,41 @@ impl Default for WalkOptions {
             globs: None,
             only: None,
             excludes: None,
-            prune: &[".git"],
+            prune: PRUNED,
             all_entries: false,
             label_hidden: false,
             from: None,
             threads: 0,
             progress: None,
+        }
+    }
+}
+
+impl WalkOptions {
+    /// Whether what a walk from the root comes by can be kept in a [`Listing`].
+    fn can_be_listed(&self) -> bool {
+        let Self { follow, max_depth, prune, all_entries, from, .. } = self;
+        !follow && !all_entries && from.is_none() && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
+    }
+
+    /// Whether a walk comes by the same files and counts the same.
+    fn comes_by_the_same(&self, other: &Self) -> bool {
+        let chosen = |options: &Self| (options.hidden, options.no_ignore, options.label_hidden);
+        let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
+        (chosen(self), fixed(self), &self.from) == (chosen(other), fixed(other), &other.from)
+            && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)
+    }
+
+    fn threads(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
+    }
+
+    fn report_progress(&self, files: usize) {
+        if let Some(progress) = &self.progress {
+            progress.fetch_add(files as u64, Ordering::Relaxed);
         }
     }
 }
@@ -165,21 +212,8 @@ pub fn walk<W, T: Send>(
     visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
     receive: impl FnMut(T) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
     let plan = list::Plan::new(root, start, options, stop)?;
-    let frontier = frontier::Frontier::new(plan.first_task(), receive);
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                let mut state = worker();
-                frontier.work(stop, |task| {
-                    plan.run(task, stop, |entry, skipped| visit(&mut state, entry, skipped))
-                });
-            });
-        }
-    });
-    Ok(frontier.into_report())
+    let frontier = Frontier::new(vec![plan.first_task()], receive);
+    let run = |state: &mut W, task| plan.run(task, stop, |entry, skipped| visit(state, entry, skipped));
+    Ok(frontier.run(options.threads(), stop, worker, run))
 }

@@ -7,6 +7,7 @@
 
 mod build;
 mod files;
+mod listed;
 mod lookup;
 mod plan;
 mod postings;

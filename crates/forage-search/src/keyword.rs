@@ -13,14 +13,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, WalkReport, walk};
+use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, WalkReport};
 
 pub use account::{EvidenceLine, FileEvidence};
 
 use crate::index::{Index, Query};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
-use crate::scan::{Text, Worker, with_text};
+use crate::scan::{Scope, Text, with_text};
 use account::Printed;
 use file::TermFinder;
 
@@ -142,22 +142,14 @@ pub fn gather(
         })
     };
     let query = || Query::of_any(&patterns.iter().flatten().collect::<Vec<_>>());
-    let selection = bounds.index.as_ref().and_then(|index| index.select(query()));
+    let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
     let mut files = Vec::new();
     let report = if valid == 0 {
         WalkReport::default()
     } else {
-        walk(
-            root,
-            start,
-            walk_options,
-            stop,
-            || {
-                Worker::new(
-                    selection.as_ref().map(|selection| selection.cursor(walk_options)),
-                    TermFinder::new(&patterns, valid, start, bounds.term_bytes),
-                )
-            },
+        Scope { root, start, walk_options, index, max_file_bytes, stop }.search(
+            query,
+            || TermFinder::new(&patterns, valid, start, bounds.term_bytes),
             |worker, entry, skipped| {
                 let live = live();
                 if live == 0 {

@@ -144,6 +144,39 @@ pub(crate) fn with_text<S, T>(
     }
 }
 
+/// The files that a search looks through.
+pub(crate) struct Scope<'a> {
+    pub(crate) root: &'a Arc<Root>,
+    pub(crate) start: &'a RelPath,
+    pub(crate) walk_options: &'a WalkOptions,
+    pub(crate) index: Option<&'a Arc<Index>>,
+    pub(crate) max_file_bytes: Option<u64>,
+    pub(crate) stop: &'a Stop,
+}
+
+impl Scope<'_> {
+    /// As [`walk`], but that the index says which files need not be visited, as far as it knows what can hold a match.
+    pub(crate) fn search<S, T: Send>(
+        &self,
+        query: impl FnOnce() -> Query,
+        state: impl Fn() -> S + Sync,
+        visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+        receive: impl FnMut(T) -> ControlFlow<()> + Send,
+    ) -> Result<WalkReport, OpenError> {
+        let Self { root, start, walk_options, index, max_file_bytes, stop } = *self;
+        let selection = index.and_then(|index| index.select(query()));
+        let worker =
+            || Worker::new(selection.as_ref().map(|selection| selection.cursor(walk_options)), state());
+        if let Some((listing, chosen)) =
+            index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes))
+            && let Some(below) = listing.below(start)
+        {
+            return Ok(below.walk(walk_options, &chosen, stop, worker, visit, receive));
+        }
+        walk(root, start, walk_options, stop, worker, visit, receive)
+    }
+}
+
 /// Searches the files below `start`; `receive` gets them in path order, and ends the search by breaking off.
 pub fn search(
     root: &Arc<Root>,
@@ -154,7 +187,6 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    let selection = options.index.as_ref().and_then(|index| index.select(Query::of(pattern)));
     let visit = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let found =
             with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
@@ -190,17 +222,10 @@ pub fn search(
             }
         }
     };
-    walk(
-        root,
-        start,
-        walk_options,
-        stop,
-        || {
-            Worker::new(
-                selection.as_ref().map(|selection| selection.cursor(walk_options)),
-                LineFinder::new(pattern).stopping(stop),
-            )
-        },
+    let index = options.index.as_ref();
+    Scope { root, start, walk_options, index, max_file_bytes: options.max_file_bytes, stop }.search(
+        || Query::of(pattern),
+        || LineFinder::new(pattern).stopping(stop),
         visit,
         receive,
     )

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Entry, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, walk};
+use forage_fs::{Entry, Mounts, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, Watched, walk};
 use forage_search::index::Index;
 use forage_tools::Indexes;
 
@@ -49,12 +49,15 @@ pub(crate) struct KeptIndexes {
     is_server: bool,
     /// Ends updates.
     stop: Stop,
+    /// For processes that live long enough to watch trees, where they can be watched.
+    mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, Slot>>,
 }
 
 #[derive(Default)]
 struct Slot {
     index: Option<Arc<Index>>,
+    watched: Option<Arc<Watched>>,
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
@@ -66,7 +69,8 @@ struct Slot {
 impl KeptIndexes {
     /// Indexes below this directory.
     pub(crate) fn new(directory: PathBuf, mode: Mode, is_server: bool, stop: Stop) -> Arc<Self> {
-        Arc::new(Self { directory, mode, is_server, stop, slots: Mutex::default() })
+        let mounts = is_server.then(Mounts::open).flatten();
+        Arc::new(Self { directory, mode, is_server, stop, mounts, slots: Mutex::default() })
     }
 
     /// Whether they lie in one of these roots: nothing is ever written into a root.
@@ -80,26 +84,34 @@ impl KeptIndexes {
     }
 
     /// The index as it stands on the disk now.
-    fn current(&self, store: &Store, root: &Path) -> Option<Arc<Index>> {
+    fn current(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
-        {
+        let watched = {
             let mut slots = self.lock();
-            if slots.len() >= ROOTS_KEPT && !slots.contains_key(root) {
+            if slots.len() >= ROOTS_KEPT && !slots.contains_key(root.path()) {
                 slots.retain(|_, slot| slot.is_updating);
             }
-            let slot = slots.entry(root.to_owned()).or_default();
+            let slot = slots.entry(root.path().to_owned()).or_default();
+            // What is watched is a directory, and another can have its path by now.
+            if slot.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
+                (slot.watched, slot.version) = (None, None);
+            }
             if slot.version.as_ref() == Some(&version) {
                 return slot.index.clone();
             }
-        }
+            let watch = || Some(Watched::new(root, self.mounts.as_ref()?, &self.stop));
+            slot.watched = slot.watched.take().or_else(watch);
+            slot.watched.clone()
+        };
         // Not while others wait.
-        let index = match self.is_server || self.mode == Mode::Always {
-            true => store.open().map(Arc::new),
+        let index = match (self.is_server || self.mode == Mode::Always, watched) {
+            (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(watched))),
+            (true, None) => store.open().map(Arc::new),
             // A command may end before it is needed.
-            false => store.opening(),
+            (false, _) => store.opening(),
         };
         let mut slots = self.lock();
-        let slot = slots.entry(root.to_owned()).or_default();
+        let slot = slots.entry(root.path().to_owned()).or_default();
         (slot.index, slot.version) = (index.clone(), Some(version));
         index
     }
@@ -177,7 +189,7 @@ impl Indexes for SharedIndexes {
             return None;
         }
         let store = self.0.store(root.path());
-        if let Some(index) = self.0.current(&store, root.path()) {
+        if let Some(index) = self.0.current(&store, root) {
             if self.0.is_server {
                 self.0.update_in_background(root);
             }
@@ -192,7 +204,7 @@ impl Indexes for SharedIndexes {
                 ) {
                     let _ = store.update(root, &WalkOptions::default(), &self.0.stop);
                 }
-                self.0.current(&store, root.path())
+                self.0.current(&store, root)
             }
             (_, true) => {
                 self.0.update_in_background(root);

@@ -70,6 +70,11 @@ pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
     None
 }
 
+/// As [`state`], and whether the file has other names: not known here either.
+pub(crate) fn state_and_links(_: &Directory, _: &[u8], _: u64) -> Option<(FileState, bool)> {
+    None
+}
+
 /// The device of a directory whose files can be told from what they were before: none here.
 pub(crate) fn device_with_states(_: &Directory) -> Option<u64> {
     None

@@ -91,11 +91,21 @@ pub(crate) fn status(file: &File) -> io::Result<Status> {
 
 /// The state of a regular file by its name, without following a link; `None` for whatever else it is, and for files of
 /// another device.
-#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn state(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
+    state_of(&file_of(directory, name, device)?)
+}
+
+/// As [`state`], and whether the file has other names.
+pub(crate) fn state_and_links(directory: &Directory, name: &[u8], device: u64) -> Option<(FileState, bool)> {
+    let stat = file_of(directory, name, device)?;
+    Some((state_of(&stat)?, stat.st_nlink != 1))
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
     let stat = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     let is_file = kind_of(FileType::from_raw_mode(stat.st_mode)) == NodeKind::File;
-    (is_file && stat.st_dev as u64 == device).then(|| state_of(&stat)).flatten()
+    (is_file && stat.st_dev as u64 == device).then_some(stat)
 }
 
 /// The device of a directory, if whatever changes a file of it shows in its state at once: network file systems keep

@@ -1,6 +1,6 @@
 //! The ordered queue of a walk: tasks in, results out in path order.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -8,7 +8,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::WalkReport;
-use super::list::Task;
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::Skipped;
@@ -20,10 +19,34 @@ const SLEEP: Duration = Duration::from_millis(20);
 /// Where a task stands in the order: its first path, and a batch before the directory of the same name.
 pub(super) type Key = (RelPath, bool);
 
+/// A piece of the walk.
+#[derive(Debug)]
+pub(super) struct Task<W> {
+    pub(super) key: Key,
+    pub(super) work: W,
+}
+
+impl<W> PartialEq for Task<W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+impl<W> Eq for Task<W> {}
+impl<W> PartialOrd for Task<W> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<W> Ord for Task<W> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
+    }
+}
+
 /// What a task gave.
 #[derive(Debug)]
-pub(super) struct Done<T> {
-    pub(super) tasks: Vec<Task>,
+pub(super) struct Done<T, W> {
+    pub(super) tasks: Vec<Task<W>>,
     pub(super) items: Vec<T>,
     /// Weight of the items in bytes.
     pub(super) weight: usize,
@@ -32,11 +55,13 @@ pub(super) struct Done<T> {
     /// Entries listed, for the bound on a walk.
     pub(super) entries: u64,
     pub(super) pruned: Vec<String>,
+    /// Links that were left out, which `skipped` counts too.
+    pub(super) links: Vec<RelPath>,
     pub(super) warnings: Vec<String>,
     pub(super) stopped: Option<Stopped>,
 }
 
-impl<T> Default for Done<T> {
+impl<T, W> Default for Done<T, W> {
     fn default() -> Self {
         Self {
             tasks: Vec::new(),
@@ -46,6 +71,7 @@ impl<T> Default for Done<T> {
             visited: 0,
             entries: 0,
             pruned: Vec::new(),
+            links: Vec::new(),
             warnings: Vec::new(),
             stopped: None,
         }
@@ -53,10 +79,10 @@ impl<T> Default for Done<T> {
 }
 
 #[derive(Debug)]
-struct State<T> {
-    open: BinaryHeap<Reverse<Task>>,
+struct State<T, W> {
+    open: BinaryHeap<Reverse<Task<W>>>,
     running: Vec<Key>,
-    done: BTreeMap<Key, Done<T>>,
+    done: BTreeMap<Key, Done<T, W>>,
     waiting_bytes: usize,
     entries: u64,
     /// A worker is handing results over.
@@ -69,7 +95,7 @@ struct State<T> {
     report: WalkReport,
 }
 
-impl<T> State<T> {
+impl<T, W> State<T, W> {
     /// The first task that has not ended.
     fn first_open(&self) -> Option<&Key> {
         let queued = self.open.peek().map(|Reverse(task)| &task.key);
@@ -77,16 +103,16 @@ impl<T> State<T> {
     }
 }
 
-pub(super) struct Frontier<T, R> {
-    state: Mutex<State<T>>,
+pub(super) struct Frontier<T, W, R> {
+    state: Mutex<State<T, W>>,
     changed: Condvar,
     receive: Mutex<R>,
 }
 
-impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
-    pub(super) fn new(first: Task, receive: R) -> Self {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> {
+    pub(super) fn new(first: Vec<Task<W>>, receive: R) -> Self {
         let state = State {
-            open: BinaryHeap::from([Reverse(first)]),
+            open: first.into_iter().map(Reverse).collect(),
             running: Vec::new(),
             done: BTreeMap::new(),
             waiting_bytes: 0,
@@ -99,8 +125,27 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
         Self { state: Mutex::new(state), changed: Condvar::new(), receive: Mutex::new(receive) }
     }
 
+    /// Runs all tasks, with one `worker` state per thread.
+    pub(super) fn run<S>(
+        self,
+        threads: usize,
+        stop: &Stop,
+        worker: impl Fn() -> S + Sync,
+        run: impl Fn(&mut S, Task<W>) -> Done<T, W> + Sync,
+    ) -> WalkReport {
+        std::thread::scope(|scope| {
+            for _ in 0..threads.max(1) {
+                scope.spawn(|| {
+                    let mut state = worker();
+                    self.work(stop, |task| run(&mut state, task));
+                });
+            }
+        });
+        self.into_report()
+    }
+
     /// Runs tasks until none is left.
-    pub(super) fn work(&self, stop: &Stop, mut run: impl FnMut(Task) -> Done<T>) {
+    fn work(&self, stop: &Stop, mut run: impl FnMut(Task<W>) -> Done<T, W>) {
         while let Some(task) = self.take(stop) {
             let key = task.key.clone();
             // A panic in a visitor must not leave the other workers waiting for its task.
@@ -110,7 +155,7 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
         }
     }
 
-    fn take(&self, stop: &Stop) -> Option<Task> {
+    fn take(&self, stop: &Stop) -> Option<Task<W>> {
         let mut state = self.lock();
         loop {
             if let Some(stopped) = stop.check()
@@ -135,7 +180,7 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
         }
     }
 
-    fn finish(&self, key: Key, mut done: Done<T>) {
+    fn finish(&self, key: Key, mut done: Done<T, W>) {
         let mut state = self.lock();
         state.running.retain(|running| *running != key);
         state.entries += done.entries;
@@ -164,7 +209,7 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
     }
 
     /// Gives the receiver every result that no open task precedes.
-    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+    fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T, W>>) -> MutexGuard<'a, State<T, W>> {
         if state.handing_over {
             return state;
         }
@@ -223,13 +268,13 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
         catch_unwind(AssertUnwindSafe(|| items.into_iter().try_for_each(&mut *receive)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, State<T, W>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The report, after all workers ended; what was found before a deadline is handed over first, up to the first
     /// place that was not looked at.
-    pub(super) fn into_report(self) -> WalkReport {
+    fn into_report(self) -> WalkReport {
         drop(self.hand_over(self.lock()));
         let mut report = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).report;
         report.pruned.sort();
@@ -238,20 +283,20 @@ impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, R> {
 }
 
 /// Ends a task even when its visitor panics.
-struct Finish<'a, T: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
-    frontier: &'a Frontier<T, R>,
+struct Finish<'a, T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
+    frontier: &'a Frontier<T, W, R>,
     key: Option<Key>,
 }
 
-impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Finish<'_, T, R> {
-    fn with(mut self, done: Done<T>) {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Finish<'_, T, W, R> {
+    fn with(mut self, done: Done<T, W>) {
         if let Some(key) = self.key.take() {
             self.frontier.finish(key, done);
         }
     }
 }
 
-impl<T: Send, R: FnMut(T) -> ControlFlow<()> + Send> Drop for Finish<'_, T, R> {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Drop for Finish<'_, T, W, R> {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
             self.frontier.finish(key, Done { stopped: Some(Stopped::Cancelled), ..Done::default() });

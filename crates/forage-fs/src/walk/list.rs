@@ -1,13 +1,11 @@
 //! Listing one directory of a walk: which names are visited, which are left out and why.
 
 use std::cell::OnceCell;
-use std::cmp::Ordering;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering as AtomicOrdering;
 
-use super::frontier::{Done, Key};
+use super::frontier;
 use super::{EntryKind, Step, WalkOptions};
 use crate::error::OpenError;
 use crate::file::{FileState, OpenedFile};
@@ -76,63 +74,43 @@ impl Entry<'_> {
     }
 }
 
-/// A piece of the walk.
+/// What a task of a walk does.
 #[derive(Debug)]
-pub(super) struct Task {
-    pub(super) key: Key,
-    work: Work,
-    place: Arc<Place>,
-}
-
-#[derive(Debug)]
-enum Work {
-    List(RelPath),
+pub(super) enum Work {
+    List(RelPath, Arc<Place>),
     /// With the handle of their directory, if it is still open.
     Visit(Vec<Found>, Option<Directory>),
 }
 
-/// What the tasks of one directory share.
+type Task = frontier::Task<Work>;
+type Done<T> = frontier::Done<T, Work>;
+
+/// What the entries of one directory share.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     rules: Arc<IgnoreRules>,
     /// The directory's own path where a followed link leads elsewhere.
     real: Option<RelPath>,
     depth: usize,
-    hidden_by: Option<Arc<str>>,
+    pub(super) hidden_by: Option<Arc<str>>,
     /// The directories above, by identity, where links are followed and could lead round in a circle.
     above: Vec<(u64, u64)>,
 }
 
+/// A name that is to be visited.
 #[derive(Debug)]
-struct Found {
-    path: RelPath,
-    kind: EntryKind,
-    real: Option<RelPath>,
-    hidden_by: Option<Arc<str>>,
-}
-
-impl PartialEq for Task {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-impl Eq for Task {}
-impl PartialOrd for Task {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Task {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.cmp(&other.key)
-    }
+pub(super) struct Found {
+    pub(super) path: RelPath,
+    pub(super) kind: EntryKind,
+    pub(super) real: Option<RelPath>,
+    pub(super) hidden_by: Option<Arc<str>>,
 }
 
 /// What is fixed for a whole walk.
 pub(super) struct Plan<'a> {
     root: &'a Arc<Root>,
     options: &'a WalkOptions,
-    budget: RuleBudget,
+    budget: Arc<RuleBudget>,
     start: RelPath,
     start_work: Start,
     rules: Arc<IgnoreRules>,
@@ -155,7 +133,7 @@ impl<'a> Plan<'a> {
         if kind == NodeKind::Special {
             return Err(OpenError::NotRegular { path: start.display().into_owned() });
         }
-        let budget = RuleBudget::new(stop);
+        let budget = Arc::new(RuleBudget::new(stop));
         let mut warnings = Vec::new();
         let mut rules = IgnoreRules::none(root.inside_git());
         // The rules of the directories from the root down to the start, which the walk itself does not list.
@@ -176,17 +154,38 @@ impl<'a> Plan<'a> {
         Ok(Self { root, options, budget, start: start.clone(), start_work, rules, warnings })
     }
 
-    pub(super) fn first_task(&self) -> Task {
-        let Start { is_directory, real } = &self.start_work;
-        let place = Place {
+    /// From the root, with what is left of this budget.
+    pub(super) fn with_budget(
+        root: &'a Arc<Root>,
+        options: &'a WalkOptions,
+        budget: &Arc<RuleBudget>,
+    ) -> Self {
+        Self {
+            root,
+            options,
+            budget: Arc::clone(budget),
+            start: RelPath::root(),
+            start_work: Start { is_directory: true, real: None },
+            rules: IgnoreRules::none(root.inside_git()),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// What the start is listed with.
+    pub(super) fn place(&self) -> Arc<Place> {
+        Arc::new(Place {
             rules: Arc::clone(&self.rules),
-            real: real.clone(),
+            real: self.start_work.real.clone(),
             depth: 0,
             hidden_by: None,
             above: Vec::new(),
-        };
+        })
+    }
+
+    pub(super) fn first_task(&self) -> Task {
+        let Start { is_directory, real } = &self.start_work;
         let work = if *is_directory {
-            Work::List(self.start.clone())
+            Work::List(self.start.clone(), self.place())
         } else {
             let found = Found {
                 path: self.start.clone(),
@@ -196,7 +195,7 @@ impl<'a> Plan<'a> {
             };
             Work::Visit(vec![found], None)
         };
-        Task { key: (self.start.clone(), *is_directory), work, place: Arc::new(place) }
+        Task { key: (self.start.clone(), *is_directory), work }
     }
 
     pub(super) fn run<T>(
@@ -207,57 +206,52 @@ impl<'a> Plan<'a> {
     ) -> Done<T> {
         let mut done = Done::default();
         match task.work {
-            Work::List(path) => {
+            Work::List(path, place) => {
                 if path == self.start {
                     done.warnings.extend(self.warnings.iter().cloned());
                 }
-                self.list(&path, &task.place, stop, &mut done);
+                self.list(&path, &place, stop, &mut done);
             }
-            Work::Visit(found, directory) => self.visit(found, directory, stop, &mut done, visit),
+            Work::Visit(found, directory) => {
+                self.options.report_progress(found.len());
+                visit_all(self.root, found.into_iter(), directory, stop, &mut done, visit);
+            }
         }
         done
-    }
-
-    fn visit<T>(
-        &self,
-        batch: Vec<Found>,
-        directory: Option<Directory>,
-        stop: &Stop,
-        done: &mut Done<T>,
-        mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
-    ) {
-        let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
-        if let Some(progress) = &self.options.progress {
-            progress.fetch_add(batch.len() as u64, AtomicOrdering::Relaxed);
-        }
-        for Found { path, kind, real, hidden_by } in batch {
-            if let Some(stopped) = stop.check() {
-                done.stopped = Some(stopped);
-                return;
-            }
-            let entry = Entry { path, kind, hidden_by, root: self.root, real, directory: &directory };
-            done.visited += u64::from(kind == EntryKind::File);
-            if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
-                done.items.push(item);
-                done.weight += weight;
-            }
-        }
     }
 
     fn list<T>(&self, path: &RelPath, place: &Arc<Place>, stop: &Stop, done: &mut Done<T>) {
         let listed = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path))
             .and_then(|directory| Ok((sys::list(&directory)?, directory)));
-        let (mut nodes, directory) = match listed {
-            Ok(listed) => listed,
+        match listed {
+            Ok((nodes, directory)) => {
+                self.list_nodes(path, place, nodes, &directory, stop, done);
+                // The first batch comes next and needs the directory; later ones open it again, because a handle for
+                // each that waits would use them up in a deep tree.
+                if let Some(Task { work: Work::Visit(_, handle), .. }) = done.tasks.first_mut() {
+                    *handle = Some(directory);
+                }
+            }
             Err(error) => {
                 done.skipped.add(SkipReason::Unreadable);
                 done.warnings.push(format!("{} can't be listed: {error}", path.display()));
-                return;
             }
-        };
+        }
+    }
+
+    /// Lists an open directory with these names.
+    pub(super) fn list_nodes<T>(
+        &self,
+        path: &RelPath,
+        place: &Arc<Place>,
+        mut nodes: Vec<Node>,
+        directory: &Directory,
+        stop: &Stop,
+        done: &mut Done<T>,
+    ) {
         let mut above = place.above.clone();
         if self.options.follow
-            && let Some(identity) = sys::identity(&directory)
+            && let Some(identity) = sys::identity(directory)
         {
             if above.contains(&identity) {
                 done.skipped.add(SkipReason::Symlink);
@@ -270,7 +264,7 @@ impl<'a> Plan<'a> {
             Arc::clone(&place.rules)
         } else {
             let warn = &mut |warning| done.warnings.push(warning);
-            place.rules.descend(path, &directory, &nodes, &self.budget, warn)
+            place.rules.descend(path, directory, &nodes, &self.budget, warn)
         };
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // A name can be listed twice while it is renamed.
@@ -286,11 +280,7 @@ impl<'a> Plan<'a> {
         let flush = |batch: &mut Vec<Found>, done: &mut Done<T>| {
             if let Some(first) = batch.first() {
                 let key = (first.path.clone(), false);
-                done.tasks.push(Task {
-                    key,
-                    work: Work::Visit(std::mem::take(batch), None),
-                    place: Arc::clone(&here),
-                });
+                done.tasks.push(Task { key, work: Work::Visit(std::mem::take(batch), None) });
             }
         };
         for node in nodes {
@@ -308,8 +298,7 @@ impl<'a> Plan<'a> {
                 place.depth = here.depth;
                 Task {
                     key: (found.path.clone(), true),
-                    work: Work::List(found.path.clone()),
-                    place: Arc::new(place),
+                    work: Work::List(found.path.clone(), Arc::new(place)),
                 }
             });
             if found.kind == EntryKind::File || self.options.all_entries {
@@ -326,11 +315,6 @@ impl<'a> Plan<'a> {
             }
         }
         flush(&mut batch, done);
-        // The first batch comes next and needs the directory; later ones open it again, because a handle for each
-        // that waits would use them up in a deep tree.
-        if let Some(Task { work: Work::Visit(_, handle), .. }) = done.tasks.first_mut() {
-            *handle = Some(directory);
-        }
     }
 
     /// Whether and as what a name is visited.
@@ -376,8 +360,8 @@ impl<'a> Plan<'a> {
         };
         if kind == EntryKind::Symlink && !self.options.all_entries {
             // What it leads to is visited under its own name if it is in the root.
-            let outside = self.leads_out(&path);
-            done.skipped.add(if outside { SkipReason::OutsideRoot } else { SkipReason::Symlink });
+            done.skipped.add(reason_of_link(self.root, &path));
+            done.links.push(path);
             return None;
         }
         Some(Found { path, kind, real, hidden_by })
@@ -395,18 +379,18 @@ impl<'a> Plan<'a> {
         let os_path = os_str(path.as_bytes())?;
         if let Some(only) = &self.options.only
             && !is_directory
-            && !only.0.matched(Path::new(&*os_path), false).is_whitelist()
+            && !only.matcher.matched(Path::new(&*os_path), false).is_whitelist()
         {
             return Some((None, None));
         }
         if let Some(excludes) = &self.options.excludes
-            && excludes.0.matched(Path::new(&*os_path), is_directory).is_ignore()
+            && excludes.matcher.matched(Path::new(&*os_path), is_directory).is_ignore()
         {
             let label = self.options.label_hidden.then(|| Arc::from("search.exclude of the configuration"));
             return Some((Some(SkipReason::Ignored), label));
         }
         if let Some(globs) = &self.options.globs {
-            match globs.0.matched(Path::new(&*os_path), is_directory) {
+            match globs.matcher.matched(Path::new(&*os_path), is_directory) {
                 ignore::Match::Ignore(_) => return Some((None, None)),
                 ignore::Match::Whitelist(_) => return None,
                 ignore::Match::None => {}
@@ -447,9 +431,37 @@ impl<'a> Plan<'a> {
             }
         }
     }
+}
 
-    fn leads_out(&self, path: &RelPath) -> bool {
-        matches!(self.root.resolve(path), Err(OpenError::OutsideRoot { .. }))
+/// Why a link that is not followed is left out.
+pub(super) fn reason_of_link(root: &Root, path: &RelPath) -> SkipReason {
+    match root.resolve(path) {
+        Err(OpenError::OutsideRoot { .. }) => SkipReason::OutsideRoot,
+        _ => SkipReason::Symlink,
+    }
+}
+
+/// Visits a batch of one directory.
+pub(super) fn visit_all<T, W>(
+    root: &Root,
+    batch: impl Iterator<Item = Found>,
+    directory: Option<Directory>,
+    stop: &Stop,
+    done: &mut frontier::Done<T, W>,
+    mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
+) {
+    let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
+    for Found { path, kind, real, hidden_by } in batch {
+        if let Some(stopped) = stop.check() {
+            done.stopped = Some(stopped);
+            return;
+        }
+        let entry = Entry { path, kind, hidden_by, root, real, directory: &directory };
+        done.visited += u64::from(kind == EntryKind::File);
+        if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
+            done.items.push(item);
+            done.weight += weight;
+        }
     }
 }
 

@@ -57,6 +57,27 @@ impl FileSet {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
+    /// Leaves out the files of another.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
+    }
+
+    /// Gives its files, in order.
+    pub(super) fn for_each(&self, mut give: impl FnMut(u32)) {
+        for (index, word) in self.words.iter().enumerate() {
+            let mut left = *word;
+            while left != 0 {
+                give(index as u32 * 64 + left.trailing_zeros());
+                left &= left - 1;
+            }
+        }
+    }
+
+    /// Its files as bits, 64 to a word.
+    pub(super) fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
     /// Adds the files of a bitmap of little-endian bytes.
     pub(super) fn insert_bitmap(&mut self, bytes: &[u8]) {
         for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {

@@ -1,11 +1,12 @@
 //! Asking an index during a search.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forage_fs::{Entry, FileState, SkipReason, WalkOptions};
+use forage_fs::{Chosen, Entry, FileState, Listing, SkipReason, WalkOptions, Watched};
 
 use super::files::FileSet;
+use super::listed::Listed;
 use super::plan::Query;
 use super::segment::{Content, Segment};
 use crate::limits;
@@ -19,17 +20,37 @@ pub struct Index {
     /// The newest first; not there yet while they are being opened.
     layers: OnceLock<Vec<Segment>>,
     strangers: AtomicU64,
+    watched: Option<Arc<Watched>>,
+    /// What the layers know of the listings that were asked for last.
+    listed: Mutex<Vec<Arc<Listed>>>,
 }
+
+/// Listings for which what the layers know is kept.
+const LISTED_KEPT: usize = 4;
 
 impl Index {
     /// An index of these layers, the newest first.
     pub fn new(layers: Vec<Segment>) -> Self {
-        Self { layers: OnceLock::from(layers), strangers: AtomicU64::new(0) }
+        Self { layers: OnceLock::from(layers), ..Self::empty() }
+    }
+
+    /// The same for a tree that is watched: a search needs no walk where there is a listing.
+    pub fn watching(self, watched: Arc<Watched>) -> Self {
+        Self { watched: Some(watched), ..self }
+    }
+
+    fn empty() -> Self {
+        Self {
+            layers: OnceLock::new(),
+            strangers: AtomicU64::new(0),
+            watched: None,
+            listed: Mutex::default(),
+        }
     }
 
     /// An index that is opened while searches begin without it: some find enough before it is there.
     pub fn opening(open: impl FnOnce() -> Vec<Segment> + Send + 'static) -> Arc<Self> {
-        let index = Arc::new(Self { layers: OnceLock::new(), strangers: AtomicU64::new(0) });
+        let index = Arc::new(Self::empty());
         let opened = Arc::clone(&index);
         let fill = move || {
             std::thread::sleep(limits::INDEX_HEAD_START);
@@ -56,6 +77,39 @@ impl Index {
         // What the rules hide, and globs and options bring back, is in no index.
         let counts = !options.no_ignore && options.globs.is_none();
         Cursor { index: self, selection: None, counts, near: Vec::new() }
+    }
+
+    /// What the layers know of the files of the tree as it is now; `None` where it must be walked to be told.
+    fn listed(&self, options: &WalkOptions) -> Option<Arc<Listed>> {
+        let layers = self.layers.get()?;
+        let listing = self.watched.as_ref()?.listing(options)?;
+        let find = |listed: &[Arc<Listed>]| {
+            listed.iter().find(|listed| Arc::ptr_eq(listed.listing(), &listing)).map(Arc::clone)
+        };
+        if let Some(listed) = find(&self.listed.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Some(listed);
+        }
+        let listed = Arc::new(Listed::new(listing, layers));
+        self.strangers.fetch_max(listed.strangers(), Ordering::Relaxed);
+        let mut kept = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(0, Arc::clone(&listed));
+        kept.truncate(LISTED_KEPT);
+        Some(listed)
+    }
+
+    /// The tree without a walk, and which of its files a search has to visit; `None` where it must be walked.
+    pub(crate) fn choose(
+        &self,
+        selection: Option<&Selection<'_>>,
+        options: &WalkOptions,
+        max_file_bytes: Option<u64>,
+    ) -> Option<(Arc<Listing>, Chosen)> {
+        let listed = self.listed(options)?;
+        let candidates = match selection {
+            Some(selection) => Some(selection.candidates(self.layers())?),
+            None => None,
+        };
+        Some((Arc::clone(listed.listing()), listed.choose(candidates, max_file_bytes)))
     }
 
     /// What it says for a search; `None` when it can say nothing.

@@ -16,9 +16,9 @@ use crate::search::open;
 use crate::trees::{Random, contents, rules, text, tree};
 
 /// Files younger than that are in no index.
-const SETTLED: Duration = Duration::from_millis(limits::SETTLING.as_millis() as u64 + 100);
+pub(crate) const SETTLED: Duration = Duration::from_millis(limits::SETTLING.as_millis() as u64 + 100);
 
-fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
+pub(crate) fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
     let built = build(&open(root), below, &WalkOptions::default(), &Stop::never()).unwrap();
     let mut bytes = Vec::new();
     built.builder.write(&mut bytes).unwrap();
@@ -30,8 +30,9 @@ fn index(layers: &[&Vec<u8>]) -> Arc<Index> {
 }
 
 /// Everything that a search says.
-fn answer(
+pub(crate) fn answer(
     root: &Path,
+    start: &RelPath,
     pattern: &Pattern,
     wanted: &Wanted,
     files: usize,
@@ -43,8 +44,7 @@ fn answer(
         found.push(file);
         if found.len() < files { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let report =
-        search(&open(root), &RelPath::root(), &wanted.walk, pattern, &scan, &Stop::never(), receive).unwrap();
+    let report = search(&open(root), start, &wanted.walk, pattern, &scan, &Stop::never(), receive).unwrap();
     (found, format!("{report:?}"))
 }
 
@@ -56,8 +56,8 @@ fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
     let files = if random.one_in(3) { 1 + random.below(3) } else { usize::MAX };
     if let Ok(pattern) = Pattern::new(wanted.text, &wanted.options) {
         wanted.scan.max_file_bytes = random.one_in(5).then_some(200);
-        let with = answer(root, &pattern, &wanted, files, Some(index));
-        let without = answer(root, &pattern, &wanted, files, None);
+        let with = answer(root, &RelPath::root(), &pattern, &wanted, files, Some(index));
+        let without = answer(root, &RelPath::root(), &pattern, &wanted, files, None);
         assert_eq!(with, without, "{what} {files} {}", wanted.shown);
     }
     if random.one_in(6) {
@@ -78,7 +78,7 @@ fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
 }
 
 /// All files below a directory, or all directories.
-fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf>) {
+pub(crate) fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
         let kind = entry.file_type().unwrap();
@@ -92,7 +92,7 @@ fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf>) {
 }
 
 /// Changes a tree in one of the ways in which trees change; says how.
-fn edit(random: &mut Random, root: &Path) -> String {
+pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
     let (mut files, mut directories) = (Vec::new(), vec![root.to_owned()]);
     below(root, false, &mut files);
     below(root, true, &mut directories);
@@ -204,7 +204,7 @@ fn an_index_changes_no_answer() {
                 ..random_request(&mut random)
             };
             let before = layers.strangers();
-            answer(root, &pattern, &wanted, usize::MAX, Some(&layers));
+            answer(root, &RelPath::root(), &pattern, &wanted, usize::MAX, Some(&layers));
             assert_eq!(layers.strangers(), before, "seed {seed}: files that are as they were are not known");
             let mut edits = Vec::new();
             for _ in 0..3 {

@@ -20,3 +20,5 @@ mod processes;
 mod ripgrep;
 mod search;
 mod trees;
+#[cfg(target_os = "linux")]
+mod watched;

@@ -1,0 +1,456 @@
+//! A tree as a walk lists it, kept up to date by what the kernel tells of changes in its directories.
+//!
+//! A directory is watched before it is read, and what a file is, is asked after that: a change is either seen there or
+//! told later. Whatever is told of a directory, it is read once more as a whole; those below it are kept unless their
+//! names were told, or a file of rules was.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
+
+use super::WalkOptions;
+use super::frontier::Done;
+use super::list::{Found, Place, Plan, Work};
+use super::listing::Listing;
+use crate::file::FileState;
+use crate::ignore_rules::{RuleBudget, decides};
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::skipped::{SkipReason, Skipped};
+use crate::stop::Stop;
+use crate::sys::{self, Change, Directory, Watcher};
+
+/// A directory as it was listed.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) path: RelPath,
+    /// With what it was listed.
+    place: Arc<Place>,
+    watches: Vec<i32>,
+    /// The files of rules, by their numbers.
+    rules: Vec<u64>,
+    /// What was counted, links aside.
+    pub(super) skipped: Skipped,
+    pub(super) pruned: Vec<String>,
+    pub(super) links: Vec<RelPath>,
+    /// In the order of a walk.
+    pub(super) parts: Vec<Part>,
+    /// A walk reports more of it than is kept.
+    is_odd: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    /// A batch.
+    Files(Arc<[KeptFile]>),
+    Directory(Arc<Kept>),
+}
+
+#[derive(Debug)]
+pub(super) struct KeptFile {
+    pub(super) name: Box<[u8]>,
+    pub(super) hidden_by: Option<Arc<str>>,
+    /// `None` where a change of it is not told.
+    pub(super) state: Option<FileState>,
+}
+
+impl Kept {
+    /// Whether a walk that begins here finds what one from above finds here.
+    pub(super) fn is_start(&self) -> bool {
+        self.place.hidden_by.is_none()
+    }
+
+    /// Whether files of it are still in the states in which they were listed.
+    pub(super) fn is_as_listed(&self, root: &Root, files: &[KeptFile]) -> bool {
+        sys::open_directory(root.handle(), &self.path).is_ok_and(|directory| {
+            files.iter().filter(|file| file.state.is_some()).all(|file| {
+                file.state == sys::state(&directory, &file.name, root.device_with_states().unwrap_or(0))
+            })
+        })
+    }
+
+    fn directories(&self) -> impl Iterator<Item = &Arc<Kept>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Directory(directory) => Some(directory),
+            Part::Files(_) => None,
+        })
+    }
+
+    /// Whether a walk reports nothing of it that a listing does not, and it has no more than so many links, which are
+    /// looked at for every call.
+    fn is_plain(&self, links: &mut usize) -> bool {
+        match links.checked_sub(self.links.len()) {
+            Some(left) if !self.is_odd => {
+                *links = left;
+                self.directories().all(|directory| directory.is_plain(links))
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes down the directories that hold one of these files with its state.
+    fn holding(&self, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
+        if self.rules.iter().any(|file| files.contains(file)) {
+            told.entry(self.path.clone()).or_default().rules = true;
+        }
+        let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
+        for part in &self.parts {
+            match part {
+                Part::Directory(directory) => directory.holding(files, told),
+                Part::Files(batch) if batch.iter().any(is_one) => {
+                    told.entry(self.path.clone()).or_default();
+                }
+                Part::Files(_) => {}
+            }
+        }
+    }
+
+    /// The same with other directories below it, as many.
+    fn with(&self, directories: Vec<Arc<Kept>>) -> Self {
+        let mut directories = directories.into_iter();
+        let part = |part: &Part| match part {
+            Part::Files(files) => Some(Part::Files(Arc::clone(files))),
+            Part::Directory(_) => directories.next().map(Part::Directory),
+        };
+        Self {
+            path: self.path.clone(),
+            place: Arc::clone(&self.place),
+            watches: self.watches.clone(),
+            rules: self.rules.clone(),
+            skipped: self.skipped,
+            pruned: self.pruned.clone(),
+            links: self.links.clone(),
+            parts: self.parts.iter().filter_map(part).collect(),
+            is_odd: self.is_odd,
+        }
+    }
+}
+
+/// What a watched directory is to a tree.
+#[derive(Debug)]
+enum Role {
+    /// A directory that is listed.
+    Listed(RelPath),
+    /// A directory of git's that holds, or may come to hold, a file of rules for the listed directory. Only this name
+    /// in it matters.
+    Git(RelPath, &'static [u8]),
+}
+
+impl Role {
+    fn path(&self) -> &RelPath {
+        match self {
+            Self::Listed(path) | Self::Git(path, _) => path,
+        }
+    }
+}
+
+/// What was told of a directory.
+#[derive(Debug, Default)]
+struct Told {
+    /// Which rules hold in it and below.
+    rules: bool,
+    /// Names that are of other things now.
+    others: HashSet<Box<[u8]>>,
+}
+
+/// The watched directories of a tree.
+#[derive(Debug)]
+struct Watches {
+    watcher: Watcher,
+    roles: HashMap<i32, Role>,
+}
+
+/// A watched tree.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: Arc<Root>,
+    options: WalkOptions,
+    watches: Watches,
+    budget: Arc<RuleBudget>,
+    told: BTreeMap<RelPath, Told>,
+    top: Arc<Kept>,
+    listing: Option<Arc<Listing>>,
+}
+
+impl Tree {
+    /// Lists and watches a tree. An error says why it can't be watched.
+    pub(super) fn new(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> io::Result<Self> {
+        let mut watches = Watches { watcher: Watcher::new()?, roles: HashMap::new() };
+        let budget = Arc::new(RuleBudget::new(stop));
+        let plan = Plan::with_budget(root, options, &budget);
+        let room = limits::LISTED_DIRECTORIES;
+        let mut lister =
+            Lister { root, options, watches: &mut watches, plan: &plan, stop, room, linked: HashSet::new() };
+        let top = lister.list(&RelPath::root(), &plan.place(), None)?;
+        let top = lister.without_linked(top)?;
+        let (root, options) = (Arc::clone(root), options.clone());
+        Ok(Self { root, options, watches, budget, told: BTreeMap::new(), top, listing: None })
+    }
+
+    /// The tree as it is now. `None` when a walk has to report more of it than a listing does; an error when it can't
+    /// be told any more, or not in short time, what has changed.
+    pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<Listing>>> {
+        self.hear()?;
+        if !self.told.is_empty() {
+            let told = std::mem::take(&mut self.told);
+            let plan = Plan::with_budget(&self.root, &self.options, &self.budget);
+            let (root, options, watches) = (&self.root, &self.options, &mut self.watches);
+            let room = limits::LISTED_AGAIN;
+            let mut lister =
+                Lister { root, options, watches, plan: &plan, stop, room, linked: HashSet::new() };
+            let top = lister.renew(&self.top, &told)?;
+            self.top = lister.without_linked(top)?;
+            self.listing = None;
+        }
+        if self.listing.as_ref().is_none_or(|listing| !listing.links_are_the_same()) {
+            let is_plain = self.top.is_plain(&mut limits::LISTED_LINKS.clone());
+            self.listing = is_plain.then(|| Arc::new(Listing::new(&self.root, &self.top)));
+        }
+        Ok(self.listing.clone())
+    }
+
+    /// Has these directories listed once more.
+    pub(super) fn doubt(&mut self, directories: Vec<RelPath>) {
+        for directory in directories {
+            self.told.entry(directory).or_default();
+        }
+    }
+
+    /// Takes in what the kernel tells.
+    fn hear(&mut self) -> io::Result<()> {
+        let Watches { watcher, roles } = &mut self.watches;
+        let (told, no_ignore) = (&mut self.told, self.options.no_ignore);
+        // Rules are compiled again and again, and how many there are in all is no longer known.
+        let mut lost = self.budget.is_half_used();
+        watcher.drain(|number, change| match (change, roles.get(&number)) {
+            (Change::Lost, _) => lost = true,
+            (Change::Unwatched, role) => {
+                lost |= role.is_some_and(|role| role.path().is_root());
+                roles.remove(&number);
+            }
+            // A directory that went away, or that is another's now.
+            (_, None) => {}
+            // The directory above it tells of it, but for the root.
+            (Change::Itself, Some(role)) => lost |= matches!(role, Role::Listed(path) if path.is_root()),
+            (Change::Name { name, .. }, Some(Role::Git(path, file))) => {
+                if name == *file {
+                    told.entry(path.clone()).or_default().rules = true;
+                }
+            }
+            (Change::Name { name, is_another }, Some(Role::Listed(path))) => {
+                let told = told.entry(path.clone()).or_default();
+                told.rules |= !no_ignore && decides(name);
+                if is_another {
+                    told.others.insert(name.into());
+                }
+            }
+        })?;
+        if lost { Err(io::Error::other("changes were lost")) } else { Ok(()) }
+    }
+}
+
+impl Kept {
+    /// A directory that can't be listed, or in which something must be reported.
+    fn odd(path: RelPath, place: Arc<Place>, watches: Vec<i32>) -> Self {
+        Self {
+            path,
+            place,
+            watches,
+            rules: Vec::new(),
+            skipped: Skipped::default(),
+            pruned: Vec::new(),
+            links: Vec::new(),
+            parts: Vec::new(),
+            is_odd: true,
+        }
+    }
+}
+
+/// Lists directories for a tree.
+struct Lister<'a> {
+    root: &'a Arc<Root>,
+    options: &'a WalkOptions,
+    watches: &'a mut Watches,
+    plan: &'a Plan<'a>,
+    stop: &'a Stop,
+    /// Directories that may be listed.
+    room: usize,
+    /// Files that were found to have more than one name, by their numbers.
+    linked: HashSet<u64>,
+}
+
+impl Lister<'_> {
+    /// The same directory with what was told of it and of those below.
+    fn renew(&mut self, kept: &Arc<Kept>, told: &BTreeMap<RelPath, Told>) -> io::Result<Arc<Kept>> {
+        let is_below = |(path, _): (&RelPath, &Told)| path.starts_with(&kept.path);
+        if !told.range(&kept.path..).next().is_some_and(is_below) {
+            return Ok(Arc::clone(kept));
+        }
+        if told.contains_key(&kept.path) {
+            return self.list(&kept.path, &kept.place, Some((kept, told)));
+        }
+        let renewed = kept.directories().map(|directory| self.renew(directory, told));
+        Ok(Arc::new(kept.with(renewed.collect::<io::Result<_>>()?)))
+    }
+
+    /// The same without the states of files that turned out to have another name.
+    fn without_linked(&mut self, top: Arc<Kept>) -> io::Result<Arc<Kept>> {
+        let mut told = BTreeMap::new();
+        if !self.linked.is_empty() {
+            top.holding(&self.linked, &mut told);
+        }
+        // One of its names may have gone away meanwhile, and then the only one is told of.
+        if told.is_empty() { Ok(top) } else { self.renew(&top, &told) }
+    }
+
+    /// Lists a directory and those below it, but for those of `before` of which nothing else was told.
+    fn list(
+        &mut self,
+        path: &RelPath,
+        place: &Arc<Place>,
+        before: Option<(&Arc<Kept>, &BTreeMap<RelPath, Told>)>,
+    ) -> io::Result<Arc<Kept>> {
+        self.room = self.room.checked_sub(1).ok_or_else(|| io::Error::other("too many directories"))?;
+        if self.stop.check().is_some() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        // Those that are listed anew are watched anew: what was watched under their names may be another.
+        let mut same: HashMap<&RelPath, &Arc<Kept>> = HashMap::new();
+        let told = before.and_then(|(kept, told)| Some((kept, told, told.get(path)?)));
+        if let Some((kept, _, here)) = told {
+            for directory in kept.directories() {
+                if here.rules || here.others.contains(directory.path.file_name()) {
+                    self.forget(directory);
+                } else {
+                    same.insert(&directory.path, directory);
+                }
+            }
+        }
+        let Ok(directory) = sys::open_directory(self.root.handle(), path) else {
+            same.values().for_each(|directory| self.forget(directory));
+            return Ok(Arc::new(Kept::odd(path.clone(), Arc::clone(place), Vec::new())));
+        };
+        if sys::identity(&directory).is_none_or(|(device, _)| Some(device) != self.root.device_with_states())
+        {
+            return Err(io::Error::other("a directory is on another file system"));
+        }
+        let mut rules = Vec::new();
+        let watches = self.watch(path, &directory, &mut rules)?;
+        // Names that are left out, too, may be new names of files that are not.
+        for name in told.iter().flat_map(|(_, _, here)| &here.others) {
+            self.state(&directory, &path.join(name));
+        }
+        let mut done = Done::<(), Work>::default();
+        match sys::list(&directory) {
+            Ok(nodes) => {
+                for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
+                    rules.extend(self.rules(&directory, &node.name));
+                }
+                self.plan.list_nodes(path, place, nodes, &directory, self.stop, &mut done);
+            }
+            Err(_) => done.skipped.add(SkipReason::Unreadable),
+        }
+        if done.stopped.is_some() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let reported =
+            [SkipReason::Unreadable, SkipReason::TooDeep].iter().any(|reason| done.skipped.get(*reason) > 0);
+        let tasks = done.tasks.into_iter().map(|task| match task.work {
+            Work::Visit(files, _) => Ok(Part::Files(self.files(&directory, files))),
+            Work::List(below, place) => Err((below, place)),
+        });
+        let tasks: Vec<Result<Part, _>> = tasks.collect();
+        // A tree may be deeper than a process may have files open.
+        drop(directory);
+        let mut parts = Vec::with_capacity(tasks.len());
+        for task in tasks {
+            parts.push(match task {
+                Ok(files) => files,
+                Err((below, place)) => Part::Directory(match (same.remove(&below), told) {
+                    (Some(kept), Some((_, told, _))) => self.renew(kept, told)?,
+                    _ => self.list(&below, &place, None)?,
+                }),
+            });
+        }
+        same.values().for_each(|directory| self.forget(directory));
+        Ok(Arc::new(Kept {
+            path: path.clone(),
+            place: Arc::clone(place),
+            watches,
+            is_odd: reported
+                || !done.warnings.is_empty()
+                || rules.iter().any(|file| self.linked.contains(file)),
+            rules,
+            skipped: done.skipped.without(SkipReason::OutsideRoot).without(SkipReason::Symlink),
+            pruned: done.pruned,
+            links: done.links,
+            parts,
+        }))
+    }
+
+    fn files(&mut self, directory: &Directory, files: Vec<Found>) -> Arc<[KeptFile]> {
+        let file = |found: Found| KeptFile {
+            state: self.state(directory, &found.path),
+            name: found.path.file_name().into(),
+            hidden_by: found.hidden_by,
+        };
+        files.into_iter().map(file).collect()
+    }
+
+    fn state(&mut self, directory: &Directory, path: &RelPath) -> Option<FileState> {
+        // What must not be read is none of an index's business.
+        if self.root.secrets().denies(path).is_some() {
+            return None;
+        }
+        let device = self.root.device_with_states()?;
+        let (state, has_other_names) = sys::state_and_links(directory, path.file_name(), device)?;
+        // What is done under another name is not told of this one.
+        if has_other_names {
+            self.linked.insert(state.inode);
+        }
+        (!has_other_names).then_some(state)
+    }
+
+    /// The number of a file of rules.
+    fn rules(&mut self, directory: &Directory, name: &[u8]) -> Option<u64> {
+        let (state, has_other_names) =
+            sys::state_and_links(directory, name, self.root.device_with_states()?)?;
+        if has_other_names {
+            self.linked.insert(state.inode);
+        }
+        Some(state.inode)
+    }
+
+    /// Watches a directory and, where git's rules for it are kept in others, those.
+    fn watch(&mut self, path: &RelPath, directory: &Directory, rules: &mut Vec<u64>) -> io::Result<Vec<i32>> {
+        let mut watches = vec![self.add(directory, Role::Listed(path.clone()))?];
+        if !self.options.no_ignore
+            && let Ok(git) = sys::open_child(directory, b".git")
+        {
+            watches.push(self.add(&git, Role::Git(path.clone(), b"info"))?);
+            if let Ok(info) = sys::open_child(&git, b"info") {
+                watches.push(self.add(&info, Role::Git(path.clone(), b"exclude"))?);
+                rules.extend(self.rules(&info, b"exclude"));
+            }
+        }
+        Ok(watches)
+    }
+
+    fn add(&mut self, directory: &Directory, role: Role) -> io::Result<i32> {
+        let number = self.watches.watcher.add(directory)?;
+        self.watches.roles.insert(number, role);
+        Ok(number)
+    }
+
+    /// No longer watches a directory and those below it, unless they have moved.
+    fn forget(&mut self, kept: &Kept) {
+        for number in &kept.watches {
+            if self.watches.roles.get(number).is_some_and(|role| *role.path() == kept.path) {
+                self.watches.roles.remove(number);
+                self.watches.watcher.remove(*number);
+            }
+        }
+        kept.directories().for_each(|directory| self.forget(directory));
+    }
+}

@@ -1,0 +1,114 @@
+//! An index over the listing of a watched tree: which of its files a search has to visit is told without a walk, and
+//! without the files being asked for their states.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use forage_fs::{Chosen, Listing, SkipReason};
+
+use super::files::FileSet;
+use super::segment::{Content, Segment};
+
+/// What the layers of an index know of the files of a listing, as they are now.
+#[derive(Debug)]
+pub(super) struct Listed {
+    listing: Arc<Listing>,
+    /// Per layer, the number in the listing of each of its files that is as the layer has seen it.
+    numbers: Vec<Vec<u32>>,
+    /// Files of the listing that must be visited whatever is looked for.
+    unknown: FileSet,
+    binary: FileSet,
+    /// The sizes of the files that are known, with their numbers; the largest first.
+    sizes: Vec<(Reverse<u64>, u32)>,
+    /// Files that an update would take into the index.
+    strangers: u64,
+}
+
+/// A file of a layer that is not in the listing as the layer has seen it.
+const NOT_LISTED: u32 = u32::MAX;
+
+impl Listed {
+    pub(super) fn new(listing: Arc<Listing>, layers: &[Segment]) -> Self {
+        let count = listing.files();
+        let mut listed = Self {
+            listing: Arc::clone(&listing),
+            numbers: layers.iter().map(|layer| vec![NOT_LISTED; layer.len() as usize]).collect(),
+            unknown: FileSet::none(count),
+            binary: FileSet::none(count),
+            sizes: Vec::new(),
+            strangers: 0,
+        };
+        let mut near = vec![0; layers.len()];
+        let mut number = 0;
+        listing.for_each(|path, state, is_hidden| {
+            let known = layers.iter().enumerate().find_map(|(layer, segment)| {
+                let file = segment.find(path, near[layer])?;
+                near[layer] = file + 1;
+                let (seen, content) = segment.state(file)?;
+                (state == Some(seen)).then_some((layer, file, content))
+            });
+            match known {
+                Some((layer, file, content @ (Content::Indexed | Content::Binary))) => {
+                    listed.numbers[layer][file as usize] = number;
+                    listed.sizes.push((Reverse(state.map_or(0, |state| state.size)), number));
+                    if content == Content::Binary {
+                        listed.binary.insert(number);
+                    }
+                }
+                Some((_, _, content)) => {
+                    listed.unknown.insert(number);
+                    listed.strangers += u64::from(content == Content::Young);
+                }
+                None => {
+                    listed.unknown.insert(number);
+                    listed.strangers += u64::from(state.is_some() && !is_hidden);
+                }
+            }
+            number += 1;
+        });
+        listed.sizes.sort_unstable();
+        listed
+    }
+
+    pub(super) fn listing(&self) -> &Arc<Listing> {
+        &self.listing
+    }
+
+    pub(super) fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// The files that a search visits, if these of each layer may match; all files that are searched without an answer
+    /// of the layers.
+    pub(super) fn choose(&self, candidates: Option<&[FileSet]>, max_file_bytes: Option<u64>) -> Chosen {
+        let mut visited = match candidates {
+            Some(_) => self.unknown.clone(),
+            None => FileSet::all(self.listing.files()),
+        };
+        for (numbers, candidates) in self.numbers.iter().zip(candidates.unwrap_or_default()) {
+            candidates.for_each(|file| visited.insert(numbers[file as usize]));
+        }
+        let mut binary = self.binary.clone();
+        if candidates.is_none() {
+            visited.subtract(&binary);
+        }
+        binary.subtract(&visited);
+        let mut too_large = FileSet::none(self.listing.files());
+        for (_, number) in self
+            .sizes
+            .iter()
+            .take_while(|(Reverse(size), _)| max_file_bytes.is_some_and(|limit| *size > limit))
+        {
+            too_large.insert(*number);
+        }
+        too_large.subtract(&visited);
+        binary.subtract(&too_large);
+        Chosen {
+            visited: visited.into_words(),
+            skipped: vec![
+                (SkipReason::Binary, binary.into_words()),
+                (SkipReason::TooLarge, too_large.into_words()),
+            ],
+        }
+    }
+}

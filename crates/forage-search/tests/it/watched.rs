@@ -1,0 +1,176 @@
+//! Searches of a watched tree, without a walk, against searches that walk it, while the tree changes.
+
+use std::fs;
+use std::io::{Seek as _, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched};
+use forage_search::Pattern;
+use forage_search::index::{Index, Segment};
+use forage_search::keyword::{KeywordOptions, gather};
+
+use crate::external::random_request;
+use crate::index::{SETTLED, answer, below, edit, segment};
+use crate::search::open;
+use crate::trees::{Random, contents, rules, tree};
+
+fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<Watched>, Arc<Index>) {
+    let watched = Watched::new(&open(root), &Mounts::open().unwrap(), &Stop::never());
+    (Arc::clone(&watched), index_over(&watched, layers))
+}
+
+fn index_over(watched: &Arc<Watched>, layers: &[&Vec<u8>]) -> Arc<Index> {
+    let layers = layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect();
+    Arc::new(Index::new(layers).watching(Arc::clone(watched)))
+}
+
+/// Changes directories, and files by other ways than their names; says how.
+fn edit_more(random: &mut Random, root: &Path) -> String {
+    let (mut files, mut directories) = (Vec::new(), Vec::new());
+    below(root, false, &mut files);
+    below(root, true, &mut directories);
+    files.sort();
+    directories.sort();
+    let (Some(file), Some(directory)) = (
+        files.get(random.below(files.len().max(1))).cloned(),
+        directories.get(random.below(directories.len().max(1))).cloned(),
+    ) else {
+        return edit(random, root);
+    };
+    let other = directories[random.below(directories.len())].clone();
+    let aside = root.parent().unwrap().join(format!("aside-{}", random.next()));
+    let fill = |random: &mut Random, directory: &Path| {
+        fs::create_dir_all(directory.join("deep/er")).unwrap();
+        fs::write(directory.join("deep/er/x.rs"), contents(random, true)).unwrap();
+        fs::write(directory.join("lib.rs"), contents(random, true)).unwrap();
+    };
+    let what = match random.below(10) {
+        0 => {
+            fill(random, &directory.join("grown"));
+            "directories made"
+        }
+        1 => {
+            fs::rename(&directory, &aside).unwrap();
+            fill(random, &directory);
+            "a directory replaced"
+        }
+        2 => {
+            // A directory that comes in, and is changed where it now is.
+            fill(random, &aside);
+            if fs::rename(&aside, directory.join("come")).is_ok() {
+                fs::write(directory.join("come/deep/er/x.rs"), contents(random, true)).unwrap();
+            }
+            "a directory moved in"
+        }
+        3 if directory != other && !directory.starts_with(&other) && !other.starts_with(&directory) => {
+            fs::rename(&directory, &aside).unwrap();
+            fs::rename(&other, &directory).unwrap();
+            fs::rename(&aside, &other).unwrap();
+            "two directories exchanged"
+        }
+        4 => {
+            fs::rename(&directory, &aside).unwrap();
+            std::os::unix::fs::symlink("/", &directory).unwrap();
+            "a link instead of a directory"
+        }
+        5 => {
+            fs::create_dir_all(directory.join(".git/info")).unwrap();
+            fs::write(directory.join(".git/info/exclude"), rules(random)).unwrap();
+            "rules of git's"
+        }
+        6 => {
+            let _ = fs::rename(directory.join(".git"), &aside);
+            "no git"
+        }
+        7 => {
+            let name = root.join(random.pick(&["another-name", "another.rs", ".another"]));
+            if fs::hard_link(&file, &name).is_ok() {
+                fs::write(&name, contents(random, true)).unwrap();
+            }
+            "written by another name"
+        }
+        8 => {
+            // Through a handle that stays open, at a place that was there.
+            let mut open = fs::File::options().write(true).open(&file).unwrap();
+            open.seek(std::io::SeekFrom::Start(1)).unwrap();
+            open.write_all(b"needle foo\n").unwrap();
+            std::mem::forget(open);
+            "written in its middle"
+        }
+        _ => {
+            let link = directory.join("link");
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(random.pick(&["../..", "lib.rs", "/etc", "../aside"]), &link).unwrap();
+            "a link elsewhere"
+        }
+    };
+    format!("{what} {} {} {}", file.display(), directory.display(), other.display())
+}
+
+/// 200 trees, each asked in two ways as it was listed and after each of four changes.
+#[test]
+fn a_watched_tree_changes_no_answer() {
+    let (mut answers, mut listed) = (0, 0);
+    for first in (0..200).step_by(100) {
+        let trees: Vec<_> =
+            (first..first + 100).map(|seed| (seed, tree(&mut Random::new(seed), true))).collect();
+        std::thread::sleep(SETTLED);
+        for (seed, (_directory, root)) in &trees {
+            let mut random = Random::new(seed ^ 0x3a7c);
+            let base = segment(root, None);
+            let (watched, mut index) = watched_index(root, &[&base]);
+            let other = random_request(&mut random).walk;
+            let walks = [WalkOptions::default(), WalkOptions { follow: false, ..other }];
+            walks.iter().for_each(|walk| drop(watched.prepare(walk)));
+            let mut edits = Vec::new();
+            for round in 0..5 {
+                for _ in 0..random.below(3) * usize::from(round > 0) {
+                    edits.push(match random.one_in(2) {
+                        true => edit(&mut random, root),
+                        false => edit_more(&mut random, root),
+                    });
+                }
+                if round > 0 && random.one_in(4) {
+                    let changes = segment(root, Some(&Segment::open(base.clone()).unwrap()));
+                    index = index_over(&watched, &[&changes, &base]);
+                    edits.push("update".to_owned());
+                }
+                let start = random.pick(&["", "", "", "src", "a", "src/a"]);
+                let mut start = RelPath::parse(start, &RelPath::root()).unwrap();
+                if open(root).locate(&start).is_err() {
+                    start = RelPath::root();
+                }
+                for walk in &walks {
+                    let mut wanted = random_request(&mut random);
+                    wanted.walk = walk.clone();
+                    let files = if random.one_in(3) { 1 + random.below(3) } else { usize::MAX };
+                    wanted.scan.max_file_bytes = random.one_in(5).then_some(200);
+                    let Ok(pattern) = Pattern::new(wanted.text, &wanted.options) else { continue };
+                    let with = answer(root, &start, &pattern, &wanted, files, Some(&index));
+                    let without = answer(root, &start, &pattern, &wanted, files, None);
+                    assert_eq!(
+                        with, without,
+                        "seed {seed} {edits:#?} {files} {} {walk:?} {start:?}",
+                        wanted.shown
+                    );
+                    answers += 1;
+                    listed += u32::from(watched.listing(walk).is_some());
+                }
+                let terms = [random.pick(crate::search::PATTERNS).to_owned(), "retry".to_owned()];
+                let gathered = |index: Option<&Arc<Index>>| {
+                    let options = KeywordOptions { index: index.cloned(), ..KeywordOptions::default() };
+                    let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
+                    gather(&open(root), &start, &walk, &terms, &options, &Stop::never()).unwrap()
+                };
+                assert_eq!(
+                    format!("{:?}", gathered(Some(&index))),
+                    format!("{:?}", gathered(None)),
+                    "seed {seed} {edits:#?} {terms:?}"
+                );
+            }
+        }
+    }
+    assert!(answers > 1_800 && listed * 2 > answers, "of {answers} answers {listed} needed no walk");
+    println!("{answers} answers, {listed} without a walk");
+}
