@@ -109,6 +109,13 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 /// in the first files is done by then.
 pub const INDEX_HEAD_START: Duration = Duration::from_millis(40);
 
+/// Bytes of a file up to which it can be in an index.
+pub const LARGE_FILE_BYTES: u64 = 256 << 20;
+
+/// Bytes of a line of a file that is searched in pieces, up to which it can be in an index: what a search says of longer
+/// lines depends on how many of them fill a piece ([`PIECE_BYTES`]), and no source has them.
+pub const LARGE_LINE_BYTES: usize = 4 << 10;
+
 /// Distinct trigrams of a file in an index. Text of the largest size that is read whole has some 30,000; what has more is
 /// no text, lets nearly every pattern pass and would fill the index.
 pub const FILE_TRIGRAMS: usize = 200_000;

@@ -143,6 +143,10 @@ impl Role {
             Self::Listed(path) | Self::Git(path, _) => path,
         }
     }
+
+    fn is_root(&self) -> bool {
+        matches!(self, Self::Listed(path) if path.is_root())
+    }
 }
 
 /// What was told of a directory.
@@ -226,13 +230,13 @@ impl Tree {
         watcher.drain(|number, change| match (change, roles.get(&number)) {
             (Change::Lost, _) => lost = true,
             (Change::Unwatched, role) => {
-                lost |= role.is_some_and(|role| role.path().is_root());
+                lost |= role.is_some_and(Role::is_root);
                 roles.remove(&number);
             }
             // A directory that went away, or that is another's now.
             (_, None) => {}
             // The directory above it tells of it, but for the root.
-            (Change::Itself, Some(role)) => lost |= matches!(role, Role::Listed(path) if path.is_root()),
+            (Change::Itself, Some(role)) => lost |= role.is_root(),
             (Change::Name { name, .. }, Some(Role::Git(path, file))) => {
                 if name == *file {
                     told.entry(path.clone()).or_default().rules = true;

@@ -1,11 +1,12 @@
 //! Reading a tree for an index.
 
+use std::io::Read as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use forage_fs::{
-    Contents, Decoded, Entry, FileState, OpenError, RelPath, Root, Skipped, Step, Stop, WalkOptions,
+    Contents, Decoded, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop, WalkOptions,
     WalkReport, count_lines, decode_head, is_binary, walk,
 };
 
@@ -95,7 +96,15 @@ impl Worker<'_> {
             Err(_) => return Step::Nothing,
             // It is being changed.
             Ok(_) if file.state_now() != Some(state) || state.may_hide_a_change(now) => {}
-            Ok(Contents::TooLarge) => content = Content::Large,
+            Ok(Contents::TooLarge) => {
+                content = Content::Large;
+                if let Some(count) = self.read_pieces(&mut file)
+                    && file.state_now() == Some(state)
+                {
+                    (content, lines) = (Content::Indexed, u32::try_from(count).ok());
+                    trigrams = self.trigrams.found();
+                }
+            }
             Ok(Contents::Whole) => match decode_head(&self.buffer) {
                 Decoded::Binary => content = Content::Binary,
                 Decoded::Text { bytes, .. } => {
@@ -111,6 +120,38 @@ impl Worker<'_> {
         let trigrams = Box::from(trigrams);
         let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + size_of_val(&*trigrams);
         Step::Item(Some(ReadFile { path: entry.path.clone(), state, content, lines, trigrams }), weight)
+    }
+
+    /// Takes in the trigrams of a file of which the beginning is read. The number of its lines, if the search in pieces
+    /// has nothing to say of it that must be said whatever is looked for, and if its trigrams say something.
+    fn read_pieces(&mut self, file: &mut OpenedFile) -> Option<u64> {
+        if file.size() > limits::LARGE_FILE_BYTES {
+            return None;
+        }
+        // Another encoding, which that search decodes.
+        if self.buffer.starts_with(b"\xff\xfe") || self.buffer.starts_with(b"\xfe\xff") {
+            return None;
+        }
+        self.trigrams.clear();
+        let mut lines = 0;
+        loop {
+            let end = memchr::memrchr(b'\n', &self.buffer).map_or(self.buffer.len(), |feed| feed + 1);
+            let whole = &self.buffer[..end];
+            let is_long = whole.split(|&byte| byte == b'\n').any(|line| line.len() > limits::LARGE_LINE_BYTES);
+            self.trigrams.add(whole);
+            if is_long || is_binary(whole) || self.trigrams.found().len() > limits::FILE_TRIGRAMS {
+                return None;
+            }
+            lines += count_lines(whole);
+            self.buffer.drain(..end);
+            let kept = self.buffer.len();
+            file.reader().take(limits::BYTES_PER_CHECK as u64).read_to_end(&mut self.buffer).ok()?;
+            if self.buffer.len() == kept {
+                self.trigrams.add(&self.buffer);
+                return (kept <= limits::LARGE_LINE_BYTES && !is_binary(&self.buffer))
+                    .then(|| lines + count_lines(&self.buffer));
+            }
+        }
     }
 
     fn is_below(&mut self, entry: &Entry<'_>) -> bool {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_fs::{RelPath, Stop, WalkOptions, limits};
-use forage_search::index::{Index, Segment, build};
+use forage_search::index::{Content, Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
-use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, search};
+use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, limits as search_limits, search};
 
 use crate::external::{Wanted, random_request};
 use crate::search::open;
@@ -222,4 +222,52 @@ fn an_index_changes_no_answer() {
         }
     }
     assert!(known > 3_000, "the indexes hold only {known} files");
+}
+
+/// Files that are searched in pieces: they are left unread where nothing else must be said of them.
+#[test]
+fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let size = search_limits::WHOLE_FILE_BYTES + 700_000;
+    let lines = |line: &str| line.repeat(size / line.len());
+    let plain = lines("filler of a line\n");
+    for (name, text) in [
+        ("at-the-beginning", format!("xylophone\n{plain}")),
+        ("in-the-middle", format!("{plain}xylophone\n{plain}")),
+        ("at-the-end", format!("{plain}xylophone")),
+        ("none", plain.clone()),
+        ("late-zero", format!("{plain}\0\nxylophone")),
+        ("long-line", format!("{plain}{}\n{plain}xylophone", "y".repeat(search_limits::PIECE_BYTES + 10))),
+        ("one-line", "z".repeat(size)),
+        ("marked", format!("\u{feff}{plain}xylophone")),
+    ] {
+        fs::write(root.join(name), text).unwrap();
+    }
+    let utf16: Vec<u8> =
+        format!("\u{feff}{plain}xylophone").encode_utf16().flat_map(|unit| unit.to_le_bytes()).collect();
+    fs::write(root.join("utf-16"), utf16).unwrap();
+    std::thread::sleep(SETTLED);
+    let bytes = segment(&root, None);
+    let known = Segment::open(bytes.clone()).unwrap();
+    let content = |name: &str| known.state(known.find(name.as_bytes(), 0).unwrap()).unwrap().1;
+    for name in ["at-the-beginning", "in-the-middle", "at-the-end", "none", "marked"] {
+        assert_eq!(content(name), Content::Indexed, "{name}");
+    }
+    for name in ["late-zero", "long-line", "one-line", "utf-16"] {
+        assert_eq!(content(name), Content::Large, "{name}");
+    }
+    let layers = index(&[&bytes]);
+    let wanted = Wanted {
+        walk: WalkOptions::default(),
+        scan: ScanOptions::default(),
+        ..random_request(&mut Random::new(1))
+    };
+    for text in ["xylophone", "(?i)XYLO[a-z]+", "filler.*line$", "yyyy", "zzzz", "nothing of that"] {
+        let pattern = Pattern::new(text, &PatternOptions::default()).unwrap();
+        let answer = |index| answer(&root, &RelPath::root(), &pattern, &wanted, usize::MAX, index);
+        let (with, without) = (answer(Some(&layers)), answer(None));
+        assert!(with == without, "{text}: {} {}", with.1, without.1);
+    }
 }

@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::io::{Seek as _, Write as _};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched};
-use forage_search::Pattern;
+use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 use forage_search::index::{Index, Segment};
 use forage_search::keyword::{KeywordOptions, gather};
 
@@ -173,4 +176,78 @@ fn a_watched_tree_changes_no_answer() {
     }
     assert!(answers > 1_800 && listed * 2 > answers, "of {answers} answers {listed} needed no walk");
     println!("{answers} answers, {listed} without a walk");
+}
+
+/// A build writes 20,000 files while searches run: whatever was written before a search began is found. Then it writes
+/// more than the kernel's queue takes while nobody asks.
+#[test]
+fn what_a_build_writes_is_found_at_once() {
+    const FILES: usize = 20_000;
+    let (_directory, root) = tree(&mut Random::new(7), false);
+    let (watched, index) = watched_index(&root, &[&segment(&root, None)]);
+    let walk = WalkOptions::default();
+    assert!(watched.prepare(&walk).unwrap().is_some());
+    let written = AtomicUsize::new(0);
+    let write = |number: usize| {
+        let directory = root.join(format!("out/{:03}", number / 100));
+        if number.is_multiple_of(100) {
+            fs::create_dir_all(&directory).unwrap();
+        }
+        fs::write(directory.join(format!("{number}.o.txt")), format!("written_{number}_\n")).unwrap();
+        written.store(number + 1, Ordering::Release);
+    };
+    let found = |text: &str| {
+        let pattern = Pattern::new(text, &PatternOptions::default()).unwrap();
+        let scan = ScanOptions { index: Some(Arc::clone(&index)), ..ScanOptions::default() };
+        let mut files = 0;
+        let receive = |_| {
+            files += 1;
+            ControlFlow::Continue(())
+        };
+        search(&open(&root), &RelPath::root(), &walk, &pattern, &scan, &Stop::never(), receive).unwrap();
+        files
+    };
+    let (mut searches, mut listed) = (0, 0);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..FILES / 2).for_each(write));
+        while !writer.is_finished() {
+            let last = written.load(Ordering::Acquire);
+            if last > 0 {
+                assert_eq!(found(&format!("written_{}_", last - 1)), 1, "{last}");
+                searches += 1;
+                listed += u32::from(watched.listing(&walk).is_some());
+            }
+        }
+    });
+    assert!(searches >= 5, "{searches} searches, {listed} listings");
+    // Nobody listens now.
+    (FILES / 2..FILES).for_each(write);
+    assert_eq!(found(&format!("written_{}_", FILES - 1)), 1);
+    assert_eq!(found("written_[0-9]+_"), FILES);
+    let until = Instant::now() + Duration::from_secs(60);
+    while watched.listing(&walk).is_none() {
+        assert!(Instant::now() < until, "the tree is not listed again");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(found("written_[0-9]+_"), FILES);
+    fs::remove_dir_all(root.join("out")).unwrap();
+    assert_eq!(found("written_[0-9]+_"), 0);
+}
+
+/// The changes of a directory are told by the kernel, up to a bound, and a bound that was passed is told too.
+#[test]
+fn a_flood_of_changes_is_noticed() {
+    let (_directory, root) = tree(&mut Random::new(8), false);
+    let watched = Watched::new(&open(&root), &Mounts::open().unwrap(), &Stop::never());
+    let walk = WalkOptions::default();
+    assert!(watched.prepare(&walk).unwrap().is_some());
+    let bound = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+    let bound: usize = bound.trim().parse().unwrap();
+    for number in 0..=bound {
+        // Two changes that differ, so that they are not told as one.
+        let name = root.join(format!("flood-{}", number % 2));
+        fs::write(&name, "x").unwrap();
+        fs::remove_file(&name).unwrap();
+    }
+    assert!(watched.listing(&walk).is_none(), "changes were lost, and nobody noticed");
 }
