@@ -29,8 +29,13 @@ impl From<io::Error> for ResolveError {
 }
 
 /// Follows the links in `path`, each within the root. The answer is a name, not a permission: whoever opens it
-/// does so without links, and fails if the tree changed in between.
-pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveError> {
+/// does so without links, and fails if the tree changed in between. `consulted` is given every directory in which a name
+/// was looked up: the answer is the same as long as these have the same names.
+pub(crate) fn resolve(
+    root: &Root,
+    path: &RelPath,
+    consulted: &mut dyn FnMut(&RelPath),
+) -> Result<Resolved, ResolveError> {
     let (mut links, mut names_seen) = (0, 0);
     let mut pending: Vec<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
     pending.reverse();
@@ -50,6 +55,7 @@ pub(crate) fn resolve(root: &Root, path: &RelPath) -> Result<Resolved, ResolveEr
             directory = sys::open_directory(root.handle(), &resolved)?;
             continue;
         }
+        consulted(&resolved);
         // Reading it as a link tells a link from everything else without a race between two questions.
         match sys::link_target(&directory, &name) {
             Ok(target) => {

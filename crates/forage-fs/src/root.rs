@@ -157,8 +157,17 @@ impl Root {
     }
 
     pub(crate) fn resolve(&self, path: &RelPath) -> Result<(RelPath, NodeKind), OpenError> {
+        self.resolve_by(path, &mut |_| {})
+    }
+
+    /// As [`Root::resolve`]; `consulted` is given every directory on which the answer depends.
+    pub(crate) fn resolve_by(
+        &self,
+        path: &RelPath,
+        consulted: &mut dyn FnMut(&RelPath),
+    ) -> Result<(RelPath, NodeKind), OpenError> {
         let shown = path.display().into_owned();
-        match resolve(self, path) {
+        match resolve(self, path, consulted) {
             Ok(resolved) => Ok((resolved.path, resolved.kind)),
             Err(ResolveError::Outside) => {
                 Err(OpenError::OutsideRoot { path: shown, root: self.path.display().to_string() })

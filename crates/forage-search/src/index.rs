@@ -17,6 +17,7 @@ mod trigrams;
 
 pub use build::{Built, build};
 pub use files::FileSet;
+pub(crate) use listed::Choice;
 pub(crate) use lookup::Unread;
 pub use lookup::{Cursor, Index};
 pub use plan::Query;

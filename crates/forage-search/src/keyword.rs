@@ -141,14 +141,16 @@ pub fn gather(
             false => live,
         })
     };
-    let query = || Query::of_any(&patterns.iter().flatten().collect::<Vec<_>>());
+    // One for each term: files with terms that were given up need not be read for them.
+    let of_term = |pattern: &Option<Pattern>| pattern.as_ref().map_or(Query::Nothing, Query::of);
+    let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
     let mut files = Vec::new();
     let report = if valid == 0 {
         WalkReport::default()
     } else {
         Scope { root, start, walk_options, index, max_file_bytes, stop }.search(
-            query,
+            queries,
             || TermFinder::new(&patterns, valid, start, bounds.term_bytes),
             |worker, entry, skipped| {
                 let live = live();
@@ -156,13 +158,17 @@ pub fn gather(
                     return Step::Nothing;
                 }
                 worker.state.look_for(live);
-                let found =
-                    with_text(worker, entry, bounds.max_file_bytes, skipped, |finder, text, skipped| {
-                        match text {
-                            Text::Whole(text) => finder.search(&entry.path, text, stop),
-                            Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
-                        }
-                    });
+                let found = with_text(
+                    worker,
+                    entry,
+                    live,
+                    bounds.max_file_bytes,
+                    skipped,
+                    |finder, text, skipped| match text {
+                        Text::Whole(text) => finder.search(&entry.path, text, stop),
+                        Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
+                    },
+                );
                 let Some(mut file) = found else { return Step::Nothing };
                 let mut kept = 0;
                 for (index, counter) in counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {

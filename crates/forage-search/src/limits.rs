@@ -116,6 +116,12 @@ pub const LARGE_FILE_BYTES: u64 = 256 << 20;
 /// lines depends on how many of them fill a piece ([`PIECE_BYTES`]), and no source has them.
 pub const LARGE_LINE_BYTES: usize = 4 << 10;
 
-/// Distinct trigrams of a file in an index. Text of the largest size that is read whole has some 30,000; what has more is
-/// no text, lets nearly every pattern pass and would fill the index.
+/// Bytes of a part of a file, about: in a file of megabytes most trigrams are somewhere, in one of its parts they are not.
+pub const PART_BYTES: usize = 64 << 10;
+
+/// Trigrams of the parts of a file in an index, up to which it is in it whatever its size is, and the bytes of a larger
+/// file for each. Text of the largest size that is read whole has some 150,000; what has more is no text, lets nearly
+/// every pattern pass and would fill the index.
 pub const FILE_TRIGRAMS: usize = 200_000;
+/// See [`FILE_TRIGRAMS`].
+pub const BYTES_PER_TRIGRAM: usize = 16;

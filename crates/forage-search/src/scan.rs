@@ -10,7 +10,7 @@ use forage_fs::{
 
 use crate::buffer::{EventBuilder, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::index::{Cursor, Index, Query, Unread};
+use crate::index::{Choice, Cursor, Index, Query, Unread};
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
@@ -86,12 +86,22 @@ impl Default for ScanOptions {
 pub(crate) struct Worker<'a, S> {
     buffer: Vec<u8>,
     index: Option<Cursor<'a>>,
+    choice: Option<&'a Choice>,
     pub(crate) state: S,
 }
 
-impl<'a, S> Worker<'a, S> {
-    pub(crate) fn new(index: Option<Cursor<'a>>, state: S) -> Self {
-        Self { buffer: Vec::new(), index, state }
+impl<S> Worker<'_, S> {
+    pub(crate) fn new(state: S) -> Self {
+        Self { buffer: Vec::new(), index: None, choice: None, state }
+    }
+
+    /// Why a file need not be read, when only the queries count that have a bit in `wanted`.
+    fn unread(&mut self, entry: &Entry<'_>, wanted: u64, max_file_bytes: Option<u64>) -> Option<Unread> {
+        match self.choice.and_then(|choice| choice.may_match(entry, wanted)) {
+            Some(true) => None,
+            Some(false) => Some(Unread::NoMatch),
+            None => self.index.as_mut()?.unread(entry, wanted, max_file_bytes),
+        }
     }
 }
 
@@ -103,16 +113,17 @@ pub(crate) enum Text<'a> {
     Pieces(&'a mut dyn std::io::Read),
 }
 
-/// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches;
-/// counts what can't be searched. A NUL byte behind the beginning is left to `search` to look for.
+/// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches
+/// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to `search` to look for.
 pub(crate) fn with_text<S, T>(
     worker: &mut Worker<'_, S>,
     entry: &Entry<'_>,
+    wanted: u64,
     max_file_bytes: Option<u64>,
     skipped: &mut Skipped,
     search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
-    match worker.index.as_mut().and_then(|index| index.unread(entry, max_file_bytes)) {
+    match worker.unread(entry, wanted, max_file_bytes) {
         None => {}
         Some(Unread::NoMatch) => return None,
         Some(Unread::Skipped(reason)) => {
@@ -155,23 +166,27 @@ pub(crate) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// As [`walk`], but that the index says which files need not be visited, as far as it knows what can hold a match.
+    /// As [`walk`], but that the index says which files need not be visited, as far as it knows what can hold a match of
+    /// one of the queries.
     pub(crate) fn search<S, T: Send>(
         &self,
-        query: impl FnOnce() -> Query,
+        queries: impl FnOnce() -> Vec<Query>,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk_options, index, max_file_bytes, stop } = *self;
-        let selection = index.and_then(|index| index.select(query()));
-        let worker =
-            || Worker::new(selection.as_ref().map(|selection| selection.cursor(walk_options)), state());
-        if let Some((listing, chosen)) =
-            index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes))
-            && let Some(below) = listing.below(start)
+        let selection = index.and_then(|index| index.select(queries()));
+        let choice = index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes));
+        let worker = || Worker {
+            index: selection.as_ref().map(|selection| selection.cursor(walk_options)),
+            choice: choice.as_ref(),
+            ..Worker::new(state())
+        };
+        if let Some(choice) = &choice
+            && let Some(below) = choice.listing.below(start)
         {
-            return Ok(below.walk(walk_options, &chosen, stop, worker, visit, receive));
+            return Ok(below.walk(walk_options, &choice.chosen, stop, worker, visit, receive));
         }
         walk(root, start, walk_options, stop, worker, visit, receive)
     }
@@ -189,30 +204,37 @@ pub fn search(
 ) -> Result<WalkReport, OpenError> {
     let visit = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let found =
-            with_text(worker, entry, options.max_file_bytes, skipped, |finder, text, skipped| match text {
-                Text::Whole(text) => {
-                    let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
-                    // Looked for only now, because nearly all files have no match and no late NUL byte either.
-                    if is_binary(text) {
-                        skipped.add(SkipReason::Binary);
-                        return None;
+            with_text(
+                worker,
+                entry,
+                1,
+                options.max_file_bytes,
+                skipped,
+                |finder, text, skipped| match text {
+                    Text::Whole(text) => {
+                        let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
+                        // Looked for only now, because nearly all files have no match and no late NUL byte either.
+                        if is_binary(text) {
+                            skipped.add(SkipReason::Binary);
+                            return None;
+                        }
+                        Some(found)
                     }
-                    Some(found)
-                }
-                Text::Pieces(reader) => {
-                    let context = (options.before_context, options.after_context);
-                    let builder = EventBuilder::new(Some(finder), &entry.path, options);
-                    let mut sink = PieceSink {
-                        builder,
-                        delivered: options.matches_delivered(&entry.path),
-                        before_context: options.before_context as u64,
-                        held: Vec::new(),
-                    };
-                    let is_text =
-                        search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
-                    is_text.then(|| sink.builder.finish()).flatten()
-                }
-            });
+                    Text::Pieces(reader) => {
+                        let context = (options.before_context, options.after_context);
+                        let builder = EventBuilder::new(Some(finder), &entry.path, options);
+                        let mut sink = PieceSink {
+                            builder,
+                            delivered: options.matches_delivered(&entry.path),
+                            before_context: options.before_context as u64,
+                            held: Vec::new(),
+                        };
+                        let is_text =
+                            search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
+                        is_text.then(|| sink.builder.finish()).flatten()
+                    }
+                },
+            );
         match found {
             None => Step::Nothing,
             Some(mut file) => {
@@ -224,7 +246,7 @@ pub fn search(
     };
     let index = options.index.as_ref();
     Scope { root, start, walk_options, index, max_file_bytes: options.max_file_bytes, stop }.search(
-        || Query::of(pattern),
+        || vec![Query::of(pattern)],
         || LineFinder::new(pattern).stopping(stop),
         visit,
         receive,

@@ -25,6 +25,8 @@ pub struct Entry<'a> {
     pub kind: EntryKind,
     /// Why it would not have been visited without [`WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
+    /// Its number in the [`super::Listing`] that is gone through, if one is.
+    pub number: Option<u32>,
     root: &'a Root,
     /// The entry's own path, where a followed link leads elsewhere.
     real: Option<RelPath>,
@@ -104,6 +106,7 @@ pub(super) struct Found {
     pub(super) kind: EntryKind,
     pub(super) real: Option<RelPath>,
     pub(super) hidden_by: Option<Arc<str>>,
+    pub(super) number: Option<u32>,
 }
 
 /// What is fixed for a whole walk.
@@ -192,6 +195,7 @@ impl<'a> Plan<'a> {
                 kind: EntryKind::File,
                 real: real.clone(),
                 hidden_by: None,
+                number: None,
             };
             Work::Visit(vec![found], None)
         };
@@ -360,11 +364,11 @@ impl<'a> Plan<'a> {
         };
         if kind == EntryKind::Symlink && !self.options.all_entries {
             // What it leads to is visited under its own name if it is in the root.
-            done.skipped.add(reason_of_link(self.root, &path));
+            done.skipped.add(reason_of_link(self.root, &path, &mut |_| {}));
             done.links.push(path);
             return None;
         }
-        Some(Found { path, kind, real, hidden_by })
+        Some(Found { path, kind, real, hidden_by, number: None })
     }
 
     /// Why the rules leave a name out: the reason to count (none for a glob that does not choose it), and the
@@ -433,9 +437,9 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Why a link that is not followed is left out.
-pub(super) fn reason_of_link(root: &Root, path: &RelPath) -> SkipReason {
-    match root.resolve(path) {
+/// Why a link that is not followed is left out; `consulted` is given every directory on which that depends.
+pub(super) fn reason_of_link(root: &Root, path: &RelPath, consulted: &mut dyn FnMut(&RelPath)) -> SkipReason {
+    match root.resolve_by(path, consulted) {
         Err(OpenError::OutsideRoot { .. }) => SkipReason::OutsideRoot,
         _ => SkipReason::Symlink,
     }
@@ -451,12 +455,12 @@ pub(super) fn visit_all<T, W>(
     mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
 ) {
     let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
-    for Found { path, kind, real, hidden_by } in batch {
+    for Found { path, kind, real, hidden_by, number } in batch {
         if let Some(stopped) = stop.check() {
             done.stopped = Some(stopped);
             return;
         }
-        let entry = Entry { path, kind, hidden_by, root, real, directory: &directory };
+        let entry = Entry { path, kind, hidden_by, number, root, real, directory: &directory };
         done.visited += u64::from(kind == EntryKind::File);
         if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
             done.items.push(item);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::frontier::{self, Frontier};
 use super::list::{Entry, Found, reason_of_link, visit_all};
-use super::tree::{Kept, Part};
+use super::tree::{Kept, KeptFile, Part};
 use super::{EntryKind, Step, WalkOptions, WalkReport};
 use crate::file::FileState;
 use crate::rel_path::RelPath;
@@ -20,11 +20,14 @@ use crate::stop::Stop;
 pub struct Listing {
     root: Arc<Root>,
     pieces: Vec<Piece>,
+    /// The number of the first file of each piece, and how many there are in all.
+    firsts: Vec<u32>,
+    /// The pieces in which a directory is listed and something is counted.
+    counted: Vec<(usize, Skipped)>,
     /// The pieces of each directory and of what lies below it, in path order.
     directories: Vec<Range<usize>>,
-    /// Links, and what was counted for them: that depends on what lies elsewhere.
+    /// Links, and what is counted for them, that depends on directories which are not listed.
     links: Vec<(RelPath, SkipReason)>,
-    files: u32,
 }
 
 /// What one task of a walk does.
@@ -33,14 +36,10 @@ struct Piece {
     directory: Arc<Kept>,
     /// The number of a part, the files of which are visited; otherwise the directory is listed.
     batch: Option<usize>,
-    /// The number of its first file.
-    first: u32,
-    /// What is counted when the directory is listed.
-    skipped: Skipped,
 }
 
 impl Piece {
-    fn files(&self) -> &[super::tree::KeptFile] {
+    fn files(&self) -> &[KeptFile] {
         match self.batch.map(|part| &self.directory.parts[part]) {
             Some(Part::Files(files)) => files,
             _ => &[],
@@ -69,45 +68,75 @@ impl Listing {
         let mut listing = Self {
             root: Arc::clone(root),
             pieces: Vec::new(),
+            firsts: vec![0],
+            counted: Vec::new(),
             directories: Vec::new(),
             links: Vec::new(),
-            files: 0,
         };
         listing.add(top);
+        listing.count();
         listing
     }
 
     fn add(&mut self, directory: &Arc<Kept>) {
-        let mut skipped = directory.skipped;
-        for link in &directory.links {
-            let reason = reason_of_link(&self.root, link);
-            skipped.add(reason);
-            self.links.push((link.clone(), reason));
-        }
         let (number, start) = (self.directories.len(), self.pieces.len());
         self.directories.push(start..start);
-        let piece = |batch, first, skipped| Piece { directory: Arc::clone(directory), batch, first, skipped };
-        self.pieces.push(piece(None, self.files, skipped));
+        self.add_piece(directory, None);
         for (index, part) in directory.parts.iter().enumerate() {
             match part {
-                Part::Files(files) => {
-                    self.pieces.push(piece(Some(index), self.files, Skipped::default()));
-                    self.files += files.len() as u32;
-                }
+                Part::Files(_) => self.add_piece(directory, Some(index)),
                 Part::Directory(below) => self.add(below),
             }
         }
         self.directories[number].end = self.pieces.len();
     }
 
-    /// Whether links lead where they led.
+    fn add_piece(&mut self, directory: &Arc<Kept>, batch: Option<usize>) {
+        let piece = Piece { directory: Arc::clone(directory), batch };
+        self.firsts.push(self.files() + piece.files().len() as u32);
+        self.pieces.push(piece);
+    }
+
+    /// What is counted where directories are listed.
+    fn count(&mut self) {
+        for pieces in &self.directories {
+            let directory = &self.pieces[pieces.start].directory;
+            let mut skipped = directory.skipped;
+            for link in &directory.links {
+                let mut is_told = true;
+                let mut consulted = |path: &RelPath| is_told &= self.directory(path).is_some();
+                let reason = reason_of_link(&self.root, link, &mut consulted);
+                skipped.add(reason);
+                if !is_told {
+                    self.links.push((link.clone(), reason));
+                }
+            }
+            if !skipped.is_empty() {
+                self.counted.push((pieces.start, skipped));
+            }
+        }
+    }
+
+    /// The pieces of a directory and of all below it.
+    fn directory(&self, path: &RelPath) -> Option<Range<usize>> {
+        let directory = |pieces: &Range<usize>| &self.pieces[pieces.start].directory.path;
+        let found = self.directories.binary_search_by(|pieces| directory(pieces).cmp(path)).ok()?;
+        Some(self.directories[found].clone())
+    }
+
+    /// Whether links lead where they led, of which nobody tells.
     pub(super) fn links_are_the_same(&self) -> bool {
-        self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
+        self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link, &mut |_| {}) == *reason)
     }
 
     /// How many files there are.
     pub fn files(&self) -> u32 {
-        self.files
+        self.firsts.last().copied().unwrap_or(0)
+    }
+
+    /// The numbers of the files of a piece.
+    fn numbers(&self, piece: usize) -> Range<u32> {
+        self.firsts[piece]..self.firsts[piece + 1]
     }
 
     /// Gives every file in order, with its path, its state, if that is known, and whether a walk without
@@ -148,11 +177,21 @@ impl Listing {
     /// The part of a walk that begins at `start`; `None` when it is no directory that was listed, or if a walk that
     /// begins there finds something else.
     pub fn below(&self, start: &RelPath) -> Option<Below<'_>> {
-        let directory = |pieces: &Range<usize>| &self.pieces[pieces.start].directory;
-        let found = self.directories.binary_search_by(|pieces| directory(pieces).path.cmp(start)).ok()?;
-        let pieces = self.directories[found].clone();
-        directory(&pieces).is_start().then_some(Below { listing: self, pieces })
+        let pieces = self.directory(start)?;
+        self.pieces[pieces.start].directory.is_start().then_some(Below { listing: self, pieces })
     }
+}
+
+/// Tasks that are made in one go.
+const TASKS_AT_ONCE: usize = 64;
+
+/// What a task does that goes through a listing.
+#[derive(Debug)]
+enum Work {
+    /// Pieces up to and with one of which files are visited, or the last.
+    Stretch(Range<usize>),
+    /// Makes the next tasks, from this piece on.
+    Rest(usize),
 }
 
 /// A directory of a listing and all below it.
@@ -174,24 +213,38 @@ impl Below<'_> {
         visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> WalkReport {
-        let run = |state: &mut W, task: frontier::Task<Range<usize>>| {
-            self.run(task.work, options, chosen, stop, |entry, skipped| visit(state, entry, skipped))
+        let run = |state: &mut W, task: frontier::Task<Work>| match task.work {
+            Work::Rest(start) => {
+                frontier::Done { tasks: self.next_tasks(start, chosen), ..frontier::Done::default() }
+            }
+            Work::Stretch(pieces) => {
+                self.run(pieces, options, chosen, stop, |entry, skipped| visit(state, entry, skipped))
+            }
         };
-        Frontier::new(self.stretches(chosen), receive).run(options.threads(), stop, worker, run)
+        let first = self.rest(self.pieces.start);
+        Frontier::new(first.into_iter().collect(), receive).run(options.threads(), stop, worker, run)
     }
 
-    /// Pieces up to and with one of which files are visited, and at last those behind.
-    fn stretches(&self, chosen: &Chosen) -> Vec<frontier::Task<Range<usize>>> {
-        let mut stretches = Vec::new();
-        let mut start = self.pieces.start;
-        for number in self.pieces.clone() {
-            let piece = &self.listing.pieces[number];
-            if number + 1 == self.pieces.end || any(&chosen.visited, &numbers(piece)) {
-                stretches.push(frontier::Task { key: piece.key(), work: start..number + 1 });
-                start = number + 1;
+    /// Tasks are made when they are near: some searches end after a few.
+    fn rest(&self, start: usize) -> Option<frontier::Task<Work>> {
+        let key = || self.listing.pieces[start].key();
+        (start < self.pieces.end).then(|| frontier::Task { key: key(), work: Work::Rest(start) })
+    }
+
+    fn next_tasks(&self, mut start: usize, chosen: &Chosen) -> Vec<frontier::Task<Work>> {
+        let mut tasks = Vec::new();
+        for piece in start..self.pieces.end {
+            if piece + 1 == self.pieces.end || any(&chosen.visited, &self.listing.numbers(piece)) {
+                let key = self.listing.pieces[piece].key();
+                tasks.push(frontier::Task { key, work: Work::Stretch(start..piece + 1) });
+                start = piece + 1;
+            }
+            if tasks.len() >= TASKS_AT_ONCE {
+                break;
             }
         }
-        stretches
+        tasks.extend(self.rest(start));
+        tasks
     }
 
     fn run<T>(
@@ -201,15 +254,16 @@ impl Below<'_> {
         chosen: &Chosen,
         stop: &Stop,
         visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
-    ) -> frontier::Done<T, Range<usize>> {
+    ) -> frontier::Done<T, Work> {
         let mut done = frontier::Done::default();
-        let pieces = &self.listing.pieces[stretch];
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return done };
-        for piece in pieces.iter().filter(|piece| piece.batch.is_none()) {
-            done.skipped.merge(&piece.skipped);
-            done.pruned.extend(piece.directory.pruned.iter().cloned());
+        let Listing { pieces, counted, .. } = self.listing;
+        let first = counted.partition_point(|(piece, _)| *piece < stretch.start);
+        for (piece, skipped) in counted[first..].iter().take_while(|(piece, _)| *piece < stretch.end) {
+            done.skipped.merge(skipped);
+            done.pruned.extend(pieces[*piece].directory.pruned.iter().cloned());
         }
-        let all = first.first..numbers(last).end;
+        let (last, numbers) = (&pieces[stretch.end - 1], self.listing.numbers(stretch.end - 1));
+        let all = self.listing.firsts[stretch.start]..numbers.end;
         for (reason, files) in &chosen.skipped {
             done.skipped.add_many(*reason, count(files, &all));
         }
@@ -217,22 +271,18 @@ impl Below<'_> {
         // Those that are visited count themselves.
         done.visited = u64::from(all.end - all.start) - count(&chosen.visited, &all);
         let directory = &last.directory;
-        let wanted = numbers(last)
-            .zip(last.files())
-            .filter(|(number, _)| is_in(&chosen.visited, *number))
-            .map(|(_, file)| Found {
+        let wanted = numbers.zip(last.files()).filter(|(number, _)| is_in(&chosen.visited, *number)).map(
+            |(number, file)| Found {
                 path: directory.path.join(&file.name),
                 kind: EntryKind::File,
                 real: None,
                 hidden_by: file.hidden_by.clone(),
-            });
+                number: Some(number),
+            },
+        );
         visit_all(&self.listing.root, wanted, None, stop, &mut done, visit);
         done
     }
-}
-
-fn numbers(piece: &Piece) -> Range<u32> {
-    piece.first..piece.first + piece.files().len() as u32
 }
 
 fn is_in(set: &[u64], number: u32) -> bool {

@@ -141,7 +141,7 @@ impl Session<'_> {
         let mut filling = Filling::default();
         let visit =
             |worker: &mut Worker<Option<LineFinder<'_>>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-                with_text(worker, entry, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
+                with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
                     let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
                     match text {
                         Text::Whole([]) => None,
@@ -173,7 +173,7 @@ impl Session<'_> {
             };
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let worker = || Worker::new(None, self.finder());
+        let worker = || Worker::new(self.finder());
         let report = walk(root, start, options, self.stop, worker, visit, receive)?;
         filling.flush(&self.queue, self.stop);
         Ok(report)

@@ -114,7 +114,8 @@ impl Fuzzy {
         self.pieces.as_ref().map(|searched| searched.literals.as_slice())
     }
 
-    fn edits(&self) -> usize {
+    /// Edits that a match may have.
+    pub(crate) fn edits(&self) -> usize {
         self.automata.len() - 1
     }
 

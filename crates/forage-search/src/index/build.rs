@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use forage_fs::{
-    Contents, Decoded, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop, WalkOptions,
-    WalkReport, count_lines, decode_head, is_binary, walk,
+    Contents, Decoded, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop,
+    WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
 };
 
 use super::segment::{Builder, Content, FileEntry, Segment};
@@ -50,7 +50,7 @@ pub fn build(
                 state: file.state,
                 content: file.content,
                 lines: file.lines,
-                trigrams: &file.trigrams,
+                parts: &file.parts,
             };
             match builder.add(&entry) {
                 true => ControlFlow::Continue(()),
@@ -65,7 +65,7 @@ struct ReadFile {
     state: FileState,
     content: Content,
     lines: Option<u32>,
-    trigrams: Box<[Trigram]>,
+    parts: Vec<Box<[Trigram]>>,
 }
 
 struct Worker<'a> {
@@ -91,40 +91,39 @@ impl Worker<'_> {
             return Step::Nothing;
         };
         let (mut file, mut content, mut lines) = (file, Content::Young, None);
-        let mut trigrams: &[Trigram] = &[];
+        let mut parts = Parts::default();
         match file.read_into(&mut self.buffer, limits::WHOLE_FILE_BYTES) {
             Err(_) => return Step::Nothing,
             // It is being changed.
             Ok(_) if file.state_now() != Some(state) || state.may_hide_a_change(now) => {}
             Ok(Contents::TooLarge) => {
                 content = Content::Large;
-                if let Some(count) = self.read_pieces(&mut file)
+                if let Some(count) = self.read_pieces(&mut file, &mut parts)
                     && file.state_now() == Some(state)
                 {
                     (content, lines) = (Content::Indexed, u32::try_from(count).ok());
-                    trigrams = self.trigrams.found();
                 }
             }
             Ok(Contents::Whole) => match decode_head(&self.buffer) {
                 Decoded::Binary => content = Content::Binary,
                 Decoded::Text { bytes, .. } => {
-                    trigrams = self.trigrams.of(&bytes);
-                    content = Content::Indexed;
-                    if trigrams.len() > limits::FILE_TRIGRAMS {
-                        (content, trigrams) = (Content::Large, &[]);
-                    }
+                    content = match parts.add(&mut self.trigrams, &bytes) {
+                        true => Content::Indexed,
+                        false => Content::Large,
+                    };
                     lines = u32::try_from(count_lines(&bytes)).ok().filter(|_| !is_binary(&bytes));
                 }
             },
         }
-        let trigrams = Box::from(trigrams);
-        let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + size_of_val(&*trigrams);
-        Step::Item(Some(ReadFile { path: entry.path.clone(), state, content, lines, trigrams }), weight)
+        let parts = if content == Content::Indexed { parts.trigrams } else { Vec::new() };
+        let bytes: usize = parts.iter().map(|part| size_of_val(&**part)).sum();
+        let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + bytes;
+        Step::Item(Some(ReadFile { path: entry.path.clone(), state, content, lines, parts }), weight)
     }
 
     /// Takes in the trigrams of a file of which the beginning is read. The number of its lines, if the search in pieces
     /// has nothing to say of it that must be said whatever is looked for, and if its trigrams say something.
-    fn read_pieces(&mut self, file: &mut OpenedFile) -> Option<u64> {
+    fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut Parts) -> Option<u64> {
         if file.size() > limits::LARGE_FILE_BYTES {
             return None;
         }
@@ -132,14 +131,13 @@ impl Worker<'_> {
         if self.buffer.starts_with(b"\xff\xfe") || self.buffer.starts_with(b"\xfe\xff") {
             return None;
         }
-        self.trigrams.clear();
         let mut lines = 0;
         loop {
             let end = memchr::memrchr(b'\n', &self.buffer).map_or(self.buffer.len(), |feed| feed + 1);
             let whole = &self.buffer[..end];
-            let is_long = whole.split(|&byte| byte == b'\n').any(|line| line.len() > limits::LARGE_LINE_BYTES);
-            self.trigrams.add(whole);
-            if is_long || is_binary(whole) || self.trigrams.found().len() > limits::FILE_TRIGRAMS {
+            let is_long =
+                whole.split(|&byte| byte == b'\n').any(|line| line.len() > limits::LARGE_LINE_BYTES);
+            if is_long || is_binary(whole) || !parts.add(&mut self.trigrams, whole) {
                 return None;
             }
             lines += count_lines(whole);
@@ -147,9 +145,10 @@ impl Worker<'_> {
             let kept = self.buffer.len();
             file.reader().take(limits::BYTES_PER_CHECK as u64).read_to_end(&mut self.buffer).ok()?;
             if self.buffer.len() == kept {
-                self.trigrams.add(&self.buffer);
-                return (kept <= limits::LARGE_LINE_BYTES && !is_binary(&self.buffer))
-                    .then(|| lines + count_lines(&self.buffer));
+                let is_known = kept <= limits::LARGE_LINE_BYTES
+                    && !is_binary(&self.buffer)
+                    && parts.add(&mut self.trigrams, &self.buffer);
+                return is_known.then(|| lines + count_lines(&self.buffer));
             }
         }
     }
@@ -161,6 +160,40 @@ impl Worker<'_> {
         below
             .state(file)
             .is_some_and(|(seen, content)| content != Content::Young && entry.state() == Some(seen))
+    }
+}
+
+/// The trigrams of the parts of a file.
+#[derive(Default)]
+struct Parts {
+    trigrams: Vec<Box<[Trigram]>>,
+    bytes: usize,
+    found: usize,
+}
+
+impl Parts {
+    /// Adds whole lines. False when there are more trigrams than in text.
+    fn add(&mut self, trigrams: &mut Trigrams, mut text: &[u8]) -> bool {
+        loop {
+            let is_last = text.len() <= limits::PART_BYTES + limits::PART_BYTES / 2;
+            let feed = || memchr::memchr(b'\n', &text[limits::PART_BYTES..]);
+            let end = if is_last {
+                text.len()
+            } else {
+                feed().map_or(text.len(), |feed| limits::PART_BYTES + feed + 1)
+            };
+            let found = trigrams.of(&text[..end]);
+            self.found += found.len();
+            self.bytes += end;
+            self.trigrams.push(found.into());
+            text = &text[end..];
+            if self.found > limits::FILE_TRIGRAMS.max(self.bytes / limits::BYTES_PER_TRIGRAM) {
+                return false;
+            }
+            if text.is_empty() {
+                return true;
+            }
+        }
     }
 }
 

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use forage_fs::{Chosen, Listing, SkipReason};
+use forage_fs::{Chosen, Entry, Listing, SkipReason};
 
 use super::files::FileSet;
+use super::lookup::may_match;
 use super::segment::{Content, Segment};
 
 /// What the layers of an index know of the files of a listing, as they are now.
@@ -74,41 +75,76 @@ impl Listed {
         &self.listing
     }
 
+    /// How many files an update would take into the index.
     pub(super) fn strangers(&self) -> u64 {
         self.strangers
     }
 
-    /// The files that a search visits, if these of each layer may match; all files that are searched without an answer
-    /// of the layers.
-    pub(super) fn choose(&self, candidates: Option<&[FileSet]>, max_file_bytes: Option<u64>) -> Chosen {
+    /// The files that a search visits, if these of each layer may match, by query; all files that are searched without
+    /// an answer of the layers.
+    pub(super) fn choose(&self, candidates: Option<&[Vec<FileSet>]>, max_file_bytes: Option<u64>) -> Choice {
+        let mut by_query = Vec::new();
         let mut visited = match candidates {
             Some(_) => self.unknown.clone(),
             None => FileSet::all(self.listing.files()),
         };
-        for (numbers, candidates) in self.numbers.iter().zip(candidates.unwrap_or_default()) {
-            candidates.for_each(|file| visited.insert(numbers[file as usize]));
+        let queries = candidates.and_then(|layers| Some(layers.first()?.len())).unwrap_or(0);
+        for query in 0..queries {
+            let mut matching = self.unknown.clone();
+            for (numbers, layer) in self.numbers.iter().zip(candidates.unwrap_or_default()) {
+                layer[query].for_each(|file| matching.insert(numbers[file as usize]));
+            }
+            visited.unite(&matching);
+            by_query.push(matching);
         }
         let mut binary = self.binary.clone();
         if candidates.is_none() {
             visited.subtract(&binary);
         }
-        binary.subtract(&visited);
         let mut too_large = FileSet::none(self.listing.files());
-        for (_, number) in self
-            .sizes
-            .iter()
-            .take_while(|(Reverse(size), _)| max_file_bytes.is_some_and(|limit| *size > limit))
-        {
+        let limit = max_file_bytes.unwrap_or(u64::MAX);
+        for (_, number) in self.sizes.iter().take_while(|(Reverse(size), _)| *size > limit) {
             too_large.insert(*number);
         }
-        too_large.subtract(&visited);
+        let mut unread_large = too_large.clone();
+        unread_large.subtract(&visited);
+        binary.subtract(&visited);
         binary.subtract(&too_large);
-        Chosen {
+        let chosen = Chosen {
             visited: visited.into_words(),
             skipped: vec![
                 (SkipReason::Binary, binary.into_words()),
-                (SkipReason::TooLarge, too_large.into_words()),
+                (SkipReason::TooLarge, unread_large.into_words()),
             ],
+        };
+        Choice {
+            listing: Arc::clone(&self.listing),
+            chosen,
+            by_query,
+            too_large,
+            unknown: self.unknown.clone(),
         }
+    }
+}
+
+/// A tree without a walk, and which of its files a search visits.
+pub(crate) struct Choice {
+    pub(crate) listing: Arc<Listing>,
+    pub(crate) chosen: Chosen,
+    /// The files that may match, by query; none where that is not known.
+    by_query: Vec<FileSet>,
+    /// Files that are counted as such, whatever is looked for.
+    too_large: FileSet,
+    /// Files of which the layers know nothing.
+    unknown: FileSet,
+}
+
+impl Choice {
+    /// Whether a file may match one of the queries that are wanted, a bit for each; `None` for files of which nothing
+    /// is known, or that are counted whatever is looked for.
+    pub(crate) fn may_match(&self, entry: &Entry<'_>, wanted: u64) -> Option<bool> {
+        let number = entry.number?;
+        let is_known = !self.too_large.contains(number) && !self.unknown.contains(number);
+        is_known.then(|| self.by_query.is_empty() || may_match(&self.by_query, number, wanted))
     }
 }

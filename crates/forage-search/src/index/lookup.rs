@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forage_fs::{Chosen, Entry, FileState, Listing, SkipReason, WalkOptions, Watched};
+use forage_fs::{Entry, FileState, SkipReason, WalkOptions, Watched};
 
 use super::files::FileSet;
-use super::listed::Listed;
+use super::listed::{Choice, Listed};
 use super::plan::Query;
 use super::segment::{Content, Segment};
 use crate::limits;
@@ -103,27 +103,28 @@ impl Index {
         selection: Option<&Selection<'_>>,
         options: &WalkOptions,
         max_file_bytes: Option<u64>,
-    ) -> Option<(Arc<Listing>, Chosen)> {
+    ) -> Option<Choice> {
         let listed = self.listed(options)?;
         let candidates = match selection {
             Some(selection) => Some(selection.candidates(self.layers())?),
             None => None,
         };
-        Some((Arc::clone(listed.listing()), listed.choose(candidates, max_file_bytes)))
+        Some(listed.choose(candidates, max_file_bytes))
     }
 
-    /// What it says for a search; `None` when it can say nothing.
-    pub(crate) fn select(&self, query: Query) -> Option<Selection<'_>> {
-        (query != Query::Any).then(|| Selection { index: self, query, candidates: OnceLock::new() })
+    /// What it says for a search for one of these; `None` when it can say nothing.
+    pub(crate) fn select(&self, queries: Vec<Query>) -> Option<Selection<'_>> {
+        let is_any = queries.contains(&Query::Any);
+        (!is_any).then(|| Selection { index: self, queries, candidates: OnceLock::new() })
     }
 }
 
 /// What an index says for one search.
 pub(crate) struct Selection<'a> {
     index: &'a Index,
-    query: Query,
-    /// The files of each layer that may match; `None` when one turned out to be damaged.
-    candidates: OnceLock<Option<Vec<FileSet>>>,
+    queries: Vec<Query>,
+    /// The files of each layer that may match, by query; `None` when one turned out to be damaged.
+    candidates: OnceLock<Option<Vec<Vec<FileSet>>>>,
 }
 
 /// What is known of a file that need not be read.
@@ -141,10 +142,16 @@ impl<'a> Selection<'a> {
         Cursor { selection: Some(self), ..self.index.cursor(options) }
     }
 
-    fn candidates(&self, layers: &[Segment]) -> Option<&[FileSet]> {
-        let find = || layers.iter().map(|layer| layer.candidates(&self.query)).collect::<Result<_, _>>().ok();
+    fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<FileSet>]> {
+        let of_layer = |layer: &Segment| self.queries.iter().map(|query| layer.candidates(query)).collect();
+        let find = || layers.iter().map(of_layer).collect::<Result<_, _>>().ok();
         self.candidates.get_or_init(find).as_deref()
     }
+}
+
+/// Whether a file is in one of the sets that are wanted.
+pub(super) fn may_match(sets: &[FileSet], file: u32, wanted: u64) -> bool {
+    sets.iter().enumerate().any(|(query, set)| wanted >> query & 1 == 1 && set.contains(file))
 }
 
 /// A worker's way through an index. It meets the files of a directory one after the other.
@@ -169,14 +176,20 @@ struct Known<'a> {
 impl<'a> Cursor<'a> {
     /// The number of lines of a text file of so many bytes at the most; `None` when it must be read to be told.
     pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
-        let known = self.known(entry)?;
+        let known = self.known(entry, 0)?;
         let counts = known.content == Content::Indexed && known.state.size <= max_file_bytes;
         known.layer.lines(known.file).filter(|_| counts).map(u64::from)
     }
 
-    /// What is known of a file without reading it; `None` when it must be read.
-    pub(crate) fn unread(&mut self, entry: &Entry<'_>, max_file_bytes: Option<u64>) -> Option<Unread> {
-        let known = self.known(entry)?;
+    /// What is known of a file without reading it; `None` when it must be read. `wanted` has a bit for each query that
+    /// still matters.
+    pub(crate) fn unread(
+        &mut self,
+        entry: &Entry<'_>,
+        wanted: u64,
+        max_file_bytes: Option<u64>,
+    ) -> Option<Unread> {
+        let known = self.known(entry, wanted)?;
         match known.content {
             // One that had just been changed is not known.
             Content::Large | Content::Young => None,
@@ -188,7 +201,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn known(&mut self, entry: &Entry<'_>) -> Option<Known<'a>> {
+    fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<Known<'a>> {
         let layers = self.index.layers.get()?;
         let candidates = match self.selection {
             Some(selection) => Some(selection.candidates(layers)?),
@@ -201,7 +214,7 @@ impl<'a> Cursor<'a> {
             *near = file + 1;
             let (seen, content) = layer.state(file)?;
             if content == Content::Indexed
-                && candidates.is_some_and(|candidates| candidates[number].contains(file))
+                && candidates.is_some_and(|candidates| may_match(&candidates[number], file, wanted))
             {
                 return None;
             }

@@ -28,6 +28,9 @@ const MAX_COPIES: u32 = 4;
 /// Trigrams of a query. What more there are lets more files pass, in less time.
 const MAX_TRIGRAMS: usize = 4_096;
 
+/// Trigrams of a pattern of which most must be in a match within some edits.
+const MAX_DISTORTED: usize = 64;
+
 /// What a file must have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Query {
@@ -41,6 +44,8 @@ pub enum Query {
     All(BTreeSet<Query>),
     /// At least one of these.
     OneOf(BTreeSet<Query>),
+    /// At least so many of these.
+    AtLeast(usize, BTreeSet<Trigram>),
 }
 
 impl Query {
@@ -48,13 +53,32 @@ impl Query {
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             None => Self::of_hir(pattern.hir()),
-            Some(fuzzy) => fuzzy.pieces().map_or(Self::Any, Self::of_literals),
+            Some(fuzzy) => {
+                let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
+                pieces.and(Self::of_distorted(pattern.hir(), fuzzy.edits()))
+            }
         }
     }
 
-    /// What every file has in which one of the patterns matches a line.
-    pub fn of_any(patterns: &[&Pattern]) -> Self {
-        patterns.iter().fold(Self::Nothing, |query, pattern| query.or(Self::of(pattern)))
+    /// A match within some edits has most of the pattern's trigrams: an edit harms those that its character is part of,
+    /// three at the most (the q-gram lemma; Ukkonen, «Approximate string-matching with q-grams and maximal matches»,
+    /// 1992).
+    fn of_distorted(hir: &Hir, edits: usize) -> Self {
+        if let HirKind::Alternation(branches) = hir.kind() {
+            let branch = |hir: &Hir| Self::of_distorted(hir, edits);
+            return branches.iter().map(branch).fold(Self::Nothing, Self::or);
+        }
+        let mut text = Vec::new();
+        write_out(hir, &mut text);
+        let trigrams = text.windows(3).filter_map(|window| match window {
+            [Some(a), Some(b), Some(c)] => Some(Trigram::new([*a, *b, *c])),
+            _ => None,
+        });
+        let trigrams: BTreeSet<Trigram> = trigrams.take(MAX_DISTORTED).collect();
+        match trigrams.len().saturating_sub(3 * edits) {
+            0 => Self::Any,
+            least => Self::AtLeast(least, trigrams),
+        }
     }
 
     fn of_hir(hir: &Hir) -> Self {
@@ -79,6 +103,9 @@ impl Query {
             Self::Has(trigram) => has(*trigram),
             Self::All(parts) => parts.iter().all(|part| part.is_met(has)),
             Self::OneOf(parts) => parts.iter().any(|part| part.is_met(has)),
+            Self::AtLeast(least, trigrams) => {
+                trigrams.iter().filter(|trigram| has(**trigram)).count() >= *least
+            }
         }
     }
 
@@ -88,6 +115,7 @@ impl Query {
             Self::Any | Self::Nothing => 0,
             Self::Has(_) => 1,
             Self::All(parts) | Self::OneOf(parts) => parts.iter().map(Self::len).sum(),
+            Self::AtLeast(_, trigrams) => trigrams.len(),
         }
     }
 
@@ -129,6 +157,26 @@ impl Query {
             (one, other) if one == other => one,
             (one, other) => Self::OneOf(BTreeSet::from([one, other])),
         }
+    }
+}
+
+/// The text of a pattern, in lower case; nothing where it may be one of several, is not ASCII, or has unknown length.
+/// Assertions have no text.
+fn write_out(hir: &Hir, text: &mut Vec<Option<u8>>) {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => {
+            text.extend(literal.0.iter().map(|byte| byte.is_ascii().then_some(byte.to_ascii_lowercase())));
+        }
+        HirKind::Class(class) => {
+            let only = characters(class)
+                .filter(|strings| strings.len() == 1)
+                .and_then(|strings| strings.into_iter().next());
+            text.push(only.and_then(|bytes| (bytes.len() == 1).then(|| bytes[0])));
+        }
+        HirKind::Capture(capture) => write_out(&capture.sub, text),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| write_out(part, text)),
+        HirKind::Alternation(_) | HirKind::Repetition(_) => text.push(None),
     }
 }
 
@@ -361,7 +409,22 @@ mod tests {
             Query::Has(trigram) => String::from_utf8_lossy(&trigram.bytes()).into_owned(),
             Query::All(parts) => join(parts, " "),
             Query::OneOf(parts) => join(parts, "|"),
+            Query::AtLeast(least, trigrams) => {
+                format!("{least} of {}", join(&trigrams.iter().copied().map(Query::Has).collect(), " "))
+            }
         }
+    }
+
+    #[test]
+    fn what_is_distorted_has_most_of_what_is_required() {
+        let query = |source: &str, edits| {
+            shown(&Query::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits))
+        };
+        assert_eq!(query("Retries", 1), "2 of (etr ies ret rie tri)");
+        assert_eq!(query("retry", 1), "any");
+        // What folds to a character that is not ASCII says nothing, nor does what may be missing.
+        assert_eq!(query("(?i)tick[et]? Retries", 1), "3 of ( re etr ret rie tic tri)");
+        assert_eq!(query("abcdef|ghijkl", 1), "(1 of (abc bcd cde def)|1 of (ghi hij ijk jkl))");
     }
 
     #[test]
@@ -388,11 +451,6 @@ mod tests {
             let query = Query::of(&pattern(source, &PatternOptions::default()));
             assert_eq!(shown(&query), expected, "{source}");
         }
-        let any = Query::of_any(&[
-            &pattern("abc", &PatternOptions::default()),
-            &pattern("def", &PatternOptions::default()),
-        ]);
-        assert_eq!(shown(&any), "(abc|def)");
     }
 
     /// Whether the pattern matches a line of the text, and whether the index would let the file pass.
@@ -486,6 +544,35 @@ mod tests {
                 let (matches, passes) = both(&pattern, &text);
                 prop_assert!(passes || !matches, "{} {:?}", source, String::from_utf8_lossy(&text));
             }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
+
+        /// Texts that are the pattern with so many edits, of letters that repeat.
+        #[test]
+        fn no_file_with_a_distorted_match_is_rejected(
+            text in "[a-cAé]{6,20}",
+            insensitive in any::<bool>(),
+            edits in 1..4_u8,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0..3, "[a-dé]"), 3),
+        ) {
+            let case = if insensitive { Case::Insensitive } else { Case::Sensitive };
+            let options = PatternOptions { case, fuzzy: edits, ..PatternOptions::default() };
+            let Ok(pattern) = Pattern::new(&text, &options) else { return Ok(()) };
+            let mut distorted: Vec<char> = text.chars().collect();
+            for (at, kind, other) in &changes[..usize::from(edits)] {
+                let (at, other) = (at.index(distorted.len()), other.chars().next().unwrap());
+                match kind {
+                    0 => distorted[at] = other,
+                    1 => distorted.insert(at, other),
+                    _ => drop(distorted.remove(at)),
+                }
+            }
+            let distorted: String = distorted.into_iter().collect();
+            let (matches, passes) = both(&pattern, format!("x{distorted}y\n").as_bytes());
+            prop_assert!(matches && passes, "{} {} {}", text, edits, distorted);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use super::trigrams::Trigram;
 
-/// Pairs of a trigram and a file that are sorted at a time: 32 MiB, twice.
+/// Pairs of a trigram and a part of a file that are sorted at a time: 32 MiB, twice.
 const PENDING: usize = 4 << 20;
 
 /// Trigrams of a page, and pages.
 const PAGE: usize = 1 << 12;
 
-/// Files in all lists together: five times the Linux kernel's, in some 400 MB.
+/// Parts in all lists together: five times the Linux kernel's, in some 400 MB.
 const MOST_POSTED: u64 = 500 << 20;
 
 /// Lists, ten times the kernel's. More come from files that are no text.
@@ -16,17 +16,17 @@ const MOST_LISTS: usize = 4 << 20;
 
 /// The posting lists of all trigrams.
 ///
-/// A file adds to a thousand lists, each somewhere else in memory. So files are gathered, and what they add is sorted by
-/// trigram first: each list is then touched once for hundreds of files.
+/// A part adds to a thousand lists, each somewhere else in memory. So parts are gathered, and what they add is sorted by
+/// trigram first: each list is then touched once for hundreds of parts.
 #[derive(Default)]
 pub(super) struct Postings {
-    /// Trigram and file, the files in order.
+    /// Trigram and part, the parts in order.
     pending: Vec<(u32, u32)>,
     sorted: Vec<(u32, u32)>,
     /// The posting list of each trigram, from 1; 0 for none. Pages in which no trigram is are empty.
     pages: Vec<Vec<u32>>,
     lists: Vec<PostingList>,
-    /// Files in all lists together.
+    /// Parts in all lists together.
     posted: u64,
 }
 
@@ -36,10 +36,10 @@ impl Postings {
         self.posted > MOST_POSTED || self.lists.len() > MOST_LISTS
     }
 
-    /// Adds a file whose number is larger than all before.
-    pub(super) fn add(&mut self, file: u32, trigrams: &[Trigram]) {
+    /// Adds a part whose number is larger than all before.
+    pub(super) fn add(&mut self, part: u32, trigrams: &[Trigram]) {
         self.posted += trigrams.len() as u64;
-        self.pending.extend(trigrams.iter().map(|trigram| (trigram.number(), file)));
+        self.pending.extend(trigrams.iter().map(|trigram| (trigram.number(), part)));
         if self.pending.len() >= PENDING {
             self.finish();
         }
@@ -61,7 +61,7 @@ impl Postings {
                 *slot = self.lists.len() as u32;
             }
             let list = &mut self.lists[*slot as usize - 1];
-            run.iter().for_each(|&(_, file)| list.push(file));
+            run.iter().for_each(|&(_, part)| list.push(part));
         }
         self.pending.clear();
     }
@@ -92,11 +92,11 @@ fn distribute(from: &[(u32, u32)], to: &mut Vec<(u32, u32)>, digit: impl Fn(u32)
     }
 }
 
-/// The files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
+/// The parts of files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PostingList {
     pub(super) bytes: Vec<u8>,
-    pub(super) files: u32,
+    pub(super) parts: u32,
     /// One more than the last number.
     next: u32,
 }
@@ -106,7 +106,7 @@ impl PostingList {
     pub(super) fn push(&mut self, file: u32) {
         push_number(&mut self.bytes, file - self.next);
         self.next = file + 1;
-        self.files += 1;
+        self.parts += 1;
     }
 }
 

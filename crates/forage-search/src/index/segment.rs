@@ -31,7 +31,7 @@ const VERSION: u32 = 2;
 const SECTIONS: usize = 4;
 /// Magic, version, sections, checksum.
 const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
-const FILE_BYTES: usize = 44;
+const FILE_BYTES: usize = 48;
 const TRIGRAM_BYTES: usize = 16;
 
 /// What an index knows of a file.
@@ -62,8 +62,8 @@ pub struct FileEntry<'a> {
     pub content: Content,
     /// Its lines, where they are known.
     pub lines: Option<u32>,
-    /// Its distinct trigrams; none unless it is [`Content::Indexed`].
-    pub trigrams: &'a [Trigram],
+    /// The distinct trigrams of each of its parts, which are whole lines; none unless it is [`Content::Indexed`].
+    pub parts: &'a [Box<[Trigram]>],
 }
 
 /// Stands for a number of lines that is not known.
@@ -75,6 +75,7 @@ pub struct Builder {
     files: Vec<u8>,
     paths: Vec<u8>,
     count: u32,
+    parts: u32,
     postings: Postings,
 }
 
@@ -86,6 +87,8 @@ impl Builder {
         }
         let Ok(end) = u32::try_from(self.paths.len() + file.path.len()) else { return false };
         let Some(next) = self.count.checked_add(1) else { return false };
+        let parts = u32::try_from(file.parts.len()).ok().and_then(|parts| self.parts.checked_add(parts));
+        let Some(parts) = parts else { return false };
         self.paths.extend_from_slice(file.path);
         self.files.extend(file.state.size.to_le_bytes());
         self.files.extend(file.state.modified.to_le_bytes());
@@ -94,8 +97,11 @@ impl Builder {
         self.files.extend(end.to_le_bytes());
         self.files.extend((file.content as u32).to_le_bytes());
         self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
-        self.postings.add(self.count, file.trigrams);
-        self.count = next;
+        self.files.extend(parts.to_le_bytes());
+        for (part, trigrams) in (self.parts..).zip(file.parts) {
+            self.postings.add(part, trigrams);
+        }
+        (self.count, self.parts) = (next, parts);
         true
     }
 
@@ -120,7 +126,7 @@ impl Builder {
         for (number, posted) in self.postings.lists() {
             let list = self.stored(posted);
             dictionary.extend(number.to_le_bytes());
-            dictionary.extend(posted.files.to_le_bytes());
+            dictionary.extend(posted.parts.to_le_bytes());
             dictionary.extend((list.len() as u32).to_le_bytes());
             dictionary.extend(crc32fast::hash(&list).to_le_bytes());
             postings += list.len() as u64;
@@ -150,13 +156,13 @@ impl Builder {
 
     /// A posting list in the shorter of its two forms.
     fn stored<'a>(&self, list: &'a PostingList) -> std::borrow::Cow<'a, [u8]> {
-        let bitmap_bytes = self.count.div_ceil(8) as usize;
+        let bitmap_bytes = self.parts.div_ceil(8) as usize;
         if list.bytes.len() < bitmap_bytes {
             return list.bytes.as_slice().into();
         }
         let mut bitmap = vec![0; bitmap_bytes];
-        for file in posted(&list.bytes) {
-            bitmap[file as usize / 8] |= 1_u8 << (file % 8);
+        for part in posted(&list.bytes) {
+            bitmap[part as usize / 8] |= 1_u8 << (part % 8);
         }
         bitmap.into()
     }
@@ -199,6 +205,8 @@ pub struct Segment {
     dictionary: Vec<u8>,
     /// Where the posting list of each trigram of the dictionary begins.
     starts: Vec<u64>,
+    /// The file of each part.
+    file_of: Vec<u32>,
 }
 
 impl fmt::Debug for Segment {
@@ -255,7 +263,16 @@ impl Segment {
         if !whole || start != end {
             return Err(IndexError::Damaged);
         }
-        Ok(Self { reader: Box::new(reader), files, paths, dictionary, starts })
+        let mut file_of = Vec::new();
+        for (file, record) in files.chunks_exact(FILE_BYTES).enumerate() {
+            let end = u32_at(record, 44) as usize;
+            // Whoever wrote it counted up, and not beyond what can be held.
+            if end < file_of.len() || end > MOST_PARTS {
+                return Err(IndexError::Damaged);
+            }
+            file_of.resize(end, file as u32);
+        }
+        Ok(Self { reader: Box::new(reader), files, paths, dictionary, starts, file_of })
     }
 
     /// Files in it.
@@ -323,51 +340,82 @@ impl Segment {
     /// # Errors
     /// A posting list is damaged or can't be read.
     pub fn candidates(&self, query: &Query) -> Result<FileSet, IndexError> {
+        let mut files = FileSet::none(self.len());
+        self.parts(query)?.for_each(|part| files.insert(self.file_of[part as usize]));
+        Ok(files)
+    }
+
+    /// The parts of files that may have a match. What matches lies in a line, and so in one part.
+    fn parts(&self, query: &Query) -> Result<FileSet, IndexError> {
         match query {
-            Query::Any => Ok(FileSet::all(self.len())),
-            Query::Nothing => Ok(FileSet::none(self.len())),
-            Query::Has(trigram) => self.files_with(*trigram),
-            Query::OneOf(parts) => {
-                let mut files = FileSet::none(self.len());
-                for part in parts {
-                    files.unite(&self.candidates(part)?);
+            Query::Any => Ok(FileSet::all(self.part_count())),
+            Query::Nothing => Ok(FileSet::none(self.part_count())),
+            Query::Has(trigram) => self.parts_with(*trigram),
+            Query::OneOf(queries) => {
+                let mut parts = FileSet::none(self.part_count());
+                for query in queries {
+                    parts.unite(&self.parts(query)?);
                 }
-                Ok(files)
+                Ok(parts)
             }
-            Query::All(parts) => {
-                let mut parts: Vec<&Query> = parts.iter().collect();
+            Query::AtLeast(least, trigrams) => {
+                let mut counts = vec![0_u8; self.file_of.len()];
+                for trigram in trigrams {
+                    self.parts_with(*trigram)?.for_each(|part| {
+                        let count = &mut counts[part as usize];
+                        *count = count.saturating_add(1);
+                    });
+                }
+                let mut parts = FileSet::none(self.part_count());
+                let enough = (0..).zip(&counts).filter(|(_, count)| usize::from(**count) >= *least);
+                enough.for_each(|(part, _)| parts.insert(part));
+                Ok(parts)
+            }
+            Query::All(queries) => {
+                let mut queries: Vec<&Query> = queries.iter().collect();
                 // The rarest first: the others are then hardly worth reading.
-                parts.sort_by_key(|part| self.estimate(part));
-                let mut files: Option<FileSet> = None;
-                for part in parts {
-                    match &mut files {
-                        None => files = Some(self.candidates(part)?),
+                queries.sort_by_key(|query| self.estimate(query));
+                let mut parts: Option<FileSet> = None;
+                for query in queries {
+                    match &mut parts {
+                        None => parts = Some(self.parts(query)?),
                         // To read a few files takes less time than to read a long list.
-                        Some(files)
-                            if u64::from(files.len()) * FILES_PER_CANDIDATE
-                                < u64::from(self.estimate(part)) =>
+                        Some(parts)
+                            if u64::from(parts.len()) * PARTS_PER_CANDIDATE
+                                < u64::from(self.estimate(query)) =>
                         {
                             break;
                         }
-                        Some(files) => files.intersect(&self.candidates(part)?),
+                        Some(parts) => parts.intersect(&self.parts(query)?),
                     }
                 }
-                Ok(files.unwrap_or_else(|| FileSet::all(self.len())))
+                Ok(parts.unwrap_or_else(|| FileSet::all(self.part_count())))
             }
         }
     }
 
-    /// At most so many files fulfil the query.
+    fn part_count(&self) -> u32 {
+        self.file_of.len() as u32
+    }
+
+    /// At most so many parts fulfil the query.
     fn estimate(&self, query: &Query) -> u32 {
         match query {
-            Query::Any => self.len(),
+            Query::Any => self.part_count(),
             Query::Nothing => 0,
             Query::Has(trigram) => self.entry(*trigram).map_or(0, |(_, entry)| u32_at(entry, 4)),
             Query::OneOf(parts) => parts
                 .iter()
                 .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
-                .min(self.len()),
-            Query::All(parts) => parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.len()),
+                .min(self.part_count()),
+            Query::AtLeast(least, trigrams) => {
+                let has = |trigram: &Trigram| u64::from(self.estimate(&Query::Has(*trigram)));
+                let most = trigrams.iter().map(has).sum::<u64>() / (*least as u64).max(1);
+                u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count())
+            }
+            Query::All(parts) => {
+                parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.part_count())
+            }
         }
     }
 
@@ -385,24 +433,27 @@ impl Segment {
         None
     }
 
-    fn files_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
-        let mut files = FileSet::none(self.len());
-        let Some((index, entry)) = self.entry(trigram) else { return Ok(files) };
+    fn parts_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
+        let mut parts = FileSet::none(self.part_count());
+        let Some((index, entry)) = self.entry(trigram) else { return Ok(parts) };
         let mut list = vec![0; u32_at(entry, 8) as usize];
         self.reader.read_exact_at(&mut list, self.starts[index])?;
         if crc32fast::hash(&list) != u32_at(entry, 12) {
             return Err(IndexError::Damaged);
         }
-        match list.len() == self.len().div_ceil(8) as usize {
-            true => files.insert_bitmap(&list),
-            false => posted(&list).for_each(|file| files.insert(file)),
+        match list.len() == self.part_count().div_ceil(8) as usize {
+            true => parts.insert_bitmap(&list),
+            false => posted(&list).for_each(|part| parts.insert(part)),
         }
-        Ok(files)
+        Ok(parts)
     }
 }
 
-/// Files of a posting list whose reading takes as long as reading one candidate.
-const FILES_PER_CANDIDATE: u64 = 256;
+/// Parts in a posting list whose reading takes as long as reading one candidate.
+const PARTS_PER_CANDIDATE: u64 = 256;
+
+/// Parts of all files: a thousand times those of the Linux kernel.
+const MOST_PARTS: usize = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
@@ -428,13 +479,18 @@ mod tests {
         let (mut builder, mut trigrams) = (Builder::default(), Trigrams::default());
         for (number, text) in texts.iter().enumerate() {
             let path = format!("dir/{number:03}");
-            assert!(builder.add(&FileEntry {
-                path: path.as_bytes(),
-                state: state(number),
-                content: Content::Indexed,
-                lines: Some(number as u32),
-                trigrams: trigrams.of(text.as_bytes()),
-            }));
+            assert!(
+                builder.add(&FileEntry {
+                    path: path.as_bytes(),
+                    state: state(number),
+                    content: Content::Indexed,
+                    lines: Some(number as u32),
+                    parts: &text
+                        .split_inclusive('\n')
+                        .map(|part| trigrams.of(part.as_bytes()).into())
+                        .collect::<Vec<_>>(),
+                })
+            );
         }
         let mut bytes = Vec::new();
         builder.write(&mut bytes).unwrap();
@@ -461,8 +517,10 @@ mod tests {
                 let candidates = segment.candidates(&query).unwrap();
                 let mut trigrams = Trigrams::default();
                 for (number, text) in texts.iter().enumerate() {
-                    let found = trigrams.of(text.as_bytes());
-                    let fulfils = query.is_met(&|trigram| found.contains(&trigram));
+                    let fulfils = text.split_inclusive('\n').any(|part| {
+                        let found = trigrams.of(part.as_bytes());
+                        query.is_met(&|trigram| found.contains(&trigram))
+                    });
                     // A list that is not worth reading lets more pass, never fewer.
                     prop_assert!(candidates.contains(number as u32) || !fulfils, "{} {:?}", source, text);
                 }

@@ -45,25 +45,9 @@ impl Default for Trigrams {
 impl Trigrams {
     /// The distinct trigrams of `text` that lie within a line, in the order in which they come first.
     pub fn of(&mut self, text: &[u8]) -> &[Trigram] {
-        self.clear();
-        self.add(text);
-        &self.found
-    }
-
-    /// Begins with another text.
-    pub(super) fn clear(&mut self) {
         for trigram in self.found.drain(..) {
             self.seen[trigram.0 as usize / 64] = 0;
         }
-    }
-
-    /// The trigrams since the last [`Trigrams::clear`].
-    pub(super) fn found(&self) -> &[Trigram] {
-        &self.found
-    }
-
-    /// Adds whole lines.
-    pub(super) fn add(&mut self, text: &[u8]) {
         for line in text.split(|&byte| byte == b'\n') {
             let [first, second, rest @ ..] = line else { continue };
             let mut window = Trigram::new([0, *first, *second]).0;
@@ -77,6 +61,7 @@ impl Trigrams {
                 }
             }
         }
+        &self.found
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched};
-use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 use forage_search::index::{Index, Segment};
 use forage_search::keyword::{KeywordOptions, gather};
+use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 
 use crate::external::random_request;
 use crate::index::{SETTLED, answer, below, edit, segment};
