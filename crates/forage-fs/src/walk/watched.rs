@@ -90,13 +90,12 @@ impl Watched {
         let place = self.place(options)?;
         let mut state = lock(&place);
         let listing = self.current(&mut state);
-        let is_due = state.checked.is_none_or(|checked| checked.elapsed() >= limits::STATES_TRUSTED);
-        if !state.is_busy
-            && (state.tree.is_none() || is_due)
-            && state.next.is_none_or(|next| Instant::now() >= next)
-        {
-            state.is_busy =
-                self.in_background(options, &place, state.tree.is_some().then(|| listing.clone()).flatten());
+        let is_due = match &listing {
+            Some(_) => state.checked.is_none_or(|checked| checked.elapsed() >= limits::STATES_TRUSTED),
+            None => state.tree.is_none() && state.next.is_none_or(|next| Instant::now() >= next),
+        };
+        if is_due && !state.is_busy {
+            state.is_busy = self.in_background(options, &place, listing.clone());
         }
         listing
     }
@@ -197,7 +196,8 @@ impl Watched {
                 *lock(&place) = listed;
             }
             Some(listing) => {
-                let outdated = listing.outdated(&watched.stop);
+                let compare = || listing.outdated(&watched.stop);
+                let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
                 let mut state = lock(&place);
                 state.is_busy = false;
                 state.checked = Some(Instant::now());

@@ -222,3 +222,36 @@ fn without_a_place_for_it_there_is_no_index() {
     }
     assert!(!Path::new(inside).exists());
 }
+
+/// A disk that is full, as far as one process is concerned: no file of it may grow beyond some kilobytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_the_index_as_it_was() {
+    let project = project();
+    for number in 0..2_000 {
+        project.write(&format!("more/{number}.txt"), &format!("text_{}_{number}\n", number * 7919));
+    }
+    std::thread::sleep(SETTLED);
+    let build = |kilobytes: u32| {
+        let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" index build", kilobytes * 2);
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_forage")]).current_dir(&project.root);
+        command.env_clear().env("HOME", &project.home).stdin(Stdio::null()).output().unwrap()
+    };
+    let full = build(4);
+    assert_eq!(full.status.code(), Some(2), "{full:?}");
+    assert!(String::from_utf8_lossy(&full.stderr).contains("can't write"), "{full:?}");
+    assert_equal(&project, "no room for an index");
+    assert_eq!(build(1 << 20).status.code(), Some(0));
+    for number in 0..70 {
+        project.write(&format!("more/{number}.txt"), &format!("needle_{}\n", "abcdefgh".repeat(number)));
+    }
+    std::thread::sleep(SETTLED);
+    assert_eq!(build(4).status.code(), Some(2));
+    assert_equal(&project, "no room for an update");
+    assert_eq!(index(&project, "verify")["equal"], true);
+    // Nothing is left of what could not be written.
+    let files = fs::read_dir(directory(&project)).unwrap();
+    let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
+    assert!(names.len() <= 4, "{names:?}");
+}

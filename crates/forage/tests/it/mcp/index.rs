@@ -62,4 +62,14 @@ fn a_server_with_an_index_answers_as_one_without() {
         }
         compare(&format!("round {round}"));
     }
+    // The wall around the server does not keep it from watching the tree.
+    #[cfg(target_os = "linux")]
+    {
+        let watches = |file: std::io::Result<fs::DirEntry>| {
+            fs::read_to_string(file.unwrap().path()).map_or(0, |text| text.matches("inotify wd:").count())
+        };
+        let files = fs::read_dir(format!("/proc/{}/fdinfo", with.server.child.id())).unwrap();
+        let watches: usize = files.map(watches).sum();
+        assert!(watches >= 8, "{watches} watches");
+    }
 }

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Times searches in a process that lives on, as a server does, against ripgrep, ugrep, git grep and codesearch.
+
+The process is `watched_search` (`cargo build --release -p forage-search --example watched_search`): it has an index, and
+the kernel tells it what changes in the tree, so that a search needs neither a walk nor a look at the files that can't
+match. Its own scan, in the same process, is measured too. It writes what `rg -n` prints to a file, as the others do.
+Before anything is timed, the lines of all must be the same, in any order; a program that prints others is named and not
+compared. Limited searches end after 200 lines, which must be the first ones of `rg --sort path`; ripgrep has no such
+limit and prints all. Fuzzy searches are compared with our own scan only: bench/fuzzy.py says how ugrep's differ.
+
+Peers that are not there are left out. `cindex` makes codesearch's index first, which is not counted.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from keywords import SETS, Procedure, procedure_sample
+from measure import RATIO_COLUMNS, Bench, Sample, arguments, in_turn, program, ratio, setting, table
+from scan import EIGHT_TERMS, difference
+
+# Name, flags of `watched_search`, pattern: for the Linux sources.
+SEARCHES = [
+    ("rare literal", "", "rhashtable_walk_peek"),
+    ("identifier regex", "", r"EXPORT_SYMBOL_GPL\(\w+_walk"),
+    ("anchored call", "", r"kmalloc\(.*GFP_ATOMIC"),
+    ("nothing", "", "no_such_text_7f3a"),
+    ("word, any case", "iw", "timeout"),
+    ("common literal", "", "struct device"),
+    ("eight terms, any case", "i", EIGHT_TERMS),
+    ("regex without a literal", "", r"\b[A-Z]{4,}[0-9]{3}[a-z]\b"),
+]
+LIMITED = [
+    ("rare literal", "rhashtable_walk_peek"),
+    ("common literal", "struct device"),
+    ("common word", "return"),
+]
+FUZZY = [("identifier of 20 characters", "rhashtable_walk_peek"), ("longer phrase", "interrupt controller")]
+
+
+class Searcher:
+    """The process that lives on."""
+
+    def __init__(self, bench, path):
+        self.bench = bench
+        self.process = subprocess.Popen(
+            [path, str(bench.tree)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+
+    def ask(self, mode, flags, *what, kind="search", output="output"):
+        """One search as a sample; only its wall time is known."""
+        request = "\t".join([str(self.bench.output(output)), kind, mode, flags, *what]) + "\n"
+        begin = time.perf_counter()
+        self.process.stdin.write(request)
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit("watched_search has ended")
+        return Sample(time.perf_counter() - begin, 0, 0, 0)
+
+
+def peers(options, flags, pattern):
+    """Commands that print the same lines as `rg -n`."""
+    letters = [f"-{flag}" for flag in flags]
+    commands = {"rg": [options.rg, "--no-config", "-n", *letters, pattern]}
+    if ugrep := shutil.which("ugrep"):
+        commands["ugrep"] = [ugrep, "-r", "-n", "-I", "--ignore-files", "--color=never", *letters, "-e", pattern]
+    if git := shutil.which("git"):
+        commands["git grep"] = [git, "grep", "--no-index", "-n", "-I", "-P", *letters, "-e", pattern]
+    if csearch := shutil.which("csearch"):
+        word = rf"\b(?:{pattern})\b" if "w" in flags else pattern
+        commands["csearch"] = [csearch, "-n", *(["-i"] if "i" in flags else []), word]
+    return commands
+
+
+def sorted_lines(bench, name):
+    """The lines of an output in one order, paths below the tree."""
+    root = str(bench.tree).encode() + b"/"
+    with open(bench.output(name), "rb") as output:
+        return sorted(line.rstrip(b"\r\n").removeprefix(root).removeprefix(b"./") for line in output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--searcher", type=program, default="target/release/examples/watched_search")
+    options = arguments(parser)
+    bench = Bench(options.tree)
+    bench.environment["CSEARCHINDEX"] = str(bench.output("codesearch"))
+    if cindex := shutil.which("cindex"):
+        bench.run([cindex, str(bench.tree)], "cindex")
+    searcher = Searcher(bench, options.searcher)
+    time_rows, ratio_rows, failed = [], [], False
+
+    def measure(name, lines, commands):
+        series = in_turn(options.runs, commands)
+        for key, samples in series.items():
+            milliseconds = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in walls(samples)]
+            time_rows.append([name, key, lines, *milliseconds])
+        ratio_rows.extend([name, key, *ratio(samples, series["index"])] for key, samples in series.items() if key != "index")
+
+    for name, flags, pattern in SEARCHES:
+        print(f"{name}: {pattern}", file=sys.stderr)
+        commands = peers(options, flags, pattern)
+        for key, command in commands.items():
+            bench.run(command, key)
+        wanted = sorted_lines(bench, "rg")
+        searcher.ask("watched", flags, pattern, output="index")
+        searcher.ask("scan", flags, pattern, output="scan")
+        if sorted_lines(bench, "index") != wanted or difference(bench.output("index").open("rb"), bench.output("scan").open("rb")):
+            print("  not timed, the lines differ", file=sys.stderr)
+            failed = True
+            continue
+        for key in [key for key in commands if key != "rg"]:
+            lines = sorted_lines(bench, key)
+            if lines != wanted:
+                differ = len(set(lines) ^ set(wanted))
+                print(f"  {key} prints other lines ({differ:,} of them) and is not compared", file=sys.stderr)
+                time_rows.append([name, key, f"{len(lines):,}, {differ:,} others", "–", "–", "–"])
+                del commands[key]
+        series = {
+            "index": lambda f=flags, p=pattern: searcher.ask("watched", f, p),
+            "scan": lambda f=flags, p=pattern: searcher.ask("scan", f, p),
+            **{key: lambda c=command: bench.run(c) for key, command in commands.items()},
+        }
+        measure(name, f"{len(wanted):,}", series)
+    for name, pattern in LIMITED:
+        plain = [options.rg, "--no-config", "-n", pattern]
+        bench.run([*plain[:2], "--sort", "path", *plain[2:]], "rg")
+        searcher.ask("watched", "m", pattern, output="index")
+        with open(bench.output("rg"), "rb") as output:
+            first = [line for line, _ in zip(output, range(200))]
+        if bench.output("index").read_bytes() != b"".join(first):
+            print(f"  {name}: not timed, the first lines differ", file=sys.stderr)
+            failed = True
+            continue
+        commands = {
+            "index": lambda p=pattern: searcher.ask("watched", "m", p),
+            "scan": lambda p=pattern: searcher.ask("scan", "m", p),
+            "rg, all lines": lambda c=plain: bench.run(c),
+        }
+        measure(f"{name}, at most 200", f"{len(first)}", commands)
+    for name, pattern in FUZZY:
+        for key in ("watched", "scan"):
+            searcher.ask(key, "2", pattern, output=key)
+        if bench.output("watched").read_bytes() != bench.output("scan").read_bytes():
+            print(f"  {name}: not timed, the lines differ", file=sys.stderr)
+            failed = True
+            continue
+        commands = {mode: lambda m=key, p=pattern: searcher.ask(m, "2", p) for mode, key in (("index", "watched"), ("scan", "scan"))}
+        if ugrep := shutil.which("ugrep"):
+            command = [ugrep, "-r", "-n", "-I", "--ignore-files", "--color=never", "-F", "-Z2", "-e", pattern]
+            commands["ugrep -Z2"] = lambda c=command: bench.run(c)
+        measure(f"{name}, 2 edits", f"{len(sorted_lines(bench, 'scan')):,}", commands)
+    for name, _, terms in SETS:
+        fates, evidence = Procedure(bench, options.rg).run(terms)
+        kept = [argument for term in terms if fates[term] == "kept" for argument in ("-e", term)]
+        bench.run([options.rg, "--no-config", "--sort", "path", "-C", "10", "-i", "-n", "--with-filename", *kept], "rg")
+        searcher.ask("watched", "", *terms, kind="keywords", output="index")
+        # What is not UTF-8 is a replacement character there.
+        theirs = bench.output("rg").read_bytes().decode(errors="replace")
+        if bench.output("index").read_bytes().decode() != theirs:
+            print(f"  {name}: not timed, the evidence differs", file=sys.stderr)
+            failed = True
+            continue
+        commands = {
+            "index": lambda t=terms: searcher.ask("watched", "", *t, kind="keywords"),
+            "scan": lambda t=terms: searcher.ask("scan", "", *t, kind="keywords"),
+            "procedure with rg": lambda t=terms: procedure_sample(bench, options.rg, t),
+        }
+        measure(f"keyword search, {name}", f"{evidence:,} bytes", commands)
+    print(setting(bench, options.forage, options.rg, options.runs))
+    print(f"- load {os.getloadavg()[0]:.1f} at the end\n")
+    print(table(["search", "program", "lines", "median ms", "min ms", "max ms"], time_rows))
+    print("\nTime of the other divided by that with the index in the same round:\n")
+    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
+    return 1 if failed else 0
+
+
+def walls(samples):
+    """Median, minimum and maximum in milliseconds."""
+    taken = sorted(sample.wall * 1000 for sample in samples)
+    return [taken[len(taken) // 2], taken[0], taken[-1]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
