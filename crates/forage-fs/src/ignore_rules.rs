@@ -5,6 +5,7 @@
 //!
 //! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -190,6 +191,12 @@ impl IgnoreRules {
     }
 }
 
+/// Whether an error says that there is no such directory, and not that it can't be read.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || sys::is_link_error(error)
+}
+
 fn git_exclude(
     path: &RelPath,
     directory: &Directory,
@@ -198,7 +205,15 @@ fn git_exclude(
 ) -> Option<Gitignore> {
     // A worktree's `.git` is a file that names a directory elsewhere, which need not lie in the root.
     let relative = |text: &[u8]| RelPath::from_bytes(text, &RelPath::root()).ok();
-    let info = sys::open_directory(directory, &relative(b".git/info")?).ok()?;
+    let info = match sys::open_directory(directory, &relative(b".git/info")?) {
+        Ok(info) => info,
+        Err(error) if is_missing(&error) => return None,
+        Err(error) => {
+            let place = path.join(b".git").join(b"info");
+            warn(format!("{} can't be read and its rules are not applied: {error}", place.display()));
+            return None;
+        }
+    };
     compile(path, &info, b"exclude", budget, warn)
 }
 
@@ -220,6 +235,8 @@ fn compile(
             ));
             return None;
         }
+        // It was there a moment ago, or need not be.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
             warn(format!("{} can't be read and its rules are not applied: {error}", shown()));
             return None;

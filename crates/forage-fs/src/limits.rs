@@ -52,15 +52,25 @@ pub const NAMES_PER_PATH: usize = 1_024;
 /// milliseconds; a write that the system holds up goes on for some tenths of a second after the time that it sets.
 pub const SETTLING: Duration = Duration::from_secs(2);
 
-/// Directories of a tree up to which it is watched. The kernel keeps about a kilobyte for each, and by default some
-/// thousands to a million in all.
+/// Directories of a tree up to which it is watched, and the part of the user's watches that one tree may take. The kernel
+/// keeps about a kilobyte for each, and by default some thousands to a million in all.
 pub const LISTED_DIRECTORIES: usize = 50_000;
+/// See [`LISTED_DIRECTORIES`].
+pub const LISTED_PART: usize = 8;
 
-/// Directories that are listed again while a call waits: some 40 ms.
-pub const LISTED_AGAIN: usize = 1_000;
+/// Entries of a tree up to which it is listed: some hundred bytes each.
+pub const LISTED_ENTRIES: usize = 1_000_000;
 
-/// Links of a tree whose targets are looked for in every call: some microseconds each.
+/// Directories, and entries in them, that are listed again while a call waits: some 40 ms.
+pub const LISTED_AGAIN: (usize, usize) = (1_000, 20_000);
+
+/// Links of a tree, and names on their ways, that may have to be looked up in every call: some microseconds each.
 pub const LISTED_LINKS: usize = 200;
+/// See [`LISTED_LINKS`].
+pub const LISTED_LINK_NAMES: usize = 2_000;
+
+/// Time after which a listing that nobody asks for is dropped.
+pub const LISTING_DROPPED: Duration = Duration::from_secs(600);
 
 /// Listings that are kept of one root: some ten megabytes each for 100,000 files.
 pub const LISTINGS_KEPT: usize = 4;

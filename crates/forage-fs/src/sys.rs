@@ -18,13 +18,13 @@ use portable as system;
 use unix as system;
 
 #[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]
-pub(crate) use no_watch::{MountTable, Watcher};
+pub(crate) use no_watch::{MountTable, Watcher, most_watches};
 #[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
-pub(crate) use watch::{MountTable, Watcher};
+pub(crate) use watch::{MountTable, Watcher, most_watches};
 
 pub(crate) use system::{
-    Directory, device_with_states, identity, is_link_error, link_target, list, node_kind, open_child,
-    open_directory, open_leaf, open_root, read_some, state, state_and_links, status,
+    Directory, device_with_states, directory_state, identity, is_link_error, link_target, list, node_kind,
+    open_child, open_directory, open_leaf, open_root, read_some, state, state_and_links, status,
 };
 
 use crate::file::FileState;
@@ -52,8 +52,6 @@ pub(crate) struct Node {
     expect(dead_code, reason = "nothing tells of a change here")
 )]
 pub(crate) enum Change<'a> {
-    /// Changes were lost, anywhere.
-    Lost,
     /// The directory is no longer watched.
     Unwatched,
     /// The directory itself: who may read it, or its own name.

@@ -33,7 +33,7 @@ fn main() {
     let mut bytes = Vec::new();
     build(&root, None, &options, &Stop::never()).unwrap().builder.write(&mut bytes).unwrap();
     let layers = || vec![Segment::open(bytes.clone()).unwrap()];
-    let watched = Watched::new(&root, &Mounts::open().unwrap(), &Stop::never());
+    let watched = Watched::new(&root, &Mounts::open().unwrap());
     watched.prepare(&options).unwrap().unwrap();
     let plain = Arc::new(Index::new(layers()));
     let watching = Arc::new(Index::new(layers()).watching(watched));

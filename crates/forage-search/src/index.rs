@@ -1,8 +1,8 @@
 //! The instant index: which files can hold a match, told from trigrams without reading the files.
 //!
-//! A file is represented by its distinct trigrams, in lower case, that do not reach over a line feed
-//! ([`trigrams::Trigrams`]). A pattern becomes a [`Query`] over trigrams that every file with a match fulfils; the
-//! other files need not be read. What fulfils it is verified by the engine that scans, so that an index can change how
+//! A file is represented by the distinct trigrams of its parts, which are whole lines of 64 KiB together, in lower case
+//! ([`trigrams::Trigrams`]). A pattern becomes a [`Query`] over trigrams that a part fulfils in which a line matches; the
+//! files without such a part need not be read. What fulfils it is verified by the engine that scans, so that an index can change how
 //! long an answer takes and nothing else.
 
 mod build;

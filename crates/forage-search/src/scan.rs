@@ -114,7 +114,8 @@ pub(crate) enum Text<'a> {
 }
 
 /// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches
-/// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to `search` to look for.
+/// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to
+/// `search` to look for.
 pub(crate) fn with_text<S, T>(
     worker: &mut Worker<'_, S>,
     entry: &Entry<'_>,

@@ -65,6 +65,9 @@ pub(crate) struct Global {
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,
+    /// Say on standard error what the index could tell of a search
+    #[arg(long, global = true)]
+    explain: bool,
     /// Time limit of a search in milliseconds
     #[arg(long, global = true, value_name = "MS")]
     timeout_ms: Option<u64>,
@@ -130,7 +133,7 @@ pub(crate) fn run() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let mut output = Output::new(cli.global.json);
+    let mut output = Output::new(cli.global.json, cli.global.explain);
     let result = match &cli.command {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, &mut output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),

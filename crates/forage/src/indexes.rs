@@ -61,6 +61,7 @@ struct Slot {
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
+    last_used: Option<Instant>,
     /// A command has tried to build it.
     was_built: bool,
     next_update: Option<Instant>,
@@ -86,11 +87,9 @@ impl KeptIndexes {
     /// The index as it stands on the disk now.
     fn current(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
-        let watched = {
+        let (watched, _evicted) = {
             let mut slots = self.lock();
-            if slots.len() >= ROOTS_KEPT && !slots.contains_key(root.path()) {
-                slots.retain(|_, slot| slot.is_updating);
-            }
+            let evicted = evict(&mut slots, root.path());
             let slot = slots.entry(root.path().to_owned()).or_default();
             // What is watched is a directory, and another can have its path by now.
             if slot.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
@@ -99,20 +98,20 @@ impl KeptIndexes {
             if slot.version.as_ref() == Some(&version) {
                 return slot.index.clone();
             }
-            let watch = || Some(Watched::new(root, self.mounts.as_ref()?, &self.stop));
-            slot.watched = slot.watched.take().or_else(watch);
-            slot.watched.clone()
+            let watch = || Some(Watched::new(root, self.mounts.as_ref()?));
+            (slot.watched.take().or_else(watch), evicted)
         };
         // Not while others wait.
-        let index = match (self.is_server || self.mode == Mode::Always, watched) {
-            (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(watched))),
+        let index = match (self.is_server || self.mode == Mode::Always, &watched) {
+            (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(Arc::clone(watched)))),
             (true, None) => store.open().map(Arc::new),
             // A command may end before it is needed.
             (false, _) => store.opening(),
         };
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
-        (slot.index, slot.version) = (index.clone(), Some(version));
+        // Together: another call may have come meanwhile, and found another directory under the path.
+        (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
         index
     }
 
@@ -160,6 +159,20 @@ impl KeptIndexes {
         };
         slot.is_updating = std::thread::Builder::new().name("index".to_owned()).spawn(update).is_ok();
     }
+}
+
+/// Makes room for another root; what is given back is to be dropped when nothing is locked.
+fn evict(slots: &mut HashMap<PathBuf, Slot>, root: &Path) -> Option<Slot> {
+    if let Some(slot) = slots.get_mut(root) {
+        slot.last_used = Some(Instant::now());
+        return None;
+    }
+    if slots.len() < ROOTS_KEPT {
+        return None;
+    }
+    let unused = slots.iter().filter(|(_, slot)| !slot.is_updating).min_by_key(|(_, slot)| slot.last_used);
+    let oldest = unused.map(|(path, _)| path.clone())?;
+    slots.remove(&oldest)
 }
 
 /// Whether a tree has as many files as an index pays for.

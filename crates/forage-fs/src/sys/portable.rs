@@ -70,6 +70,11 @@ pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
     None
 }
 
+/// The state of a directory: not known here.
+pub(crate) fn directory_state(_: &Directory) -> Option<FileState> {
+    None
+}
+
 /// As [`state`], and whether the file has other names: not known here either.
 pub(crate) fn state_and_links(_: &Directory, _: &[u8], _: u64) -> Option<(FileState, bool)> {
     None

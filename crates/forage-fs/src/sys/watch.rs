@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
@@ -53,6 +54,9 @@ impl Watcher {
     }
 
     /// Every change that ended before the call.
+    ///
+    /// # Errors
+    /// Some were lost.
     pub(crate) fn drain(&self, mut tell: impl FnMut(i32, Change<'_>)) -> io::Result<()> {
         let mut buffer = [const { MaybeUninit::uninit() }; 16 << 10];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
@@ -63,9 +67,10 @@ impl Watcher {
                 event => event?,
             };
             let flags = event.events();
-            let change = if flags.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
-                Change::Lost
-            } else if flags.contains(ReadFlags::IGNORED) {
+            if flags.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
+                return Err(io::Error::other("changes were lost"));
+            }
+            let change = if flags.contains(ReadFlags::IGNORED) {
                 Change::Unwatched
             } else {
                 match event.file_name() {
@@ -82,6 +87,14 @@ impl Watcher {
     }
 }
 
+/// How many directories a user may watch in all.
+#[expect(clippy::disallowed_methods, reason = "the kernel's setting, which no repository can name")]
+pub(crate) fn most_watches() -> usize {
+    let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
+    // The least that a kernel sets by itself.
+    most.ok().and_then(|most| most.trim().parse().ok()).unwrap_or(8_192)
+}
+
 /// Tells when something was mounted or unmounted: what lies below a mount point has other names at once, and no
 /// directory changed.
 #[derive(Debug)]
@@ -95,6 +108,27 @@ impl MountTable {
         Ok(Self { table: File::open("/proc/self/mountinfo")? })
     }
 
+    /// Whether something is mounted below this path: what lies there can have another name, too, by which it is
+    /// changed.
+    pub(crate) fn has_below(&self, path: &[u8]) -> io::Result<bool> {
+        let mut table = Vec::new();
+        let mut chunk = [0; 16 << 10];
+        loop {
+            let read = self.table.read_at(&mut chunk, table.len() as u64)?;
+            if read == 0 {
+                break;
+            }
+            table.extend_from_slice(&chunk[..read]);
+        }
+        let mut points =
+            table.split(|&byte| byte == b'\n').filter_map(|line| line.split(|&byte| byte == b' ').nth(4));
+        Ok(points.any(|point| {
+            let point = unescaped(point);
+            let rest = point.strip_prefix(path.strip_suffix(b"/").unwrap_or(path));
+            rest.is_some_and(|rest| rest.len() > 1 && rest[0] == b'/')
+        }))
+    }
+
     /// Whether it changed since the last call; true, too, where that can't be told.
     pub(crate) fn has_changed(&self) -> bool {
         let mut table = [PollFd::new(&self.table, PollFlags::PRI)];
@@ -102,5 +136,33 @@ impl MountTable {
             Ok(_) => table[0].revents().intersects(PollFlags::PRI | PollFlags::ERR),
             Err(_) => true,
         }
+    }
+}
+
+/// A path of the table, in which spaces and the like are written as three octal digits.
+fn unescaped(path: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&byte, behind)) = rest.split_first() {
+        let digits = behind.first_chunk::<3>().filter(|_| byte == b'\\');
+        let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 8).ok());
+        (rest, _) = match code {
+            Some(code) => (&behind[3..], plain.push(code)),
+            None => (behind, plain.push(byte)),
+        };
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_table_are_read() {
+        assert_eq!(unescaped(br"/a\040b\134c\9"), br"/a b\c\9");
+        let table = MountTable::open().unwrap();
+        assert!(table.has_below(b"/").unwrap());
+        assert!(!table.has_below(b"/proc/no/such/place").unwrap());
     }
 }

@@ -9,6 +9,7 @@ use super::list::{Entry, Found, reason_of_link, visit_all};
 use super::tree::{Kept, KeptFile, Part};
 use super::{EntryKind, Step, WalkOptions, WalkReport};
 use crate::file::FileState;
+use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
@@ -64,7 +65,8 @@ pub struct Chosen {
 }
 
 impl Listing {
-    pub(super) fn new(root: &Arc<Root>, top: &Arc<Kept>) -> Self {
+    /// `None` when it takes too long to tell where links lead.
+    pub(super) fn new(root: &Arc<Root>, top: &Arc<Kept>) -> Option<Self> {
         let mut listing = Self {
             root: Arc::clone(root),
             pieces: Vec::new(),
@@ -74,8 +76,7 @@ impl Listing {
             links: Vec::new(),
         };
         listing.add(top);
-        listing.count();
-        listing
+        listing.count().then_some(listing)
     }
 
     fn add(&mut self, directory: &Arc<Kept>) {
@@ -97,16 +98,23 @@ impl Listing {
         self.pieces.push(piece);
     }
 
-    /// What is counted where directories are listed.
-    fn count(&mut self) {
+    /// What is counted where directories are listed. False when it takes too long to tell where links lead.
+    fn count(&mut self) -> bool {
+        let mut names = 0;
         for pieces in &self.directories {
             let directory = &self.pieces[pieces.start].directory;
             let mut skipped = directory.skipped;
             for link in &directory.links {
                 let mut is_told = true;
-                let mut consulted = |path: &RelPath| is_told &= self.directory(path).is_some();
+                let mut consulted = |path: &RelPath| {
+                    is_told &= self.directory(path).is_some();
+                    names += 1;
+                };
                 let reason = reason_of_link(&self.root, link, &mut consulted);
                 skipped.add(reason);
+                if names > limits::LISTED_LINK_NAMES {
+                    return false;
+                }
                 if !is_told {
                     self.links.push((link.clone(), reason));
                 }
@@ -115,6 +123,7 @@ impl Listing {
                 self.counted.push((pieces.start, skipped));
             }
         }
+        true
     }
 
     /// The pieces of a directory and of all below it.
@@ -158,20 +167,13 @@ impl Listing {
         }
     }
 
-    /// The directories in which a file is no longer in the state in which it was listed.
-    pub(super) fn outdated(&self, stop: &Stop) -> Vec<RelPath> {
-        let mut outdated: Vec<RelPath> = Vec::new();
-        for piece in self.pieces.iter().filter(|piece| piece.batch.is_some()) {
-            if stop.check().is_some() {
-                break;
-            }
-            let directory = &piece.directory.path;
-            if outdated.last() != Some(directory) && !piece.directory.is_as_listed(&self.root, piece.files())
-            {
-                outdated.push(directory.clone());
-            }
-        }
-        outdated
+    /// The directories that are no longer as they were listed, and whether their rules may be others.
+    pub(super) fn outdated(&self, stop: &Stop) -> Vec<(RelPath, bool)> {
+        let directories = self.directories.iter().map(|pieces| &self.pieces[pieces.start].directory);
+        directories
+            .take_while(|_| stop.check().is_none())
+            .filter_map(|directory| Some((directory.path.clone(), directory.outdated(&self.root)?)))
+            .collect()
     }
 
     /// The part of a walk that begins at `start`; `None` when it is no directory that was listed, or if a walk that
@@ -231,19 +233,20 @@ impl Below<'_> {
         (start < self.pieces.end).then(|| frontier::Task { key: key(), work: Work::Rest(start) })
     }
 
-    fn next_tasks(&self, mut start: usize, chosen: &Chosen) -> Vec<frontier::Task<Work>> {
+    fn next_tasks(&self, start: usize, chosen: &Chosen) -> Vec<frontier::Task<Work>> {
         let mut tasks = Vec::new();
+        let mut behind = start;
         for piece in start..self.pieces.end {
-            if piece + 1 == self.pieces.end || any(&chosen.visited, &self.listing.numbers(piece)) {
+            if piece + 1 == self.pieces.end || has_any(&chosen.visited, &self.listing.numbers(piece)) {
                 let key = self.listing.pieces[piece].key();
-                tasks.push(frontier::Task { key, work: Work::Stretch(start..piece + 1) });
-                start = piece + 1;
+                tasks.push(frontier::Task { key, work: Work::Stretch(behind..piece + 1) });
+                behind = piece + 1;
             }
             if tasks.len() >= TASKS_AT_ONCE {
                 break;
             }
         }
-        tasks.extend(self.rest(start));
+        tasks.extend(self.rest(behind));
         tasks
     }
 
@@ -302,7 +305,7 @@ fn words<'a>(set: &'a [u64], numbers: &Range<u32>) -> impl Iterator<Item = u64> 
     })
 }
 
-fn any(set: &[u64], numbers: &Range<u32>) -> bool {
+fn has_any(set: &[u64], numbers: &Range<u32>) -> bool {
     !numbers.is_empty() && words(set, numbers).any(|word| word != 0)
 }
 
@@ -325,7 +328,7 @@ mod tests {
             let numbers = a.min(b)..a.max(b);
             let naive = numbers.clone().filter(|number| is_in(&set, *number)).count() as u64;
             prop_assert_eq!(count(&set, &numbers), naive);
-            prop_assert_eq!(super::any(&set, &numbers), naive > 0);
+            prop_assert_eq!(has_any(&set, &numbers), naive > 0);
         }
     }
 }

@@ -13,13 +13,16 @@ use super::frontier::Done;
 use super::list::{Found, Place, Plan, Work};
 use super::listing::Listing;
 use crate::file::FileState;
-use crate::ignore_rules::{RuleBudget, decides};
+use crate::ignore_rules::{RuleBudget, decides, is_missing};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
 use crate::stop::Stop;
 use crate::sys::{self, Change, Directory, Watcher};
+
+/// A file of rules: the directories below that of its rules in which it lies, its name, and its state.
+type RulesFile = (&'static [&'static [u8]], Box<[u8]>, FileState);
 
 /// A directory as it was listed.
 #[derive(Debug)]
@@ -28,8 +31,9 @@ pub(super) struct Kept {
     /// With what it was listed.
     place: Arc<Place>,
     watches: Vec<i32>,
-    /// The files of rules, by their numbers.
-    rules: Vec<u64>,
+    /// In which state it was read.
+    state: Option<FileState>,
+    rules: Vec<RulesFile>,
     /// What was counted, links aside.
     pub(super) skipped: Skipped,
     pub(super) pruned: Vec<String>,
@@ -61,13 +65,30 @@ impl Kept {
         self.place.hidden_by.is_none()
     }
 
-    /// Whether files of it are still in the states in which they were listed.
-    pub(super) fn is_as_listed(&self, root: &Root, files: &[KeptFile]) -> bool {
-        sys::open_directory(root.handle(), &self.path).is_ok_and(|directory| {
-            files.iter().filter(|file| file.state.is_some()).all(|file| {
-                file.state == sys::state(&directory, &file.name, root.device_with_states().unwrap_or(0))
+    /// Whether the directory and its files are still in the states in which they were listed; otherwise, whether the
+    /// rules may be others.
+    pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
+        let device = root.device_with_states()?;
+        let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
+        let rules_are_the_same = self.rules.iter().all(|(below, name, state)| {
+            let place = below.iter().try_fold(None, |place: Option<Directory>, name| {
+                sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
+            });
+            place.is_ok_and(|place| {
+                sys::state(place.as_ref().unwrap_or(&directory), name, device) == Some(*state)
             })
-        })
+        });
+        if !rules_are_the_same {
+            return Some(true);
+        }
+        let files = self.parts.iter().flat_map(|part| match part {
+            Part::Files(files) => &**files,
+            Part::Directory(_) => &[],
+        });
+        let mut known = files.filter(|file| file.state.is_some());
+        let is_same = sys::directory_state(&directory) == self.state
+            && known.all(|file| file.state == sys::state(&directory, &file.name, device));
+        (!is_same).then_some(false)
     }
 
     fn directories(&self) -> impl Iterator<Item = &Arc<Kept>> {
@@ -91,7 +112,7 @@ impl Kept {
 
     /// Takes down the directories that hold one of these files with its state.
     fn holding(&self, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
-        if self.rules.iter().any(|file| files.contains(file)) {
+        if self.rules.iter().any(|(_, _, state)| files.contains(&state.inode)) {
             told.entry(self.path.clone()).or_default().rules = true;
         }
         let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
@@ -117,6 +138,7 @@ impl Kept {
             path: self.path.clone(),
             place: Arc::clone(&self.place),
             watches: self.watches.clone(),
+            state: self.state,
             rules: self.rules.clone(),
             skipped: self.skipped,
             pruned: self.pruned.clone(),
@@ -125,6 +147,19 @@ impl Kept {
             is_odd: self.is_odd,
         }
     }
+}
+
+/// Opens a directory in a directory, if there is one; one that can't be watched can't be relied on.
+fn child(directory: &Directory, name: &[u8]) -> io::Result<Option<Directory>> {
+    match sys::open_child(directory, name) {
+        Ok(child) => Ok(Some(child)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn too_many() -> io::Error {
+    io::Error::other("the tree is too large, or too much of it has changed")
 }
 
 /// What a watched directory is to a tree.
@@ -165,6 +200,16 @@ struct Watches {
     roles: HashMap<i32, Role>,
 }
 
+impl Watches {
+    /// No longer watches a directory, unless it is something else by now.
+    fn forget(&mut self, number: i32, path: &RelPath) {
+        if self.roles.get(&number).is_some_and(|role| role.path() == path) {
+            self.roles.remove(&number);
+            self.watcher.remove(number);
+        }
+    }
+}
+
 /// A watched tree.
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -178,16 +223,31 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Lists and watches a tree. An error says why it can't be watched.
-    pub(super) fn new(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> io::Result<Self> {
+    /// Lists and watches a tree of so many directories at the most. An error says why it can't be watched.
+    pub(super) fn new(
+        root: &Arc<Root>,
+        options: &WalkOptions,
+        directories: usize,
+        stop: &Stop,
+    ) -> io::Result<Self> {
         let mut watches = Watches { watcher: Watcher::new()?, roles: HashMap::new() };
         let budget = Arc::new(RuleBudget::new(stop));
         let plan = Plan::with_budget(root, options, &budget);
-        let room = limits::LISTED_DIRECTORIES;
-        let mut lister =
-            Lister { root, options, watches: &mut watches, plan: &plan, stop, room, linked: HashSet::new() };
+        let mut lister = Lister {
+            root,
+            options,
+            watches: &mut watches,
+            plan: &plan,
+            stop,
+            directories,
+            entries: limits::LISTED_ENTRIES,
+            linked: HashSet::new(),
+        };
         let top = lister.list(&RelPath::root(), &plan.place(), None)?;
         let top = lister.without_linked(top)?;
+        if budget.is_half_used() {
+            return Err(too_many());
+        }
         let (root, options) = (Arc::clone(root), options.clone());
         Ok(Self { root, options, watches, budget, told: BTreeMap::new(), top, listing: None })
     }
@@ -200,24 +260,26 @@ impl Tree {
             let told = std::mem::take(&mut self.told);
             let plan = Plan::with_budget(&self.root, &self.options, &self.budget);
             let (root, options, watches) = (&self.root, &self.options, &mut self.watches);
-            let room = limits::LISTED_AGAIN;
+            let (directories, entries) = limits::LISTED_AGAIN;
+            let linked = HashSet::new();
             let mut lister =
-                Lister { root, options, watches, plan: &plan, stop, room, linked: HashSet::new() };
+                Lister { root, options, watches, plan: &plan, stop, directories, entries, linked };
             let top = lister.renew(&self.top, &told)?;
             self.top = lister.without_linked(top)?;
             self.listing = None;
         }
         if self.listing.as_ref().is_none_or(|listing| !listing.links_are_the_same()) {
-            let is_plain = self.top.is_plain(&mut limits::LISTED_LINKS.clone());
-            self.listing = is_plain.then(|| Arc::new(Listing::new(&self.root, &self.top)));
+            let mut links = limits::LISTED_LINKS;
+            let is_plain = self.top.is_plain(&mut links);
+            self.listing = is_plain.then(|| Listing::new(&self.root, &self.top)).flatten().map(Arc::new);
         }
         Ok(self.listing.clone())
     }
 
-    /// Has these directories listed once more.
-    pub(super) fn doubt(&mut self, directories: Vec<RelPath>) {
-        for directory in directories {
-            self.told.entry(directory).or_default();
+    /// Has these directories listed once more, with other rules where that is said.
+    pub(super) fn doubt(&mut self, directories: Vec<(RelPath, bool)>) {
+        for (directory, rules) in directories {
+            self.told.entry(directory).or_default().rules |= rules;
         }
     }
 
@@ -228,7 +290,6 @@ impl Tree {
         // Rules are compiled again and again, and how many there are in all is no longer known.
         let mut lost = self.budget.is_half_used();
         watcher.drain(|number, change| match (change, roles.get(&number)) {
-            (Change::Lost, _) => lost = true,
             (Change::Unwatched, role) => {
                 lost |= role.is_some_and(Role::is_root);
                 roles.remove(&number);
@@ -261,6 +322,7 @@ impl Kept {
             path,
             place,
             watches,
+            state: None,
             rules: Vec::new(),
             skipped: Skipped::default(),
             pruned: Vec::new(),
@@ -278,8 +340,9 @@ struct Lister<'a> {
     watches: &'a mut Watches,
     plan: &'a Plan<'a>,
     stop: &'a Stop,
-    /// Directories that may be listed.
-    room: usize,
+    /// Directories that may be listed, and entries in them.
+    directories: usize,
+    entries: usize,
     /// Files that were found to have more than one name, by their numbers.
     linked: HashSet<u64>,
 }
@@ -315,7 +378,7 @@ impl Lister<'_> {
         place: &Arc<Place>,
         before: Option<(&Arc<Kept>, &BTreeMap<RelPath, Told>)>,
     ) -> io::Result<Arc<Kept>> {
-        self.room = self.room.checked_sub(1).ok_or_else(|| io::Error::other("too many directories"))?;
+        self.directories = self.directories.checked_sub(1).ok_or_else(too_many)?;
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
@@ -324,7 +387,7 @@ impl Lister<'_> {
         let told = before.and_then(|(kept, told)| Some((kept, told, told.get(path)?)));
         if let Some((kept, _, here)) = told {
             for directory in kept.directories() {
-                if here.rules || here.others.contains(directory.path.file_name()) {
+                if here.rules || kept.is_odd || here.others.contains(directory.path.file_name()) {
                     self.forget(directory);
                 } else {
                     same.insert(&directory.path, directory);
@@ -339,17 +402,24 @@ impl Lister<'_> {
         {
             return Err(io::Error::other("a directory is on another file system"));
         }
+        let state = sys::directory_state(&directory);
         let mut rules = Vec::new();
         let watches = self.watch(path, &directory, &mut rules)?;
+        for number in
+            told.iter().flat_map(|(kept, ..)| &kept.watches).filter(|number| !watches.contains(number))
+        {
+            self.watches.forget(*number, path);
+        }
         // Names that are left out, too, may be new names of files that are not.
         for name in told.iter().flat_map(|(_, _, here)| &here.others) {
-            self.state(&directory, &path.join(name));
+            self.note_link(&directory, name);
         }
         let mut done = Done::<(), Work>::default();
         match sys::list(&directory) {
             Ok(nodes) => {
+                self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
                 for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
-                    rules.extend(self.rules(&directory, &node.name));
+                    rules.extend(self.rules(&[], &directory, &node.name));
                 }
                 self.plan.list_nodes(path, place, nodes, &directory, self.stop, &mut done);
             }
@@ -384,7 +454,8 @@ impl Lister<'_> {
             watches,
             is_odd: reported
                 || !done.warnings.is_empty()
-                || rules.iter().any(|file| self.linked.contains(file)),
+                || rules.iter().any(|(_, _, state)| self.linked.contains(&state.inode)),
+            state,
             rules,
             skipped: done.skipped.without(SkipReason::OutsideRoot).without(SkipReason::Symlink),
             pruned: done.pruned,
@@ -403,39 +474,47 @@ impl Lister<'_> {
     }
 
     fn state(&mut self, directory: &Directory, path: &RelPath) -> Option<FileState> {
+        let (state, has_other_names) = self.note_link(directory, path.file_name())?;
         // What must not be read is none of an index's business.
-        if self.root.secrets().denies(path).is_some() {
-            return None;
-        }
-        let device = self.root.device_with_states()?;
-        let (state, has_other_names) = sys::state_and_links(directory, path.file_name(), device)?;
-        // What is done under another name is not told of this one.
-        if has_other_names {
-            self.linked.insert(state.inode);
-        }
-        (!has_other_names).then_some(state)
+        let is_known = !has_other_names && self.root.secrets().denies(path).is_none();
+        is_known.then_some(state)
     }
 
-    /// The number of a file of rules.
-    fn rules(&mut self, directory: &Directory, name: &[u8]) -> Option<u64> {
+    /// The state of a file, and whether it has other names: what is done under those is not told of this one.
+    fn note_link(&mut self, directory: &Directory, name: &[u8]) -> Option<(FileState, bool)> {
         let (state, has_other_names) =
             sys::state_and_links(directory, name, self.root.device_with_states()?)?;
         if has_other_names {
             self.linked.insert(state.inode);
         }
-        Some(state.inode)
+        Some((state, has_other_names))
+    }
+
+    fn rules(
+        &mut self,
+        below: &'static [&'static [u8]],
+        directory: &Directory,
+        name: &[u8],
+    ) -> Option<RulesFile> {
+        let (state, _) = self.note_link(directory, name)?;
+        Some((below, name.into(), state))
     }
 
     /// Watches a directory and, where git's rules for it are kept in others, those.
-    fn watch(&mut self, path: &RelPath, directory: &Directory, rules: &mut Vec<u64>) -> io::Result<Vec<i32>> {
+    fn watch(
+        &mut self,
+        path: &RelPath,
+        directory: &Directory,
+        rules: &mut Vec<RulesFile>,
+    ) -> io::Result<Vec<i32>> {
         let mut watches = vec![self.add(directory, Role::Listed(path.clone()))?];
         if !self.options.no_ignore
-            && let Ok(git) = sys::open_child(directory, b".git")
+            && let Some(git) = child(directory, b".git")?
         {
             watches.push(self.add(&git, Role::Git(path.clone(), b"info"))?);
-            if let Ok(info) = sys::open_child(&git, b"info") {
+            if let Some(info) = child(&git, b"info")? {
                 watches.push(self.add(&info, Role::Git(path.clone(), b"exclude"))?);
-                rules.extend(self.rules(&info, b"exclude"));
+                rules.extend(self.rules(&[b".git", b"info"], &info, b"exclude"));
             }
         }
         Ok(watches)
@@ -450,10 +529,7 @@ impl Lister<'_> {
     /// No longer watches a directory and those below it, unless they have moved.
     fn forget(&mut self, kept: &Kept) {
         for number in &kept.watches {
-            if self.watches.roles.get(number).is_some_and(|role| *role.path() == kept.path) {
-                self.watches.roles.remove(number);
-                self.watches.watcher.remove(*number);
-            }
+            self.watches.forget(*number, &kept.path);
         }
         kept.directories().for_each(|directory| self.forget(directory));
     }

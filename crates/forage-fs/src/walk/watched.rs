@@ -9,15 +9,18 @@ use super::WalkOptions;
 use super::listing::Listing;
 use super::tree::Tree;
 use crate::limits;
+use crate::rel_path::os_bytes;
 use crate::root::Root;
 use crate::stop::Stop;
-use crate::sys::MountTable;
+use crate::sys::{self, MountTable};
 
 /// Tells that something was mounted or unmounted. One is enough for a process; it must be opened before the process
 /// gives up the right to read the kernel's tables.
 #[derive(Debug)]
 pub struct Mounts {
     table: MountTable,
+    /// Directories that one tree may have watched.
+    watches: usize,
     changes: Mutex<u64>,
 }
 
@@ -25,7 +28,8 @@ impl Mounts {
     /// `None` where the system does not tell.
     pub fn open() -> Option<Arc<Self>> {
         let table = MountTable::open().ok()?;
-        Some(Arc::new(Self { table, changes: Mutex::new(0) }))
+        let watches = (sys::most_watches() / limits::LISTED_PART).min(limits::LISTED_DIRECTORIES);
+        Some(Arc::new(Self { table, watches, changes: Mutex::new(0) }))
     }
 
     /// How often it was found that something changed.
@@ -41,6 +45,7 @@ impl Mounts {
 pub struct Watched {
     root: Arc<Root>,
     mounts: Arc<Mounts>,
+    /// Ends what goes on in the background.
     stop: Stop,
     places: Mutex<Vec<Place>>,
 }
@@ -62,19 +67,27 @@ struct State {
     checked: Option<Instant>,
     /// Something is done for it in the background.
     is_busy: bool,
+    /// There was a listing of it.
+    was_plain: bool,
     /// Not to be listed before.
     next: Option<Instant>,
     /// Why it was not listed.
     problem: Option<String>,
 }
 
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
 impl Watched {
-    /// Nothing is listed yet. What goes on in the background ends with `stop`.
-    pub fn new(root: &Arc<Root>, mounts: &Arc<Mounts>, stop: &Stop) -> Arc<Self> {
+    /// Nothing is listed yet.
+    pub fn new(root: &Arc<Root>, mounts: &Arc<Mounts>) -> Arc<Self> {
         Arc::new(Self {
             root: Arc::clone(root),
             mounts: Arc::clone(mounts),
-            stop: stop.clone(),
+            stop: Stop::never(),
             places: Mutex::default(),
         })
     }
@@ -86,7 +99,7 @@ impl Watched {
 
     /// The tree as a walk with these options finds it now. `None` when there is no listing yet, and where the tree has
     /// more to report than a listing does; then one is made in the background, so that a later call may have it.
-    pub fn listing(self: &Arc<Self>, options: &WalkOptions) -> Option<Arc<Listing>> {
+    pub fn listing(&self, options: &WalkOptions) -> Option<Arc<Listing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
         let listing = self.current(&mut state);
@@ -110,7 +123,7 @@ impl Watched {
         if let Some(listing) = self.current(&mut state) {
             return Ok(Some(listing));
         }
-        *state = self.listed(options);
+        *state = listed(&self.root, &self.mounts, options, &self.stop);
         let listing = self.current(&mut state);
         match state.problem.take() {
             Some(problem) => Err(io::Error::other(problem)),
@@ -129,6 +142,7 @@ impl Watched {
             place.last_asked = now;
             return Some(Arc::clone(&place.state));
         }
+        places.retain(|place| now.duration_since(place.last_asked) < limits::LISTING_DROPPED);
         if places.len() >= limits::LISTINGS_KEPT {
             // Not those that are in use, lest calls that differ make each other's listings in vain.
             let (oldest, place) = places.iter().enumerate().min_by_key(|(_, place)| place.last_asked)?;
@@ -143,60 +157,49 @@ impl Watched {
         Some(state)
     }
 
-    /// The listing of a tree that is kept; one that can't be told any more is dropped.
+    /// The listing of a tree that is kept; one that can't be told any more, or has more to report, is dropped.
     fn current(&self, state: &mut State) -> Option<Arc<Listing>> {
-        let tree = state.tree.as_mut()?;
+        // Taken out, so that a tree that was only renewed in part is never asked again.
+        let mut tree = state.tree.take()?;
         let listing = match self.mounts.changes() == state.mounts {
             true => tree.listing(&self.stop),
             false => Err(io::Error::other("something was mounted or unmounted")),
         };
-        listing.unwrap_or_else(|error| {
-            state.problem = Some(error.to_string());
-            state.tree = None;
-            None
-        })
-    }
-
-    fn listed(&self, options: &WalkOptions) -> State {
-        let mounts = self.mounts.changes();
-        let started = Instant::now();
-        // A panic must not be taken for one that goes on for ever.
-        let tree = std::panic::catch_unwind(AssertUnwindSafe(|| Tree::new(&self.root, options, &self.stop)));
-        let (tree, problem) = match tree {
-            Ok(Ok(tree)) => (Some(Box::new(tree)), None),
-            Ok(Err(error)) => (None, Some(error.to_string())),
-            Err(_) => (None, Some("listing the tree failed".to_owned())),
-        };
-        let pause = match tree {
-            // If it is lost at once, because too much changes.
-            Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
-            None => limits::LISTING_FAILED,
-        };
-        State {
-            tree,
-            mounts,
-            checked: Some(Instant::now()),
-            is_busy: false,
-            next: Some(Instant::now() + pause),
-            problem,
+        match listing {
+            Ok(Some(listing)) => {
+                state.tree = Some(tree);
+                state.was_plain = true;
+                return Some(listing);
+            }
+            Ok(None) => {
+                state.problem = Some("a walk reports more of the tree than a listing does".to_owned())
+            }
+            Err(error) => state.problem = Some(error.to_string()),
         }
+        // What is so from the beginning stays so for a while.
+        if !state.was_plain {
+            state.next = Some(Instant::now() + limits::LISTING_FAILED);
+        }
+        None
     }
 
     /// Makes a listing, or compares the states of one that is there.
     fn in_background(
-        self: &Arc<Self>,
+        &self,
         options: &WalkOptions,
         place: &Arc<Mutex<State>>,
         listing: Option<Arc<Listing>>,
     ) -> bool {
-        let (watched, place, options) = (Arc::clone(self), Arc::clone(place), options.clone());
+        // Not what is to end with the last of those who ask.
+        let (root, mounts, stop) = (Arc::clone(&self.root), Arc::clone(&self.mounts), self.stop.clone());
+        let (place, options) = (Arc::clone(place), options.clone());
         let work = move || match listing {
             None => {
-                let listed = watched.listed(&options);
+                let listed = listed(&root, &mounts, &options, &stop);
                 *lock(&place) = listed;
             }
             Some(listing) => {
-                let compare = || listing.outdated(&watched.stop);
+                let compare = || listing.outdated(&stop);
                 let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
                 let mut state = lock(&place);
                 state.is_busy = false;
@@ -210,6 +213,110 @@ impl Watched {
     }
 }
 
+fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop) -> State {
+    let changes = mounts.changes();
+    let started = Instant::now();
+    let list = || {
+        if mounts.table.has_below(&os_bytes(root.path().as_os_str()).unwrap_or_default())? {
+            return Err(io::Error::other("something is mounted in the tree"));
+        }
+        Tree::new(root, options, mounts.watches, stop)
+    };
+    // A panic must not be taken for one that goes on for ever.
+    let (tree, problem) = match std::panic::catch_unwind(AssertUnwindSafe(list)) {
+        Ok(Ok(tree)) => (Some(Box::new(tree)), None),
+        Ok(Err(error)) => (None, Some(error.to_string())),
+        Err(_) => (None, Some("listing the tree failed".to_owned())),
+    };
+    let pause = match tree {
+        // If it is lost at once, because too much changes.
+        Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
+        None => limits::LISTING_FAILED,
+    };
+    let now = Instant::now();
+    State { tree, mounts: changes, checked: Some(now), next: Some(now + pause), problem, ..State::default() }
+}
+
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::rel_path::RelPath;
+    use crate::root::RootPolicy;
+    use crate::secrets::SecretPolicy;
+
+    fn paths(listing: &Listing) -> Vec<String> {
+        let mut paths = Vec::new();
+        listing.for_each(|path, state, _| {
+            paths.push(format!(
+                "{}{}",
+                String::from_utf8_lossy(path),
+                if state.is_some() { "" } else { " ?" }
+            ));
+        });
+        paths
+    }
+
+    fn tree() -> (tempfile::TempDir, Arc<Watched>) {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::create_dir_all(root.join(".git/info")).unwrap();
+        for name in ["a.rs", "src/b.rs", "src/c.txt", ".gitignore", ".git/info/exclude"] {
+            fs::write(root.join(name), "# nothing\n").unwrap();
+        }
+        let root = Root::open(&root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
+        let watched = Watched::new(&root, &Mounts::open().unwrap());
+        assert!(watched.prepare(&WalkOptions::default()).unwrap().is_some());
+        (directory, watched)
+    }
+
+    /// What a look at the states of all files and directories has to find, because nobody tells it.
+    #[test]
+    fn what_is_written_elsewhere_is_found_by_comparing_states() {
+        for (name, rule) in [(".gitignore", "*.txt\n"), (".git/info/exclude", "*.txt\n"), ("a.rs", "changed")]
+        {
+            let (directory, watched) = tree();
+            let options = WalkOptions::default();
+            let listing = watched.listing(&options).unwrap();
+            assert_eq!(paths(&listing), ["a.rs", "src/b.rs", "src/c.txt"]);
+            assert_eq!(listing.outdated(&Stop::never()), []);
+            let other = directory.path().join("elsewhere");
+            fs::hard_link(directory.path().join("root").join(name), &other).unwrap();
+            fs::write(&other, rule).unwrap();
+            let outdated = listing.outdated(&Stop::never());
+            assert_eq!(outdated, [(RelPath::root(), name != "a.rs")], "{name}");
+            let place = watched.place(&options).unwrap();
+            lock(&place).tree.as_mut().unwrap().doubt(outdated);
+            match watched.listing(&options) {
+                // Rules with another name can change unseen, and are not relied on.
+                None => assert_ne!(name, "a.rs"),
+                Some(listing) => assert_eq!(paths(&listing), ["a.rs ?", "src/b.rs", "src/c.txt"]),
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_that_must_not_be_read_may_be_another_name_of_a_file() {
+        let (directory, watched) = tree();
+        let root = directory.path().join("root");
+        fs::hard_link(root.join("src/b.rs"), root.join(".env")).unwrap();
+        let listing = watched.listing(&WalkOptions::default()).unwrap();
+        assert_eq!(paths(&listing), ["a.rs", "src/b.rs ?", "src/c.txt"]);
+    }
+
+    #[test]
+    fn a_tree_that_nobody_asks_for_any_more_is_let_go() {
+        let (_directory, watched) = tree();
+        let stop = watched.stop.clone();
+        drop(watched);
+        assert!(stop.is_cancelled());
+    }
 }

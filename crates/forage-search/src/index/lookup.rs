@@ -13,14 +13,16 @@ use crate::limits;
 
 /// The index of a root: what its files were when it was built, and, over that, those that have changed since.
 ///
-/// What it says of a file holds for the state in which the file was read, and every file is asked for its state before
-/// it is left unread: an index may be old, of another time of the tree or of another tree, and is then of less use.
+/// What it says of a file holds for the state in which the file was read, and no file is left unread whose state is not
+/// known to be that one, by asking the file or because its tree is watched: an index may be old, of another time of the tree or of another tree, and is then of less use.
 #[derive(Debug)]
 pub struct Index {
     /// The newest first; not there yet while they are being opened.
     layers: OnceLock<Vec<Segment>>,
     strangers: AtomicU64,
     watched: Option<Arc<Watched>>,
+    /// What the last search asked.
+    asked: Mutex<Vec<Query>>,
     /// What the layers know of the listings that were asked for last.
     listed: Mutex<Vec<Arc<Listed>>>,
 }
@@ -44,6 +46,7 @@ impl Index {
             layers: OnceLock::new(),
             strangers: AtomicU64::new(0),
             watched: None,
+            asked: Mutex::default(),
             listed: Mutex::default(),
         }
     }
@@ -74,9 +77,7 @@ impl Index {
 
     /// For one worker that asks for more than one search does.
     pub fn cursor(&self, options: &WalkOptions) -> Cursor<'_> {
-        // What the rules hide, and globs and options bring back, is in no index.
-        let counts = !options.no_ignore && options.globs.is_none();
-        Cursor { index: self, selection: None, counts, near: Vec::new() }
+        Cursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
     }
 
     /// What the layers know of the files of the tree as it is now; `None` where it must be walked to be told.
@@ -90,7 +91,9 @@ impl Index {
             return Some(listed);
         }
         let listed = Arc::new(Listed::new(listing, layers));
-        self.strangers.fetch_max(listed.strangers(), Ordering::Relaxed);
+        if counts(options) {
+            self.strangers.fetch_max(listed.strangers(), Ordering::Relaxed);
+        }
         let mut kept = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(0, Arc::clone(&listed));
         kept.truncate(LISTED_KEPT);
@@ -112,11 +115,43 @@ impl Index {
         Some(listed.choose(candidates, max_file_bytes))
     }
 
+    /// What it could say for the last search, in words; `None` when it was not asked.
+    pub fn explain(&self) -> Option<String> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if asked.is_empty() {
+            return None;
+        }
+        let Some(layers) = self.layers.get() else {
+            return Some("the search ended before the index was open".to_owned());
+        };
+        if asked.contains(&Query::Any) {
+            return Some(
+                "the pattern has no three bytes that every match has; every file is read".to_owned(),
+            );
+        }
+        let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
+        let lines = asked.iter().map(|query| {
+            let of_layer = |layer: &Segment| layer.candidates(query).ok().map(|files| u64::from(files.len()));
+            match layers.iter().map(of_layer).sum::<Option<u64>>() {
+                Some(candidates) => format!("{candidates} of {files} files have {query}"),
+                None => "the index is damaged; every file is read".to_owned(),
+            }
+        });
+        Some(lines.collect::<Vec<_>>().join("\n"))
+    }
+
     /// What it says for a search for one of these; `None` when it can say nothing.
     pub(crate) fn select(&self, queries: Vec<Query>) -> Option<Selection<'_>> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&queries);
         let is_any = queries.contains(&Query::Any);
         (!is_any).then(|| Selection { index: self, queries, candidates: OnceLock::new() })
     }
+}
+
+/// Whether a walk comes to those files only that are to be in an index: what the rules hide, and globs and options bring
+/// back, is in none.
+fn counts(options: &WalkOptions) -> bool {
+    !options.no_ignore && options.globs.is_none()
 }
 
 /// What an index says for one search.

@@ -7,6 +7,7 @@
 //! A query may let a file pass that has no match. It never rejects one that has.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 
@@ -46,6 +47,24 @@ pub enum Query {
     OneOf(BTreeSet<Query>),
     /// At least so many of these.
     AtLeast(usize, BTreeSet<Trigram>),
+}
+
+/// `(abc def)` for all of these, `(abc|def)` for one of them, `2 of (abc def ghi)`.
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn join<T: fmt::Display>(parts: &BTreeSet<T>, mark: &str) -> String {
+            let parts: Vec<String> = parts.iter().map(T::to_string).collect();
+            format!("({})", parts.join(mark))
+        }
+        match self {
+            Self::Any => f.write_str("anything"),
+            Self::Nothing => f.write_str("nothing"),
+            Self::Has(trigram) => trigram.fmt(f),
+            Self::All(parts) => f.write_str(&join(parts, " ")),
+            Self::OneOf(parts) => f.write_str(&join(parts, "|")),
+            Self::AtLeast(least, trigrams) => write!(f, "{least} of {}", join(trigrams, " ")),
+        }
+    }
 }
 
 impl Query {
@@ -398,30 +417,13 @@ mod tests {
         Pattern::new(source, options).unwrap_or_else(|error| panic!("{source}: {error}"))
     }
 
-    fn shown(query: &Query) -> String {
-        let join = |parts: &BTreeSet<Query>, mark: &str| {
-            let parts: Vec<String> = parts.iter().map(shown).collect();
-            format!("({})", parts.join(mark))
-        };
-        match query {
-            Query::Any => "any".to_owned(),
-            Query::Nothing => "nothing".to_owned(),
-            Query::Has(trigram) => String::from_utf8_lossy(&trigram.bytes()).into_owned(),
-            Query::All(parts) => join(parts, " "),
-            Query::OneOf(parts) => join(parts, "|"),
-            Query::AtLeast(least, trigrams) => {
-                format!("{least} of {}", join(&trigrams.iter().copied().map(Query::Has).collect(), " "))
-            }
-        }
-    }
-
     #[test]
     fn what_is_distorted_has_most_of_what_is_required() {
         let query = |source: &str, edits| {
-            shown(&Query::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits))
+            Query::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "2 of (etr ies ret rie tri)");
-        assert_eq!(query("retry", 1), "any");
+        assert_eq!(query("retry", 1), "anything");
         // What folds to a character that is not ASCII says nothing, nor does what may be missing.
         assert_eq!(query("(?i)tick[et]? Retries", 1), "3 of ( re etr ret rie tic tri)");
         assert_eq!(query("abcdef|ghijkl", 1), "(1 of (abc bcd cde def)|1 of (ghi hij ijk jkl))");
@@ -431,25 +433,25 @@ mod tests {
     fn what_is_required_is_what_the_pattern_says() {
         let cases = [
             ("Retry", "(etr ret try)"),
-            ("ab", "any"),
+            ("ab", "anything"),
             ("abc|def", "(abc|def)"),
-            ("abc|d", "any"),
+            ("abc|d", "anything"),
             ("a[bc]d", "(abd|acd)"),
-            ("ab+c", "any"),
+            ("ab+c", "anything"),
             ("foo.*bar", "(bar foo)"),
             (r"foo\w+_walk", "(_wa alk foo wal)"),
             ("(?:abc){2}", "(abc bca cab)"),
             ("(?:abc){2,}", "(abc bca cab)"),
-            ("x(?:abc)?y", "any"),
+            ("x(?:abc)?y", "anything"),
             ("^abc$", "abc"),
-            (r"\bfn\b", "any"),
-            (r"\w+", "any"),
-            ("[0-9]{1,3}x", "any"),
+            (r"\bfn\b", "anything"),
+            (r"\w+", "anything"),
+            ("[0-9]{1,3}x", "anything"),
             ("ab[0-9]", "(ab0|ab1|ab2|ab3|ab4|ab5|ab6|ab7|ab8|ab9)"),
         ];
         for (source, expected) in cases {
             let query = Query::of(&pattern(source, &PatternOptions::default()));
-            assert_eq!(shown(&query), expected, "{source}");
+            assert_eq!(query.to_string(), expected, "{source}");
         }
     }
 

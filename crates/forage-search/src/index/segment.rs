@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! header      magic, version, offset, length and checksum of each section, checksum of all that
-//! files       a record of 44 bytes per file, in path order
+//! files       a record of 48 bytes per file, in path order; its last number is that of the parts up to its end
 //! paths       the paths of all files, one behind the other
-//! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, files, length and checksum of its
+//! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, parts, length and checksum of its
 //!             posting list
 //! postings    the posting lists, one behind the other
 //! ```
 //!
-//! All numbers are little-endian. A posting list holds the differences of ascending numbers of files, or a bitmap of all
-//! files where that is shorter. Files, paths and dictionary are read and checked when it is opened, a posting list when
+//! All numbers are little-endian. A posting list holds the differences of ascending numbers of parts, or a bitmap of all
+//! parts where that is shorter. Files, paths and dictionary are read and checked when it is opened, a posting list when
 //! it is needed: whatever a disk or a crash made of the file is found out before it can change an answer.
 
 use std::cmp::Ordering;

@@ -1,5 +1,7 @@
 //! The trigrams of a text.
 
+use std::fmt;
+
 /// Three bytes, those that are ASCII letters in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trigram(u32);
@@ -23,6 +25,13 @@ impl Trigram {
     pub fn bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
+    }
+}
+
+/// Its bytes, those that are not printable ASCII escaped.
+impl fmt::Display for Trigram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().escape_ascii().fmt(f)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::search::open;
 use crate::trees::{Random, contents, rules, tree};
 
 fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<Watched>, Arc<Index>) {
-    let watched = Watched::new(&open(root), &Mounts::open().unwrap(), &Stop::never());
+    let watched = Watched::new(&open(root), &Mounts::open().unwrap());
     (Arc::clone(&watched), index_over(&watched, layers))
 }
 
@@ -175,7 +175,6 @@ fn a_watched_tree_changes_no_answer() {
         }
     }
     assert!(answers > 1_800 && listed * 2 > answers, "of {answers} answers {listed} needed no walk");
-    println!("{answers} answers, {listed} without a walk");
 }
 
 /// A build writes 20,000 files while searches run: whatever was written before a search began is found. Then it writes
@@ -238,7 +237,7 @@ fn what_a_build_writes_is_found_at_once() {
 #[test]
 fn a_flood_of_changes_is_noticed() {
     let (_directory, root) = tree(&mut Random::new(8), false);
-    let watched = Watched::new(&open(&root), &Mounts::open().unwrap(), &Stop::never());
+    let watched = Watched::new(&open(&root), &Mounts::open().unwrap());
     let walk = WalkOptions::default();
     assert!(watched.prepare(&walk).unwrap().is_some());
     let bound = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();

@@ -9,11 +9,17 @@ use serde_json::{Value, json};
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
     json: bool,
+    explain: bool,
 }
 
 impl Output {
-    pub(crate) fn new(json: bool) -> Self {
-        Self { stdout: BufWriter::with_capacity(64 << 10, io::stdout()), json }
+    pub(crate) fn new(json: bool, explain: bool) -> Self {
+        Self { stdout: BufWriter::with_capacity(64 << 10, io::stdout()), json, explain }
+    }
+
+    /// Whether to say how an answer was found.
+    pub(crate) fn wants_explanation(&self) -> bool {
+        self.explain
     }
 
     /// Whether records were asked for.

@@ -130,6 +130,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         return Err(error);
     }
     output.flush()?;
+    session::explain(&context, output);
     if format == Format::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }

@@ -199,12 +199,30 @@ pub(crate) fn call(
         output.text(&answer.text)?;
         output.flush()?;
     }
+    explain(context, output);
     match (answer.found, answer.partial) {
         (true, _) => Ok(Status::Found),
         (false, false) => Ok(Status::NothingFound),
         (false, true) => Err(anyhow::anyhow!(
             "the search ended before anything was found; give it more time with --timeout-ms"
         )),
+    }
+}
+
+/// Says what the indexes of the roots could tell of the last search, if that was asked for.
+pub(crate) fn explain(context: &Context, output: &mut Output) {
+    if !output.wants_explanation() {
+        return;
+    }
+    for root in context.roots.all() {
+        let index = context.indexes.as_ref().and_then(|indexes| indexes.of(root));
+        let said = match index {
+            Some(index) => index.explain(),
+            None => Some("there is none, every file is read; `forage index build` makes it".to_owned()),
+        };
+        for line in said.iter().flat_map(|said| said.lines()) {
+            output.note(&format!("index of {}: {line}", root.path().display()));
+        }
     }
 }
 

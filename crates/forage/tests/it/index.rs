@@ -255,3 +255,25 @@ fn a_full_disk_leaves_the_index_as_it_was() {
     let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();
     assert!(names.len() <= 4, "{names:?}");
 }
+
+#[test]
+fn a_search_says_what_the_index_could_tell() {
+    let project = project();
+    let said = |arguments: &[&str], mode: &str| {
+        let arguments = [arguments, &["--explain"]].concat();
+        project.run_in(&project.root, &arguments, &[("FORAGE_INDEX", mode)]).stderr
+    };
+    let none = said(&["grep", "needle"], "auto");
+    assert!(none.contains("every file is read; `forage index build` makes it"), "{none}");
+    for arguments in [["grep", "needle"], ["search", "needle"]] {
+        let said = said(&arguments, "always");
+        assert!(said.contains("7 of 62 files have (dle edl eed nee)"), "{said}");
+    }
+    let fuzzy = said(&["search", "--all", "-Z", "1", "nothing 12345"], "always");
+    assert!(fuzzy.contains(" files have (") && fuzzy.contains(" of ("), "{fuzzy}");
+    let terms = said(&["keyword", "--filter", "lexical", "q", "needle", "no_such"], "always");
+    assert!(terms.contains("7 of 62 files have") && terms.contains("0 of 62 files have"), "{terms}");
+    let any = said(&["grep", "[a-z]+"], "always");
+    assert!(any.contains("no three bytes that every match has; every file is read"), "{any}");
+    assert_eq!(project.run_in(&project.root, &["grep", "needle"], &[("FORAGE_INDEX", "always")]).stderr, "");
+}
