@@ -51,8 +51,9 @@ class Searcher:
             [path, str(bench.tree)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
-    def ask(self, mode, flags, *what, kind="search", output="output"):
-        """One search as a sample; only its wall time is known."""
+    def ask(self, mode, flags, *what, kind="search", output="searched"):
+        """One search as a sample; only its wall time is known. Its output is not that of the others, lest the time to
+        empty a large file be counted."""
         request = "\t".join([str(self.bench.output(output)), kind, mode, flags, *what]) + "\n"
         begin = time.perf_counter()
         self.process.stdin.write(request)
