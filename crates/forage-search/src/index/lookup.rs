@@ -14,7 +14,8 @@ use crate::limits;
 /// The index of a root: what its files were when it was built, and, over that, those that have changed since.
 ///
 /// What it says of a file holds for the state in which the file was read, and no file is left unread whose state is not
-/// known to be that one, by asking the file or because its tree is watched: an index may be old, of another time of the tree or of another tree, and is then of less use.
+/// known to be that one, by asking the file or because its tree is watched: an index may be old, of another time of the
+/// tree or of another tree, and is then of less use.
 #[derive(Debug)]
 pub struct Index {
     /// The newest first; not there yet while they are being opened.
