@@ -191,12 +191,6 @@ impl IgnoreRules {
     }
 }
 
-/// Whether an error says that there is no such directory, and not that it can't be read.
-pub(crate) fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-        || sys::is_link_error(error)
-}
-
 fn git_exclude(
     path: &RelPath,
     directory: &Directory,
@@ -207,7 +201,7 @@ fn git_exclude(
     let relative = |text: &[u8]| RelPath::from_bytes(text, &RelPath::root()).ok();
     let info = match sys::open_directory(directory, &relative(b".git/info")?) {
         Ok(info) => info,
-        Err(error) if is_missing(&error) => return None,
+        Err(error) if sys::is_missing(&error) => return None,
         Err(error) => {
             let place = path.join(b".git").join(b"info");
             warn(format!("{} can't be read and its rules are not applied: {error}", place.display()));

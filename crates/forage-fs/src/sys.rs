@@ -27,6 +27,8 @@ pub(crate) use system::{
     open_child, open_directory, open_leaf, open_root, read_some, state, state_and_links, status,
 };
 
+use std::io;
+
 use crate::file::FileState;
 
 /// What a name is.
@@ -68,4 +70,9 @@ pub(crate) struct Status {
     pub(crate) size: u64,
     /// `None` where the system does not tell enough to know a changed file by it.
     pub(crate) state: Option<FileState>,
+}
+
+/// Whether an error says that there is no such directory, and not that it can't be read.
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_link_error(error)
 }

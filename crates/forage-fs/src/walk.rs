@@ -124,7 +124,8 @@ impl WalkOptions {
             && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)
     }
 
-    fn threads(&self) -> usize {
+    /// Worker threads, where 0 stands for one per processor.
+    pub fn thread_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
             threads => threads,
@@ -215,5 +216,5 @@ pub fn walk<W, T: Send>(
     let plan = list::Plan::new(root, start, options, stop)?;
     let frontier = Frontier::new(vec![plan.first_task()], receive);
     let run = |state: &mut W, task| plan.run(task, stop, |entry, skipped| visit(state, entry, skipped));
-    Ok(frontier.run(options.threads(), stop, worker, run))
+    Ok(frontier.run(options.thread_count(), stop, worker, run))
 }

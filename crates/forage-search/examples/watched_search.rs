@@ -86,7 +86,7 @@ fn lines(
     };
     let limit = if flags.contains('m') { LIMIT } else { usize::MAX };
     let pattern = Pattern::new(pattern, &options).unwrap();
-    let scan = ScanOptions { index, max_file_matches: limit.min(1 << 40), ..ScanOptions::default() };
+    let scan = ScanOptions { index, max_file_matches: limit, ..ScanOptions::default() };
     let mut left = limit;
     let receive = |file: FileEvents| {
         for event in file.events.iter().take(left) {

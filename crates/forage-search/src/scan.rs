@@ -185,7 +185,7 @@ impl Scope<'_> {
             ..Worker::new(state())
         };
         if let Some(choice) = &choice
-            && let Some(below) = choice.listing.below(start)
+            && let Some(below) = choice.listing().below(start)
         {
             return Ok(below.walk(walk_options, &choice.chosen, stop, worker, visit, receive));
         }

@@ -224,7 +224,7 @@ impl Below<'_> {
             }
         };
         let first = self.rest(self.pieces.start);
-        Frontier::new(first.into_iter().collect(), receive).run(options.threads(), stop, worker, run)
+        Frontier::new(first.into_iter().collect(), receive).run(options.thread_count(), stop, worker, run)
     }
 
     /// Tasks are made when they are near: some searches end after a few.

@@ -13,7 +13,7 @@ use super::frontier::Done;
 use super::list::{Found, Place, Plan, Work};
 use super::listing::Listing;
 use crate::file::FileState;
-use crate::ignore_rules::{RuleBudget, decides, is_missing};
+use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
@@ -153,7 +153,7 @@ impl Kept {
 fn child(directory: &Directory, name: &[u8]) -> io::Result<Option<Directory>> {
     match sys::open_child(directory, name) {
         Ok(child) => Ok(Some(child)),
-        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) if sys::is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

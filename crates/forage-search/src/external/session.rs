@@ -42,10 +42,7 @@ pub(super) fn search(
     stop: &Stop,
     mut receive: impl FnMut(FileEvents) -> ControlFlow<()>,
 ) -> Result<Report, ExternalError> {
-    let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
+    let threads = options.thread_count();
     let engine = Engine::new(program, request)?;
     let every_line = Pattern::new("^", &PatternOptions::default())?;
     let session = Session { engine, every_line, scan, stop, queue: Queue::new(threads) };

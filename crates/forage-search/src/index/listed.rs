@@ -82,7 +82,11 @@ impl Listed {
 
     /// The files that a search visits, if these of each layer may match, by query; all files that are searched without
     /// an answer of the layers.
-    pub(super) fn choose(&self, candidates: Option<&[Vec<FileSet>]>, max_file_bytes: Option<u64>) -> Choice {
+    pub(super) fn choose(
+        self: &Arc<Self>,
+        candidates: Option<&[Vec<FileSet>]>,
+        max_file_bytes: Option<u64>,
+    ) -> Choice {
         let mut by_query = Vec::new();
         let mut visited = match candidates {
             Some(_) => self.unknown.clone(),
@@ -117,34 +121,30 @@ impl Listed {
                 (SkipReason::TooLarge, unread_large.into_words()),
             ],
         };
-        Choice {
-            listing: Arc::clone(&self.listing),
-            chosen,
-            by_query,
-            too_large,
-            unknown: self.unknown.clone(),
-        }
+        Choice { listed: Arc::clone(self), chosen, by_query, too_large }
     }
 }
 
 /// A tree without a walk, and which of its files a search visits.
 pub(crate) struct Choice {
-    pub(crate) listing: Arc<Listing>,
+    listed: Arc<Listed>,
     pub(crate) chosen: Chosen,
     /// The files that may match, by query; none where that is not known.
     by_query: Vec<FileSet>,
     /// Files that are counted as such, whatever is looked for.
     too_large: FileSet,
-    /// Files of which the layers know nothing.
-    unknown: FileSet,
 }
 
 impl Choice {
+    pub(crate) fn listing(&self) -> &Listing {
+        &self.listed.listing
+    }
+
     /// Whether a file may match one of the queries that are wanted, a bit for each; `None` for files of which nothing
     /// is known, or that are counted whatever is looked for.
     pub(crate) fn may_match(&self, entry: &Entry<'_>, wanted: u64) -> Option<bool> {
         let number = entry.number?;
-        let is_known = !self.too_large.contains(number) && !self.unknown.contains(number);
+        let is_known = !self.too_large.contains(number) && !self.listed.unknown.contains(number);
         is_known.then(|| self.by_query.is_empty() || may_match(&self.by_query, number, wanted))
     }
 }

@@ -23,13 +23,10 @@ pub struct Index {
     strangers: AtomicU64,
     watched: Option<Arc<Watched>>,
     /// What the last search asked.
-    asked: Mutex<Vec<Query>>,
+    asked: Mutex<Arc<[Query]>>,
     /// What the layers know of the listings that were asked for last.
     listed: Mutex<Vec<Arc<Listed>>>,
 }
-
-/// Listings for which what the layers know is kept.
-const LISTED_KEPT: usize = 4;
 
 impl Index {
     /// An index of these layers, the newest first.
@@ -97,7 +94,7 @@ impl Index {
         }
         let mut kept = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(0, Arc::clone(&listed));
-        kept.truncate(LISTED_KEPT);
+        kept.truncate(forage_fs::limits::LISTINGS_KEPT);
         Some(listed)
     }
 
@@ -143,7 +140,8 @@ impl Index {
 
     /// What it says for a search for one of these; `None` when it can say nothing.
     pub(crate) fn select(&self, queries: Vec<Query>) -> Option<Selection<'_>> {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&queries);
+        let queries: Arc<[Query]> = queries.into();
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&queries);
         let is_any = queries.contains(&Query::Any);
         (!is_any).then(|| Selection { index: self, queries, candidates: OnceLock::new() })
     }
@@ -158,7 +156,7 @@ fn counts(options: &WalkOptions) -> bool {
 /// What an index says for one search.
 pub(crate) struct Selection<'a> {
     index: &'a Index,
-    queries: Vec<Query>,
+    queries: Arc<[Query]>,
     /// The files of each layer that may match, by query; `None` when one turned out to be damaged.
     candidates: OnceLock<Option<Vec<Vec<FileSet>>>>,
 }
