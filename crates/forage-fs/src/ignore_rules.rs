@@ -23,9 +23,12 @@ const IGNORE_FILES: [&[u8]; 3] = [b".rgignore", b".ignore", b".gitignore"];
 const GIT_FILE: usize = 2;
 const GIT_EXCLUDE: usize = 3;
 
+/// The names on which the rules of a directory depend, if something in it has them.
+pub(crate) const DECIDING: [&[u8]; 5] = [b".rgignore", b".ignore", b".gitignore", b".git", b".jj"];
+
 /// Whether the rules that hold in a directory depend on what has this name in it.
 pub(crate) fn decides(name: &[u8]) -> bool {
-    IGNORE_FILES.contains(&name) || matches!(name, b".git" | b".jj")
+    DECIDING.contains(&name)
 }
 
 /// The rules of one directory and, through `parent`, of those above it.

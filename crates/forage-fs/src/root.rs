@@ -29,6 +29,8 @@ const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 pub struct Root {
     path: PathBuf,
     directory: Directory,
+    /// It is the root of the whole file system.
+    is_whole_system: bool,
     inside_git: bool,
     device_with_states: Option<u64>,
     secrets: SecretPolicy,
@@ -53,7 +55,8 @@ impl Root {
         let inside_git = path.ancestors().skip(1).any(has_git);
         let device_with_states = sys::device_with_states(&directory);
         let secrets = secrets.beneath(&path);
-        Ok(Arc::new(Self { path, directory, inside_git, device_with_states, secrets }))
+        let is_whole_system = path.parent().is_none();
+        Ok(Arc::new(Self { path, directory, inside_git, is_whole_system, device_with_states, secrets }))
     }
 
     /// Whether files can be told from what they were before without reading them: on some file systems, and some
@@ -92,9 +95,14 @@ impl Root {
         self.inside_git
     }
 
+    /// Whether the kernel's file systems may lie in the root.
+    pub(crate) fn holds_kernels(&self) -> bool {
+        self.is_whole_system
+    }
+
     /// Whether a path belongs to the kernel's file systems, which a root as broad as `/` holds.
     pub(crate) fn is_kernels(&self, path: &RelPath) -> bool {
-        self.path.parent().is_none()
+        self.holds_kernels()
             && path
                 .names()
                 .next()

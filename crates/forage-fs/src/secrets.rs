@@ -78,28 +78,34 @@ impl SecretPolicy {
     /// The rule that keeps `path` closed, if one does. `path` must be the file's own, with links resolved.
     /// Asked for every file of a walk: it allocates only for a file that is about to be refused.
     pub fn denies(&self, path: &RelPath) -> Option<&'static str> {
+        self.denies_bytes(path.as_bytes())
+    }
+
+    /// As [`SecretPolicy::denies`], for the bytes of a path.
+    pub(crate) fn denies_bytes(&self, path: &[u8]) -> Option<&'static str> {
         if self.off {
             return None;
         }
-        if !path.as_bytes().is_ascii() {
+        if !path.is_ascii() {
             let folded = folded(path);
             if folded != *path
-                && let Some(rule) = self.denies(&folded)
+                && let Some(rule) = self.denies_bytes(&folded)
             {
                 return Some(rule);
             }
         }
-        let name = trimmed(path.file_name());
+        let (parents, name) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1));
+        let name = trimmed(name);
         let rule = NAMES
             .iter()
             .find(|secret| name.eq_ignore_ascii_case(secret.as_bytes()))
             .or_else(|| ENDINGS.iter().find(|ending| ends_with(name, ending)))
             .copied()
             .or_else(|| env_rule(name))
-            .or_else(|| below(path, name))
+            .or_else(|| below(parents, name))
             .or_else(|| self.below_root(name))?;
         let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
-        let allowed = [lower(name), lower(path.as_bytes())];
+        let allowed = [lower(name), lower(path)];
         (!self.allowed.iter().any(|entry| allowed.contains(entry))).then_some(rule)
     }
 }
@@ -113,11 +119,12 @@ impl SecretPolicy {
 
 /// The path as file systems that compare names by Unicode folding see it: `ſ` is an s, the Kelvin sign a k, and
 /// characters that show nothing are not there.
-fn folded(path: &RelPath) -> RelPath {
-    let text = String::from_utf8_lossy(path.as_bytes());
+fn folded(path: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(path);
     let shown: String = text.chars().filter(|&c| !needs_escape(c)).collect();
     let folded = shown.to_uppercase().to_lowercase();
-    RelPath::from_bytes(folded.as_bytes(), &RelPath::root()).unwrap_or_else(|_| path.clone())
+    RelPath::from_bytes(folded.as_bytes(), &RelPath::root())
+        .map_or_else(|_| path.to_vec(), |folded| folded.as_bytes().to_vec())
 }
 
 /// Without the trailing dots and spaces that some file systems drop.
@@ -140,9 +147,8 @@ fn env_rule(name: &[u8]) -> Option<&'static str> {
     (env && !sample).then_some(".env.*")
 }
 
-fn below(path: &RelPath, name: &[u8]) -> Option<&'static str> {
-    let parent_length = path.as_bytes().len() - path.file_name().len();
-    let parents = path.as_bytes()[..parent_length].split(|&b| b == b'/').filter(|name| !name.is_empty());
+fn below(parents: &[u8], name: &[u8]) -> Option<&'static str> {
+    let parents = parents.split(|&b| b == b'/').filter(|name| !name.is_empty());
     // All directories of the table begin with one of these two letters.
     parents.filter(|parent| matches!(parent[0], b'.' | b'g' | b'G')).find_map(|parent| {
         let (directory, _) = BELOW.iter().find(|(directory, file)| {

@@ -8,6 +8,8 @@
 mod frontier;
 mod list;
 mod listing;
+mod rules;
+mod snapshot;
 mod tree;
 mod watched;
 
@@ -18,15 +20,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ignore::overrides::{Override, OverrideBuilder};
 
 use frontier::Frontier;
-pub use list::Entry;
+pub use list::{Entry, Unvisited};
 pub use listing::{Below, Chosen, Listing};
+pub use snapshot::Snapshot;
 pub use watched::{Mounts, Watched};
 
 use crate::error::OpenError;
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
-use crate::skipped::Skipped;
+use crate::skipped::{SkipReason, Skipped};
 use crate::stop::{Stop, Stopped};
 use crate::sys::NodeKind;
 
@@ -83,6 +86,8 @@ pub struct WalkOptions {
     pub label_hidden: bool,
     /// Leave out everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
+    /// What an earlier walk found: directories that are as it found them are not listed again.
+    pub snapshot: Option<Arc<Snapshot>>,
     /// Worker threads; 0 for one per processor.
     pub threads: usize,
     /// Counts visited files while the walk runs, for whoever shows progress.
@@ -103,6 +108,7 @@ impl Default for WalkOptions {
             all_entries: false,
             label_hidden: false,
             from: None,
+            snapshot: None,
             threads: 0,
             progress: None,
         }
@@ -213,8 +219,35 @@ pub fn walk<W, T: Send>(
     visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
     receive: impl FnMut(T) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    let plan = list::Plan::new(root, start, options, stop)?;
-    let frontier = Frontier::new(vec![plan.first_task()], receive);
-    let run = |state: &mut W, task| plan.run(task, stop, |entry, skipped| visit(state, entry, skipped));
-    Ok(frontier.run(options.thread_count(), stop, worker, run))
+    Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| None, visit, receive)
+}
+
+/// A walk as [`walk`] does it.
+pub struct Walk<'a> {
+    /// The root.
+    pub root: &'a Arc<Root>,
+    /// Where it begins.
+    pub start: &'a RelPath,
+    /// How it goes.
+    pub options: &'a WalkOptions,
+    /// What ends it.
+    pub stop: &'a Stop,
+}
+
+impl Walk<'_> {
+    /// Walks, but that files of a snapshot of which `dismiss` says so are not visited; they count as visited, and as left
+    /// out for the reason that it gives, if any.
+    pub fn dismissing<W, T: Send>(
+        self,
+        worker: impl Fn() -> W + Sync,
+        dismiss: impl Fn(&mut W, &Unvisited<'_>) -> Option<Option<SkipReason>> + Sync,
+        visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+        receive: impl FnMut(T) -> ControlFlow<()> + Send,
+    ) -> Result<WalkReport, OpenError> {
+        let Self { root, start, options, stop } = self;
+        let plan = list::Plan::new(root, start, options, stop)?;
+        let frontier = Frontier::new(vec![plan.first_task()], receive);
+        let run = |state: &mut W, task| plan.run(state, task, stop, &dismiss, &visit);
+        Ok(frontier.run(options.thread_count(), stop, worker, run))
+    }
 }

@@ -151,6 +151,7 @@ pub fn gather(
     } else {
         Scope { root, start, walk_options, index, max_file_bytes, stop }.search(
             queries,
+            live,
             || TermFinder::new(&patterns, valid, start, bounds.term_bytes),
             |worker, entry, skipped| {
                 let live = live();

@@ -107,7 +107,7 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 
 /// Time that a search has before its index is opened, which takes some milliseconds of a processor: one that finds enough
 /// in the first files is done by then.
-pub const INDEX_HEAD_START: Duration = Duration::from_millis(40);
+pub const INDEX_HEAD_START: Duration = Duration::from_millis(10);
 
 /// Bytes of a file up to which it can be in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, WalkOptions,
-    WalkReport, decode_head, is_binary, walk,
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Unvisited, Walk,
+    WalkOptions, WalkReport, decode_head, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_text};
@@ -167,11 +167,12 @@ pub(crate) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// As [`walk`], but that the index says which files need not be visited, as far as it knows what can hold a match of
-    /// one of the queries.
+    /// As [`Walk`], but that the index says which files need not be visited, as far as it knows what can hold a match of
+    /// one of the queries; `wanted` has a bit for each of those that still matter.
     pub(crate) fn search<S, T: Send>(
         &self,
         queries: impl FnOnce() -> Vec<Query>,
+        wanted: impl Fn() -> u64 + Sync,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
@@ -189,7 +190,17 @@ impl Scope<'_> {
         {
             return Ok(below.walk(walk_options, &choice.chosen, stop, worker, visit, receive));
         }
-        walk(root, start, walk_options, stop, worker, visit, receive)
+        let with_snapshot = index.map(|index| index.walk_options(walk_options));
+        let options = with_snapshot.as_ref().unwrap_or(walk_options);
+        let dismiss = |worker: &mut Worker<'_, S>, file: &Unvisited<'_>| match wanted() {
+            // Nothing is looked for any more, and nothing counted.
+            0 => Some(None),
+            wanted => match worker.index.as_mut()?.dismisses(file, wanted, max_file_bytes)? {
+                Unread::NoMatch => Some(None),
+                Unread::Skipped(reason) => Some(Some(reason)),
+            },
+        };
+        Walk { root, start, options, stop }.dismissing(worker, dismiss, visit, receive)
     }
 }
 
@@ -248,6 +259,7 @@ pub fn search(
     let index = options.index.as_ref();
     Scope { root, start, walk_options, index, max_file_bytes: options.max_file_bytes, stop }.search(
         || vec![Query::of(pattern)],
+        || 1,
         || LineFinder::new(pattern).stopping(stop),
         visit,
         receive,

@@ -71,7 +71,7 @@ pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
 }
 
 /// The state of a directory: not known here.
-pub(crate) fn directory_state(_: &Directory) -> Option<FileState> {
+pub(crate) fn directory_state(_: &Directory, _: u64) -> Option<FileState> {
     None
 }
 

@@ -89,9 +89,11 @@ pub(crate) fn status(file: &File) -> io::Result<Status> {
     Ok(Status { kind: kind_of(FileType::from_raw_mode(stat.st_mode)), size, state: state_of(&stat) })
 }
 
-/// The state of a directory: it changes with its names, and with who may read them.
-pub(crate) fn directory_state(directory: &Directory) -> Option<FileState> {
-    state_of(&fstat(directory).ok()?)
+/// The state of a directory, unless it is of another device: it changes with its names, and with who may read them.
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+pub(crate) fn directory_state(directory: &Directory, device: u64) -> Option<FileState> {
+    let stat = fstat(directory).ok()?;
+    (stat.st_dev as u64 == device).then(|| state_of(&stat)).flatten()
 }
 
 /// The state of a regular file by its name, without following a link; `None` for whatever else it is, and for files of

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::frontier;
+use super::rules::Rules;
+use super::snapshot::{Before, Name, Recorder};
 use super::{EntryKind, Step, WalkOptions};
 use crate::error::OpenError;
 use crate::file::{FileState, OpenedFile};
@@ -59,10 +61,10 @@ impl Entry<'_> {
     /// The file's state, without opening it; `None` for what is no file, can't be told or must not be read.
     pub fn state(&self) -> Option<FileState> {
         // What a followed link leads to has a path of its own, under which it is visited too.
-        if self.real.is_some() || self.root.secrets().denies(&self.path).is_some() {
+        if self.real.is_some() {
             return None;
         }
-        sys::state(self.parent().ok()?, self.path.file_name(), self.root.device_with_states()?)
+        state(self.root, self.parent().ok()?, self.path.as_bytes(), self.path.file_name())
     }
 
     fn parent(&self) -> Result<&Directory, &io::Error> {
@@ -76,21 +78,90 @@ impl Entry<'_> {
     }
 }
 
-/// What a task of a walk does.
-#[derive(Debug)]
-pub(super) enum Work {
-    List(RelPath, Arc<Place>),
-    /// With the handle of their directory, if it is still open.
-    Visit(Vec<Found>, Option<Directory>),
+/// A file of which a snapshot tells that a walk comes to it.
+pub struct Unvisited<'a> {
+    /// The bytes of its path.
+    pub path: &'a [u8],
+    name: &'a [u8],
+    root: &'a Root,
+    directory: &'a io::Result<Directory>,
 }
 
-type Task = frontier::Task<Work>;
-type Done<T> = frontier::Done<T, Work>;
+impl Unvisited<'_> {
+    /// The file's state; `None` for what is no file any more, can't be told or must not be read.
+    pub fn state(&self) -> Option<FileState> {
+        state(self.root, self.directory.as_ref().ok()?, self.path, self.name)
+    }
+}
+
+fn state(root: &Root, directory: &Directory, path: &[u8], name: &[u8]) -> Option<FileState> {
+    if root.secrets().denies_bytes(path).is_some() {
+        return None;
+    }
+    sys::state(directory, name, root.device_with_states()?)
+}
+
+/// What a task of a walk does.
+#[derive(Debug)]
+pub(super) enum Work<'a> {
+    List(RelPath, Arc<Place>),
+    Visit(Batch<'a>),
+}
+
+/// Files of one directory that are visited together.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    path: RelPath,
+    items: Vec<Item<'a>>,
+    /// The handle of the directory, if it is still open.
+    directory: Option<Directory>,
+}
+
+#[derive(Debug)]
+enum Item<'a> {
+    Found(Found),
+    /// The name of a file that nothing hides, in a snapshot.
+    Name(&'a [u8]),
+}
+
+impl Batch<'_> {
+    /// Those that are of no snapshot.
+    pub(super) fn found(self) -> impl Iterator<Item = Found> {
+        self.items.into_iter().filter_map(|item| match item {
+            Item::Found(found) => Some(found),
+            Item::Name(_) => None,
+        })
+    }
+}
+
+type Task<'a> = frontier::Task<Work<'a>>;
+type Done<'a, T> = frontier::Done<T, Work<'a>>;
+
+/// The names in a directory.
+pub(super) struct Names {
+    pub(super) nodes: Vec<Node>,
+    /// What it was before they were listed, if that is taken down.
+    pub(super) before: Option<Before>,
+}
+
+/// A name that a walk comes to.
+struct Met<'n, 's> {
+    name: &'n [u8],
+    kind: NodeKind,
+    /// What a snapshot has of it.
+    seen: Option<&'n Name<'s>>,
+}
+
+/// Whether a file is left out, and for what reason it is counted, if it is.
+enum Hidden {
+    No,
+    For(Option<SkipReason>),
+}
 
 /// What the entries of one directory share.
 #[derive(Debug)]
 pub(super) struct Place {
-    rules: Arc<IgnoreRules>,
+    rules: Arc<Rules>,
     /// The directory's own path where a followed link leads elsewhere.
     real: Option<RelPath>,
     depth: usize,
@@ -109,6 +180,12 @@ pub(super) struct Found {
     pub(super) number: Option<u32>,
 }
 
+impl Found {
+    fn file(path: RelPath) -> Self {
+        Self { path, kind: EntryKind::File, real: None, hidden_by: None, number: None }
+    }
+}
+
 /// What is fixed for a whole walk.
 pub(super) struct Plan<'a> {
     root: &'a Arc<Root>,
@@ -116,8 +193,9 @@ pub(super) struct Plan<'a> {
     budget: Arc<RuleBudget>,
     start: RelPath,
     start_work: Start,
-    rules: Arc<IgnoreRules>,
+    rules: Arc<Rules>,
     warnings: Vec<String>,
+    recorder: Option<&'a Recorder>,
 }
 
 struct Start {
@@ -139,6 +217,7 @@ impl<'a> Plan<'a> {
         let budget = Arc::new(RuleBudget::new(stop));
         let mut warnings = Vec::new();
         let mut rules = IgnoreRules::none(root.inside_git());
+        let mut held = Rules::above(&rules);
         // The rules of the directories from the root down to the start, which the walk itself does not list.
         if !options.no_ignore {
             let mut above = RelPath::root();
@@ -148,13 +227,15 @@ impl<'a> Plan<'a> {
                 {
                     rules = rules
                         .descend(&above, &directory, &nodes, &budget, &mut |warning| warnings.push(warning));
+                    held = held.below(&above, &rules);
                 }
                 above = above.join(name);
             }
         }
         let real = (real != *start).then_some(real);
         let start_work = Start { is_directory: kind == NodeKind::Directory, real };
-        Ok(Self { root, options, budget, start: start.clone(), start_work, rules, warnings })
+        let (start, rules, recorder) = (start.clone(), held, None);
+        Ok(Self { root, options, budget, start, start_work, rules, warnings, recorder })
     }
 
     /// From the root, with what is left of this budget.
@@ -169,9 +250,20 @@ impl<'a> Plan<'a> {
             budget: Arc::clone(budget),
             start: RelPath::root(),
             start_work: Start { is_directory: true, real: None },
-            rules: IgnoreRules::none(root.inside_git()),
+            rules: Rules::above(&IgnoreRules::none(root.inside_git())),
             warnings: Vec::new(),
+            recorder: None,
         }
+    }
+
+    /// The same that takes down what it lists.
+    pub(super) fn recording(self, recorder: &'a Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// Whether a good part of the rules that a walk may have is taken.
+    pub(super) fn has_many_rules(&self) -> bool {
+        self.budget.is_half_used()
     }
 
     /// What the start is listed with.
@@ -185,29 +277,27 @@ impl<'a> Plan<'a> {
         })
     }
 
-    pub(super) fn first_task(&self) -> Task {
+    pub(super) fn first_task(&self) -> Task<'a> {
         let Start { is_directory, real } = &self.start_work;
         let work = if *is_directory {
             Work::List(self.start.clone(), self.place())
         } else {
-            let found = Found {
-                path: self.start.clone(),
-                kind: EntryKind::File,
-                real: real.clone(),
-                hidden_by: None,
-                number: None,
-            };
-            Work::Visit(vec![found], None)
+            let found = Found { real: real.clone(), ..Found::file(self.start.clone()) };
+            let path = self.start.parent().unwrap_or_else(RelPath::root);
+            Work::Visit(Batch { path, items: vec![Item::Found(found)], directory: None })
         };
         Task { key: (self.start.clone(), *is_directory), work }
     }
 
-    pub(super) fn run<T>(
+    /// Files of which `dismiss` says so are not visited, and counted for the reason that it gives, if any.
+    pub(super) fn run<W, T>(
         &self,
-        task: Task,
+        state: &mut W,
+        task: Task<'a>,
         stop: &Stop,
-        visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
-    ) -> Done<T> {
+        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Option<Option<SkipReason>>,
+        visit: &impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T>,
+    ) -> Done<'a, T> {
         let mut done = Done::default();
         match task.work {
             Work::List(path, place) => {
@@ -216,24 +306,64 @@ impl<'a> Plan<'a> {
                 }
                 self.list(&path, &place, stop, &mut done);
             }
-            Work::Visit(found, directory) => {
-                self.options.report_progress(found.len());
-                visit_all(self.root, found.into_iter(), directory, stop, &mut done, visit);
+            Work::Visit(Batch { path, items, directory }) => {
+                self.options.report_progress(items.len());
+                let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
+                let mut bytes = path.as_bytes().to_vec();
+                bytes.extend((!bytes.is_empty()).then_some(b'/'));
+                let head = bytes.len();
+                for item in items {
+                    if let Some(stopped) = stop.check() {
+                        done.stopped = Some(stopped);
+                        break;
+                    }
+                    let found = match item {
+                        Item::Found(found) => found,
+                        Item::Name(name) => {
+                            bytes.truncate(head);
+                            bytes.extend_from_slice(name);
+                            let directory =
+                                directory.get_or_init(|| sys::open_directory(self.root.handle(), &path));
+                            let unvisited = Unvisited { path: &bytes, name, root: self.root, directory };
+                            if let Some(reason) = dismiss(state, &unvisited) {
+                                done.visited += 1;
+                                reason.into_iter().for_each(|reason| done.skipped.add(reason));
+                                continue;
+                            }
+                            Found::file(path.join(name))
+                        }
+                    };
+                    visit_one(self.root, found, &directory, &mut done, |entry, skipped| {
+                        visit(state, entry, skipped)
+                    });
+                }
             }
         }
         done
     }
 
-    fn list<T>(&self, path: &RelPath, place: &Arc<Place>, stop: &Stop, done: &mut Done<T>) {
-        let listed = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path))
-            .and_then(|directory| Ok((sys::list(&directory)?, directory)));
+    fn list<T>(&self, path: &RelPath, place: &Arc<Place>, stop: &Stop, done: &mut Done<'a, T>) {
+        let opened = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path));
+        let listed = opened.and_then(|directory| {
+            if let Some((names, rules)) = self.seen(path, place, &directory) {
+                let names =
+                    names.iter().map(|seen| Met { name: seen.name, kind: seen.kind, seen: Some(seen) });
+                if let Some(here) = self.enter(place, rules, &directory, done) {
+                    self.add_tasks(path, &here, names, stop, done);
+                }
+            } else {
+                let before = self.recorder.map(|recorder| recorder.before(&directory));
+                let nodes = sys::list(&directory)?;
+                self.list_nodes(path, place, Names { nodes, before }, &directory, stop, done);
+            }
+            Ok(directory)
+        });
         match listed {
-            Ok((nodes, directory)) => {
-                self.list_nodes(path, place, nodes, &directory, stop, done);
+            Ok(directory) => {
                 // The first batch comes next and needs the directory; later ones open it again, because a handle for
                 // each that waits would use them up in a deep tree.
-                if let Some(Task { work: Work::Visit(_, handle), .. }) = done.tasks.first_mut() {
-                    *handle = Some(directory);
+                if let Some(Task { work: Work::Visit(batch), .. }) = done.tasks.first_mut() {
+                    batch.directory = Some(directory);
                 }
             }
             Err(error) => {
@@ -243,59 +373,141 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// What a snapshot has of a directory, with the rules in it, if nothing of that has changed.
+    fn seen(
+        &self,
+        path: &RelPath,
+        place: &Place,
+        directory: &Directory,
+    ) -> Option<(Vec<Name<'a>>, Arc<Rules>)> {
+        let snapshot = self.options.snapshot.as_ref()?.loaded()?;
+        if place.real.is_some() {
+            return None;
+        }
+        let device = self.root.device_with_states()?;
+        let record = snapshot.record(path)?;
+        let names = record.names(directory, device)?;
+        if self.options.no_ignore {
+            return Some((names, Arc::clone(&place.rules)));
+        }
+        if !place.rules.are_those_of(snapshot, self.root) {
+            return None;
+        }
+        // Its names are the same, so there is no file of rules that was not there.
+        if !record.has_rules() {
+            return Some((names, Arc::clone(&place.rules)));
+        }
+        let are_same = record.rules_are_same(directory, device);
+        are_same.then(|| (names, place.rules.below_unread(path)))
+    }
+
     /// Lists an open directory with these names.
     pub(super) fn list_nodes<T>(
         &self,
         path: &RelPath,
         place: &Arc<Place>,
-        mut nodes: Vec<Node>,
+        names: Names,
         directory: &Directory,
         stop: &Stop,
-        done: &mut Done<T>,
+        done: &mut Done<'a, T>,
     ) {
+        let Names { mut nodes, before } = names;
+        let mut rules = Arc::clone(&place.rules);
+        let mut compiled = None;
+        if !self.options.no_ignore {
+            let warn = &mut |warning| done.warnings.push(warning);
+            let above = place.rules.compiled(self.root, &self.budget, warn);
+            let here = above.descend(path, directory, &nodes, &self.budget, warn);
+            // With a snapshot it matters, too, that there are no rules.
+            if self.options.snapshot.is_some() || !Arc::ptr_eq(above, &here) {
+                rules = rules.below(path, &here);
+            }
+            compiled = Some(here);
+        }
+        nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        // A name can be listed twice while it is renamed.
+        nodes.dedup_by(|a, b| a.name == b.name);
+        if let (Some(recorder), Some(before), Some(rules)) = (self.recorder, before, compiled)
+            && done.warnings.is_empty()
+        {
+            recorder.add(path, &before, &nodes, &rules);
+        }
+        if let Some(here) = self.enter(place, rules, directory, done) {
+            let names = nodes.iter().map(|node| Met { name: &node.name, kind: node.kind, seen: None });
+            self.add_tasks(path, &here, names, stop, done);
+        }
+    }
+
+    /// What the entries of a directory with these rules share; `None` where a followed link leads round in a circle.
+    fn enter<T>(
+        &self,
+        place: &Place,
+        rules: Arc<Rules>,
+        directory: &Directory,
+        done: &mut Done<'a, T>,
+    ) -> Option<Arc<Place>> {
         let mut above = place.above.clone();
         if self.options.follow
             && let Some(identity) = sys::identity(directory)
         {
             if above.contains(&identity) {
                 done.skipped.add(SkipReason::Symlink);
-                return;
+                return None;
             }
             above.push(identity);
         }
-        done.entries += nodes.len() as u64;
-        let rules = if self.options.no_ignore {
-            Arc::clone(&place.rules)
-        } else {
-            let warn = &mut |warning| done.warnings.push(warning);
-            place.rules.descend(path, directory, &nodes, &self.budget, warn)
-        };
-        nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // A name can be listed twice while it is renamed.
-        nodes.dedup_by(|a, b| a.name == b.name);
-        let here = Arc::new(Place {
+        Some(Arc::new(Place {
             rules,
             real: place.real.clone(),
             depth: place.depth + 1,
             hidden_by: place.hidden_by.clone(),
             above,
-        });
-        let mut batch: Vec<Found> = Vec::new();
-        let flush = |batch: &mut Vec<Found>, done: &mut Done<T>| {
-            if let Some(first) = batch.first() {
-                let key = (first.path.clone(), false);
-                done.tasks.push(Task { key, work: Work::Visit(std::mem::take(batch), None) });
-            }
+        }))
+    }
+
+    /// Adds the tasks of a directory with these names.
+    fn add_tasks<'n, T>(
+        &self,
+        path: &RelPath,
+        here: &Arc<Place>,
+        names: impl ExactSizeIterator<Item = Met<'n, 'a>>,
+        stop: &Stop,
+        done: &mut Done<'a, T>,
+    ) where
+        'a: 'n,
+    {
+        done.entries += names.len() as u64;
+        let mut items: Vec<Item<'a>> = Vec::new();
+        let flush = |items: &mut Vec<Item<'a>>, done: &mut Done<'a, T>| {
+            let first = match items.first() {
+                Some(Item::Found(found)) => found.path.clone(),
+                Some(Item::Name(name)) => path.join(name),
+                None => return,
+            };
+            let batch = Batch { path: path.clone(), items: std::mem::take(items), directory: None };
+            done.tasks.push(Task { key: (first, false), work: Work::Visit(batch) });
         };
-        for node in nodes {
+        for met in names {
+            if let Some(seen) = met.seen
+                && let Some(hidden) = self.is_hidden(path, seen, here)
+            {
+                match hidden {
+                    Hidden::No => items.push(Item::Name(seen.name)),
+                    Hidden::For(reason) => reason.into_iter().for_each(|reason| done.skipped.add(reason)),
+                }
+                if items.len() >= limits::WALK_BATCH_FILES {
+                    flush(&mut items, done);
+                }
+                continue;
+            }
             // Following a link costs as much as many files.
-            if node.kind == NodeKind::Symlink
+            if met.kind == NodeKind::Symlink
                 && let Some(stopped) = stop.check()
             {
                 done.stopped = Some(stopped);
                 return;
             }
-            let Some(found) = self.choose(path, node, &here, done) else { continue };
+            let Some(found) = self.choose(path, &met, here, done) else { continue };
             let directory_task = (found.kind == EntryKind::Directory).then(|| {
                 let mut place =
                     Place { real: found.real.clone(), hidden_by: found.hidden_by.clone(), ..here.copy() };
@@ -306,35 +518,67 @@ impl<'a> Plan<'a> {
                 }
             });
             if found.kind == EntryKind::File || self.options.all_entries {
-                batch.push(found);
+                items.push(Item::Found(found));
             }
             match directory_task {
                 Some(task) if here.depth < self.options.max_depth => {
-                    flush(&mut batch, done);
+                    flush(&mut items, done);
                     done.tasks.push(task);
                 }
                 Some(_) if !self.options.all_entries => done.skipped.add(SkipReason::TooDeep),
-                _ if batch.len() >= limits::WALK_BATCH_FILES => flush(&mut batch, done),
+                _ if items.len() >= limits::WALK_BATCH_FILES => flush(&mut items, done),
                 _ => {}
             }
         }
-        flush(&mut batch, done);
+        flush(&mut items, done);
+    }
+
+    /// Why a file of a snapshot is left out; `None` where that takes more than what the snapshot says.
+    fn is_hidden(&self, parent: &RelPath, seen: &Name<'a>, here: &Place) -> Option<Hidden> {
+        let WalkOptions { from, excludes, globs, only, label_hidden, .. } = self.options;
+        let is_plain = from.is_none() && excludes.is_none() && globs.is_none() && !label_hidden;
+        if seen.kind != NodeKind::File || !is_plain || here.hidden_by.is_some() || self.root.holds_kernels() {
+            return None;
+        }
+        if let Some(only) = only {
+            let path = parent.join(seen.name);
+            let path = os_str(path.as_bytes())?;
+            if !only.matcher.matched(Path::new(&*path), false).is_whitelist() {
+                return Some(Hidden::For(None));
+            }
+        }
+        let verdict = if self.options.no_ignore { &Verdict::Nothing } else { &seen.verdict };
+        Some(match self.reason(verdict, seen.name) {
+            None => Hidden::No,
+            reason => Hidden::For(reason),
+        })
+    }
+
+    /// Why a name is left out of which the rules say this.
+    fn reason(&self, verdict: &Verdict, name: &[u8]) -> Option<SkipReason> {
+        match verdict {
+            Verdict::Ignored => Some(SkipReason::Ignored),
+            Verdict::Nothing if name.first() == Some(&b'.') && !self.options.hidden => {
+                Some(SkipReason::Hidden)
+            }
+            Verdict::Kept | Verdict::Nothing => None,
+        }
     }
 
     /// Whether and as what a name is visited.
     fn choose<T>(
         &self,
         parent: &RelPath,
-        node: Node,
-        here: &Arc<Place>,
-        done: &mut Done<T>,
+        met: &Met<'_, 'a>,
+        here: &Place,
+        done: &mut Done<'a, T>,
     ) -> Option<Found> {
-        let path = parent.join(&node.name);
+        let path = parent.join(met.name);
         if self.options.from.as_ref().is_some_and(|from| path < *from && !from.starts_with(&path)) {
             return None;
         }
-        let mut real = here.real.as_ref().map(|real| real.join(&node.name));
-        let mut kind = node.kind;
+        let mut real = here.real.as_ref().map(|real| real.join(met.name));
+        let mut kind = met.kind;
         if kind == NodeKind::Symlink && self.options.follow {
             (kind, real) = self.follow(&path, done)?;
         }
@@ -343,12 +587,15 @@ impl<'a> Plan<'a> {
             done.skipped.add(SkipReason::Special);
             return None;
         }
-        if is_directory && self.options.prune.iter().any(|name| name.as_bytes() == &*node.name) {
+        if is_directory && self.options.prune.iter().any(|name| name.as_bytes() == met.name) {
             done.skipped.add(SkipReason::Pruned);
-            done.pruned.push(String::from_utf8_lossy(&node.name).into_owned());
+            done.pruned.push(String::from_utf8_lossy(met.name).into_owned());
             return None;
         }
-        let hidden_by = match self.left_out(&path, &node.name, is_directory, here) {
+        // A link that is followed has the verdict of what it leads to.
+        let seen = met.seen.filter(|_| kind == met.kind);
+        let verdict = seen.map(|seen| seen.verdict.clone());
+        let hidden_by = match self.left_out(&path, is_directory, verdict, here, done) {
             None => here.hidden_by.clone(),
             Some((_, Some(label))) => Some(here.hidden_by.clone().unwrap_or(label)),
             Some((reason, None)) => {
@@ -373,12 +620,13 @@ impl<'a> Plan<'a> {
 
     /// Why the rules leave a name out: the reason to count (none for a glob that does not choose it), and the
     /// label under which it is visited nevertheless.
-    fn left_out(
+    fn left_out<T>(
         &self,
         path: &RelPath,
-        name: &[u8],
         is_directory: bool,
+        verdict: Option<Verdict>,
         here: &Place,
+        done: &mut Done<'a, T>,
     ) -> Option<(Option<SkipReason>, Option<Arc<str>>)> {
         let os_path = os_str(path.as_bytes())?;
         if let Some(only) = &self.options.only
@@ -400,24 +648,26 @@ impl<'a> Plan<'a> {
                 ignore::Match::None => {}
             }
         }
-        let verdict =
-            if self.options.no_ignore { Verdict::Nothing } else { here.rules.verdict(path, is_directory) };
-        let (reason, label) = match verdict {
-            Verdict::Kept => return None,
-            Verdict::Ignored => {
+        let mut rules =
+            || here.rules.compiled(self.root, &self.budget, &mut |warning| done.warnings.push(warning));
+        let verdict = match verdict {
+            _ if self.options.no_ignore => Verdict::Nothing,
+            Some(verdict) => verdict,
+            None => rules().verdict(path, is_directory),
+        };
+        let reason = self.reason(&verdict, path.file_name())?;
+        let label = match reason {
+            SkipReason::Ignored => {
                 let rule =
-                    self.options.label_hidden.then(|| here.rules.deciding(path, is_directory).1).flatten();
-                (SkipReason::Ignored, rule.unwrap_or_default())
+                    self.options.label_hidden.then(|| rules().deciding(path, is_directory).1).flatten();
+                rule.unwrap_or_default()
             }
-            Verdict::Nothing if name.first() == Some(&b'.') && !self.options.hidden => {
-                (SkipReason::Hidden, "a name that begins with a dot".to_owned())
-            }
-            Verdict::Nothing => return None,
+            _ => "a name that begins with a dot".to_owned(),
         };
         Some((Some(reason), self.options.label_hidden.then(|| Arc::from(label))))
     }
 
-    fn follow<T>(&self, path: &RelPath, done: &mut Done<T>) -> Option<(NodeKind, Option<RelPath>)> {
+    fn follow<T>(&self, path: &RelPath, done: &mut Done<'a, T>) -> Option<(NodeKind, Option<RelPath>)> {
         match self.root.resolve(path) {
             Ok((real, kind)) => Some((kind, Some(real))),
             Err(OpenError::OutsideRoot { .. }) => {
@@ -449,23 +699,33 @@ pub(super) fn reason_of_link(root: &Root, path: &RelPath, consulted: &mut dyn Fn
 pub(super) fn visit_all<T, W>(
     root: &Root,
     batch: impl Iterator<Item = Found>,
-    directory: Option<Directory>,
     stop: &Stop,
     done: &mut frontier::Done<T, W>,
     mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
 ) {
-    let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
-    for Found { path, kind, real, hidden_by, number } in batch {
+    let directory = OnceCell::new();
+    for found in batch {
         if let Some(stopped) = stop.check() {
             done.stopped = Some(stopped);
             return;
         }
-        let entry = Entry { path, kind, hidden_by, number, root, real, directory: &directory };
-        done.visited += u64::from(kind == EntryKind::File);
-        if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
-            done.items.push(item);
-            done.weight += weight;
-        }
+        visit_one(root, found, &directory, done, &mut visit);
+    }
+}
+
+fn visit_one<T, W>(
+    root: &Root,
+    found: Found,
+    directory: &OnceCell<io::Result<Directory>>,
+    done: &mut frontier::Done<T, W>,
+    visit: impl FnOnce(&Entry<'_>, &mut Skipped) -> Step<T>,
+) {
+    let Found { path, kind, real, hidden_by, number } = found;
+    let entry = Entry { path, kind, hidden_by, number, root, real, directory };
+    done.visited += u64::from(kind == EntryKind::File);
+    if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
+        done.items.push(item);
+        done.weight += weight;
     }
 }
 

@@ -283,7 +283,7 @@ impl Below<'_> {
                 number: Some(number),
             },
         );
-        visit_all(&self.listing.root, wanted, None, stop, &mut done, visit);
+        visit_all(&self.listing.root, wanted, stop, &mut done, visit);
         done
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::WalkOptions;
 use super::frontier::Done;
-use super::list::{Found, Place, Plan, Work};
+use super::list::{Found, Names, Place, Plan, Work};
 use super::listing::Listing;
 use crate::file::FileState;
 use crate::ignore_rules::{RuleBudget, decides};
@@ -86,7 +86,7 @@ impl Kept {
             Part::Directory(_) => &[],
         });
         let mut known = files.filter(|file| file.state.is_some());
-        let is_same = sys::directory_state(&directory) == self.state
+        let is_same = sys::directory_state(&directory, device) == self.state
             && known.all(|file| file.state == sys::state(&directory, &file.name, device));
         (!is_same).then_some(false)
     }
@@ -398,11 +398,11 @@ impl Lister<'_> {
             same.values().for_each(|directory| self.forget(directory));
             return Ok(Arc::new(Kept::odd(path.clone(), Arc::clone(place), Vec::new())));
         };
-        if sys::identity(&directory).is_none_or(|(device, _)| Some(device) != self.root.device_with_states())
-        {
+        let device = sys::identity(&directory).map(|(device, _)| device);
+        if device.is_none() || device != self.root.device_with_states() {
             return Err(io::Error::other("a directory is on another file system"));
         }
-        let state = sys::directory_state(&directory);
+        let state = device.and_then(|device| sys::directory_state(&directory, device));
         let mut rules = Vec::new();
         let watches = self.watch(path, &directory, &mut rules)?;
         for number in
@@ -414,14 +414,15 @@ impl Lister<'_> {
         for name in told.iter().flat_map(|(_, _, here)| &here.others) {
             self.note_link(&directory, name);
         }
-        let mut done = Done::<(), Work>::default();
+        let mut done = Done::<(), Work<'_>>::default();
         match sys::list(&directory) {
             Ok(nodes) => {
                 self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
                 for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
                     rules.extend(self.rules(&[], &directory, &node.name));
                 }
-                self.plan.list_nodes(path, place, nodes, &directory, self.stop, &mut done);
+                let names = Names { nodes, before: None };
+                self.plan.list_nodes(path, place, names, &directory, self.stop, &mut done);
             }
             Err(_) => done.skipped.add(SkipReason::Unreadable),
         }
@@ -431,7 +432,7 @@ impl Lister<'_> {
         let reported =
             [SkipReason::Unreadable, SkipReason::TooDeep].iter().any(|reason| done.skipped.get(*reason) > 0);
         let tasks = done.tasks.into_iter().map(|task| match task.work {
-            Work::Visit(files, _) => Ok(Part::Files(self.files(&directory, files))),
+            Work::Visit(batch) => Ok(Part::Files(self.files(&directory, batch.found()))),
             Work::List(below, place) => Err((below, place)),
         });
         let tasks: Vec<Result<Part, _>> = tasks.collect();
@@ -464,13 +465,13 @@ impl Lister<'_> {
         }))
     }
 
-    fn files(&mut self, directory: &Directory, files: Vec<Found>) -> Arc<[KeptFile]> {
+    fn files(&mut self, directory: &Directory, files: impl Iterator<Item = Found>) -> Arc<[KeptFile]> {
         let file = |found: Found| KeptFile {
             state: self.state(directory, &found.path),
             name: found.path.file_name().into(),
             hidden_by: found.hidden_by,
         };
-        files.into_iter().map(file).collect()
+        files.map(file).collect()
     }
 
     fn state(&mut self, directory: &Directory, path: &RelPath) -> Option<FileState> {

@@ -151,7 +151,7 @@ impl Watched {
             }
             places.remove(oldest);
         }
-        let options = WalkOptions { threads: 0, progress: None, ..options.clone() };
+        let options = WalkOptions { snapshot: None, threads: 0, progress: None, ..options.clone() };
         let state = Arc::default();
         places.push(Place { options, state: Arc::clone(&state), last_asked: now });
         Some(state)

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use forage_fs::{Entry, FileState, SkipReason, WalkOptions, Watched};
+use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, Watched};
 
 use super::files::FileSet;
 use super::listed::{Choice, Listed};
@@ -20,6 +20,8 @@ use crate::limits;
 pub struct Index {
     /// The newest first; not there yet while they are being opened.
     layers: OnceLock<Vec<Segment>>,
+    /// The directories that need not be listed when the tree is walked.
+    snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
     watched: Option<Arc<Watched>>,
     /// What the last search asked.
@@ -39,9 +41,15 @@ impl Index {
         Self { watched: Some(watched), ..self }
     }
 
+    /// The same with the directories as they were when the tree was walked for it.
+    pub fn with_snapshot(self, snapshot: Snapshot) -> Self {
+        Self { snapshot: Arc::new(snapshot), ..self }
+    }
+
     fn empty() -> Self {
         Self {
             layers: OnceLock::new(),
+            snapshot: Arc::default(),
             strangers: AtomicU64::new(0),
             watched: None,
             asked: Mutex::default(),
@@ -50,16 +58,21 @@ impl Index {
     }
 
     /// An index that is opened while searches begin without it: some find enough before it is there.
-    pub fn opening(open: impl FnOnce() -> Vec<Segment> + Send + 'static) -> Arc<Self> {
+    pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
         let index = Arc::new(Self::empty());
         let opened = Arc::clone(&index);
         let fill = move || {
             std::thread::sleep(limits::INDEX_HEAD_START);
-            drop(opened.layers.set(open()));
+            drop(opened.layers.set(open(&opened.snapshot)));
         };
         // Without a thread there is no index, and without an index every file is read.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
+    }
+
+    /// A walk with these options, which lists no directory that is known as it is.
+    pub fn walk_options(&self, options: &WalkOptions) -> WalkOptions {
+        WalkOptions { snapshot: Some(Arc::clone(&self.snapshot)), ..options.clone() }
     }
 
     /// Its layers, the newest first.
@@ -207,6 +220,20 @@ struct Known<'a> {
     content: Content,
 }
 
+impl Known<'_> {
+    fn unread(&self, max_file_bytes: Option<u64>) -> Option<Unread> {
+        match self.content {
+            // One that had just been changed is not known.
+            Content::Large | Content::Young => None,
+            _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
+                Some(Unread::Skipped(SkipReason::TooLarge))
+            }
+            Content::Binary => Some(Unread::Skipped(SkipReason::Binary)),
+            Content::Indexed => Some(Unread::NoMatch),
+        }
+    }
+}
+
 impl<'a> Cursor<'a> {
     /// The number of lines of a text file of so many bytes at the most; `None` when it must be read to be told.
     pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
@@ -224,46 +251,63 @@ impl<'a> Cursor<'a> {
         max_file_bytes: Option<u64>,
     ) -> Option<Unread> {
         let known = self.known(entry, wanted)?;
-        match known.content {
-            // One that had just been changed is not known.
-            Content::Large | Content::Young => None,
-            _ if max_file_bytes.is_some_and(|limit| known.state.size > limit) => {
-                Some(Unread::Skipped(SkipReason::TooLarge))
-            }
-            Content::Binary => Some(Unread::Skipped(SkipReason::Binary)),
-            Content::Indexed => Some(Unread::NoMatch),
-        }
+        known.unread(max_file_bytes)
     }
 
+    /// The same for a file that would have to be visited.
+    pub(crate) fn dismisses(
+        &mut self,
+        file: &Unvisited<'_>,
+        wanted: u64,
+        max_file_bytes: Option<u64>,
+    ) -> Option<Unread> {
+        self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
+    }
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<Known<'a>> {
-        let layers = self.index.layers.get()?;
+        let was_asked = match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
+            Ok(known) => return Some(known),
+            Err(None) => return None,
+            Err(Some(state)) => state,
+        };
+        // What has no state, or is hidden, is in no index.
+        if self.counts && entry.hidden_by.is_none() && (was_asked || entry.state().is_some()) {
+            self.index.strangers.fetch_add(1, Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// The file with this path, if it is as a layer has seen it and has nothing that is wanted. An error says that it is
+    /// not, and whether it has a state; nothing when it may be.
+    fn find(
+        &mut self,
+        path: &[u8],
+        wanted: u64,
+        state: impl Fn() -> Option<FileState>,
+    ) -> Result<Known<'a>, Option<bool>> {
+        let layers = self.index.layers.get().ok_or(None)?;
         let candidates = match self.selection {
-            Some(selection) => Some(selection.candidates(layers)?),
+            Some(selection) => Some(selection.candidates(layers).ok_or(None)?),
             None => None,
         };
         self.near.resize(layers.len(), 0);
         let mut now = None;
         for (number, (layer, near)) in layers.iter().zip(&mut self.near).enumerate() {
-            let Some(file) = layer.find(entry.path.as_bytes(), *near) else { continue };
+            let Some(file) = layer.find(path, *near) else { continue };
             *near = file + 1;
-            let (seen, content) = layer.state(file)?;
+            let (seen, content) = layer.state(file).ok_or(None)?;
             if content == Content::Indexed
                 && candidates.is_some_and(|candidates| may_match(&candidates[number], file, wanted))
             {
-                return None;
+                return Err(None);
             }
             let state = match now {
-                None => *now.insert(entry.state()?),
+                None => *now.insert(state().ok_or(None)?),
                 Some(state) => state,
             };
             if state == seen && content != Content::Young {
-                return Some(Known { layer, file, state, content });
+                return Ok(Known { layer, file, state, content });
             }
         }
-        // What has no state, or is hidden, is in no index.
-        if self.counts && entry.hidden_by.is_none() && (now.is_some() || entry.state().is_some()) {
-            self.index.strangers.fetch_add(1, Ordering::Relaxed);
-        }
-        None
+        Err(Some(now.is_some()))
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_fs::{RelPath, Stop, WalkOptions, limits};
+use forage_fs::{RelPath, Snapshot, Stop, WalkOptions, limits};
 use forage_search::index::{Content, Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, limits as search_limits, search};
@@ -25,8 +25,28 @@ pub(crate) fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
     bytes
 }
 
-fn index(layers: &[&Vec<u8>]) -> Arc<Index> {
-    Arc::new(Index::new(layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect()))
+fn index(layers: &[&Vec<u8>]) -> Index {
+    Index::new(layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect())
+}
+
+/// The directories of a tree as they are now.
+fn snapshot(root: &Path) -> Vec<u8> {
+    Snapshot::take(&open(root), &WalkOptions::default(), &Stop::never()).unwrap().unwrap()
+}
+
+fn filled(bytes: &[u8]) -> Snapshot {
+    let snapshot = Snapshot::default();
+    assert!(snapshot.fill(bytes.to_vec()));
+    snapshot
+}
+
+/// One of the ways in which files change, or directories.
+fn change(random: &mut Random, root: &Path) -> String {
+    #[cfg(target_os = "linux")]
+    if random.one_in(2) {
+        return crate::watched::edit_more(random, root);
+    }
+    edit(random, root)
 }
 
 /// Everything that a search says.
@@ -190,10 +210,11 @@ fn an_index_changes_no_answer() {
         let trees: Vec<_> =
             (first..first + 100).map(|seed| (seed, tree(&mut Random::new(seed), true))).collect();
         std::thread::sleep(SETTLED);
-        let bases: Vec<_> = trees.iter().map(|(_, (_, root))| segment(root, None)).collect();
-        for ((seed, (_directory, root)), base) in trees.iter().zip(bases) {
+        let bases: Vec<_> =
+            trees.iter().map(|(_, (_, root))| (segment(root, None), snapshot(root))).collect();
+        for ((seed, (_directory, root)), (base, directories)) in trees.iter().zip(bases) {
             let mut random = Random::new(seed ^ 0x5eed);
-            let mut layers = index(&[&base]);
+            let mut layers = Arc::new(index(&[&base]).with_snapshot(filled(&directories)));
             check(root, &mut random, &layers, &format!("seed {seed}"));
             known += layers.layers().iter().map(|layer| layer.len()).sum::<u32>() as u64;
             // Nothing has changed: whatever the index does not know, it has left out.
@@ -209,12 +230,14 @@ fn an_index_changes_no_answer() {
             let mut edits = Vec::new();
             for _ in 0..3 {
                 for _ in 0..1 + random.below(2) {
-                    edits.push(edit(&mut random, root));
+                    edits.push(change(&mut random, root));
                 }
                 if random.one_in(3) {
                     // As an update does it: what is not in the base as it is now is read.
                     let changes = segment(root, Some(&Segment::open(base.clone()).unwrap()));
-                    layers = index(&[&changes, &base]);
+                    // The directories may be of an earlier time, or of this one.
+                    let now = if random.one_in(2) { snapshot(root) } else { directories.clone() };
+                    layers = Arc::new(index(&[&changes, &base]).with_snapshot(filled(&now)));
                     edits.push("update".to_owned());
                 }
                 check(root, &mut random, &layers, &format!("seed {seed} {edits:?}"));
@@ -258,7 +281,7 @@ fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
     for name in ["late-zero", "long-line", "one-line", "utf-16"] {
         assert_eq!(content(name), Content::Large, "{name}");
     }
-    let layers = index(&[&bytes]);
+    let layers = Arc::new(index(&[&bytes]));
     let wanted = Wanted {
         walk: WalkOptions::default(),
         scan: ScanOptions::default(),

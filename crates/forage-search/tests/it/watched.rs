@@ -29,7 +29,7 @@ fn index_over(watched: &Arc<Watched>, layers: &[&Vec<u8>]) -> Arc<Index> {
 }
 
 /// Changes directories, and files by other ways than their names; says how.
-fn edit_more(random: &mut Random, root: &Path) -> String {
+pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     below(root, false, &mut files);
     below(root, true, &mut directories);

@@ -125,6 +125,7 @@ impl Tool for ListDirectory {
         };
         let stop = context.stop.within(context.timeout);
         let index = context.index(&root);
+        let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
         let mut entries = Vec::new();
         let mut too_many = false;
         let report = walk(

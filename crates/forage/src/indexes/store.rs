@@ -1,4 +1,5 @@
-//! The index of one root as files: `base`, the tree at one time, and `changes`, what was found changed since.
+//! The index of one root as files: `base`, the tree at one time, `changes`, what was found changed since, and
+//! `directories`, the names in its directories.
 //!
 //! Each file is replaced as a whole and is right by itself, because what it says of a file of the tree holds for one
 //! state of that file: readers need no lock, and of two writers the last one wins. The lock only keeps processes from
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use forage_fs::{Root, Stop, WalkOptions};
+use forage_fs::{Root, Snapshot, Stop, WalkOptions};
 use forage_search::index::{self, Builder, Index, IndexError, Segment};
 
 use crate::private_file;
@@ -21,6 +22,9 @@ use crate::private_file;
 const LAYERS: [&str; 2] = [CHANGES, BASE];
 const BASE: &str = "base";
 const CHANGES: &str = "changes";
+const DIRECTORIES: &str = "directories";
+/// All that searches read of it.
+const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
 const LOCK: &str = "lock";
@@ -75,17 +79,23 @@ impl Store {
     /// The index, opened while it is not needed yet; `None` when there is none.
     pub(crate) fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
-        self.exists().then(|| Index::opening(move || store.layers()))
-    }
-
-    fn layers(&self) -> Vec<Segment> {
-        self.checked_layers().0
+        self.exists().then(|| {
+            Index::opening(move |snapshot| {
+                store.fill(snapshot);
+                store.checked_layers().0
+            })
+        })
     }
 
     /// The index, and what is wrong with those of its files that can't be used.
     pub(crate) fn open_checked(&self) -> (Option<Index>, Vec<String>) {
         let (layers, problems) = self.checked_layers();
-        ((!layers.is_empty()).then(|| Index::new(layers)), problems)
+        let index = (!layers.is_empty()).then(|| {
+            let snapshot = Snapshot::default();
+            self.fill(&snapshot);
+            Index::new(layers).with_snapshot(snapshot)
+        });
+        (index, problems)
     }
 
     fn checked_layers(&self) -> (Vec<Segment>, Vec<String>) {
@@ -101,7 +111,7 @@ impl Store {
 
     /// Whether there is one, usable or not.
     pub(crate) fn exists(&self) -> bool {
-        self.version().iter().any(Option::is_some)
+        LAYERS.iter().any(|name| self.directory.join(name).exists())
     }
 
     /// What changes whenever one of its files is replaced.
@@ -110,13 +120,13 @@ impl Store {
             let metadata = fs::metadata(self.directory.join(name)).ok()?;
             Some((metadata.modified().ok()?, metadata.len()))
         };
-        LAYERS.iter().map(version).collect()
+        FILES.iter().map(version).collect()
     }
 
     /// Bytes on the disk.
     pub(crate) fn size(&self) -> u64 {
-        let layers = LAYERS.iter().filter_map(|name| fs::metadata(self.directory.join(name)).ok());
-        layers.map(|metadata| metadata.len()).sum()
+        let files = FILES.iter().filter_map(|name| fs::metadata(self.directory.join(name)).ok());
+        files.map(|metadata| metadata.len()).sum()
     }
 
     fn layer(&self, name: &str) -> Result<Option<Segment>, IndexError> {
@@ -127,6 +137,15 @@ impl Store {
             Ok(file) => Segment::open(file).map(Some),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes in the directories; without them, all are listed.
+    fn fill(&self, snapshot: &Snapshot) {
+        if self.is_of_root()
+            && let Ok(directories) = fs::read(self.directory.join(DIRECTORIES))
+        {
+            snapshot.fill(directories);
         }
     }
 
@@ -148,6 +167,7 @@ impl Store {
             let gone = files.saturating_sub(built.unchanged);
             let changed = u64::from(built.builder.len());
             if changed.max(gone) <= CHANGES_KEPT + files / CHANGES_PART {
+                self.write_directories(root, walk, stop)?;
                 self.write(CHANGES, built.builder)?;
                 return Ok(Update::Updated(changed));
             }
@@ -159,6 +179,7 @@ impl Store {
         private_file::replace(&self.directory.join(ROOT), self.root.as_os_str().as_encoded_bytes())?;
         self.write(BASE, built.builder)?;
         remove(&self.directory.join(CHANGES))?;
+        self.write_directories(root, walk, stop)?;
         self.remove_others();
         Ok(Update::Built(files))
     }
@@ -209,6 +230,15 @@ impl Store {
             .with_context(|| format!("can't write {}", path.display()))
     }
 
+    fn write_directories(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<()> {
+        let path = self.directory.join(DIRECTORIES);
+        let written = match Snapshot::take(root, walk, stop)? {
+            Some(snapshot) => private_file::replace(&path, &snapshot),
+            None => remove(&path),
+        };
+        written.with_context(|| format!("can't write {}", path.display()))
+    }
+
     /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process
     /// ends, however it ends.
     fn lock(&self) -> anyhow::Result<Option<File>> {
@@ -235,7 +265,7 @@ impl Store {
             bail!("another process is building the index; try again later")
         };
         let was_there = self.exists();
-        for name in LAYERS.into_iter().chain([ROOT]) {
+        for name in FILES.into_iter().chain([ROOT]) {
             let path = self.directory.join(name);
             remove(&path).with_context(|| format!("can't remove {}", path.display()))?;
         }

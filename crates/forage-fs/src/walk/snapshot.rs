@@ -1,0 +1,480 @@
+//! The directories of a tree as one walk found them, for later ones: what has not changed since need not be listed
+//! again, nor the ignore rules compiled that decide on its names.
+//!
+//! ```text
+//! header      magic, version, checksum of all that follows, whether the root lies in a work tree, number of records
+//! places      where each record begins, 4 bytes each, in path order of the records
+//! records     path, state of the directory, rules, names
+//! ```
+//!
+//! All numbers are little-endian. A record holds for one state of its directory; its verdicts hold if the rules of the
+//! directory and of all above it are in the states that their records say. Who relies on it asks for these states first,
+//! so that a snapshot may be old, and is then of less use.
+
+use std::cmp::Ordering;
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::frontier::Frontier;
+use super::list::{Entry, Plan, Unvisited};
+use super::{Step, WalkOptions};
+use crate::error::OpenError;
+use crate::file::FileState;
+use crate::ignore_rules::{DECIDING, IgnoreRules, Verdict};
+use crate::rel_path::{RelPath, compare_paths};
+use crate::root::Root;
+use crate::skipped::Skipped;
+use crate::stop::Stop;
+use crate::sys::{self, Directory, Node, NodeKind};
+
+const MAGIC: [u8; 8] = *b"FORAGEDS";
+/// Raised when the format, or what stands in it, changes.
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
+const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
+const VERDICTS: [Verdict; 3] = [Verdict::Nothing, Verdict::Ignored, Verdict::Kept];
+
+/// A snapshot, which may not be there yet while it is being read.
+#[derive(Debug, Default)]
+pub struct Snapshot(OnceLock<Loaded>);
+
+#[derive(Debug)]
+pub(super) struct Loaded {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl Snapshot {
+    /// Takes in what [`Snapshot::take`] gave; false if it is not that.
+    pub fn fill(&self, bytes: Vec<u8>) -> bool {
+        Loaded::new(bytes).is_some_and(|loaded| self.0.set(loaded).is_ok())
+    }
+
+    pub(super) fn loaded(&self) -> Option<&Loaded> {
+        self.0.get()
+    }
+
+    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing,
+    /// or nothing that can be relied on.
+    ///
+    /// # Errors
+    /// The root can't be walked.
+    pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
+        let Some(device) = root.device_with_states() else { return Ok(None) };
+        let options = WalkOptions { hidden: true, snapshot: None, ..options.clone() };
+        let recorder = Recorder { device, records: Mutex::default() };
+        let plan = Plan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
+        let (dismiss, visit) = (
+            |(): &mut (), _: &Unvisited<'_>| None,
+            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::<()>::Nothing,
+        );
+        let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);
+        let receive = |()| ControlFlow::Continue(());
+        let frontier = Frontier::new(vec![plan.first_task()], receive);
+        let report = frontier.run(options.thread_count(), stop, || (), run);
+        // With less to compile, more could be within the bounds of one search.
+        let is_whole = report.stopped.is_none() && !report.too_many_entries && !plan.has_many_rules();
+        Ok(is_whole.then(|| recorder.finish(root.inside_git())).flatten())
+    }
+}
+
+/// What has a name on which the rules of a directory depend, if there is something, and the state of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RulesState {
+    kind: Option<NodeKind>,
+    state: Option<FileState>,
+}
+
+impl RulesState {
+    /// `None` when it can't be told.
+    fn of(directory: &Directory, name: &[u8], device: u64) -> Option<Self> {
+        let kind = match sys::node_kind(directory, name) {
+            Ok(kind) => Some(kind),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(_) => return None,
+        };
+        let state = match kind {
+            Some(NodeKind::File) => Some(sys::state(directory, name, device)?),
+            _ => None,
+        };
+        Some(Self { kind, state })
+    }
+
+    /// Of the rules that git keeps for this directory elsewhere.
+    fn of_git(directory: &Directory, device: u64) -> Option<Self> {
+        let info = sys::open_child(directory, b".git").and_then(|git| sys::open_child(&git, b"info"));
+        match info {
+            Ok(info) => Self::of(&info, b"exclude", device),
+            Err(error) if sys::is_missing(&error) => Some(Self { kind: None, state: None }),
+            Err(_) => None,
+        }
+    }
+
+    fn may_hide_a_change(self, now: i64) -> bool {
+        self.state.is_some_and(|state| state.may_hide_a_change(now))
+    }
+}
+
+/// All names on which the rules depend, and what git keeps elsewhere.
+const RULES: usize = DECIDING.len() + 1;
+
+/// What the rules of a directory are read from; `None` where it can't be told.
+fn rules_of(directory: &Directory, device: u64) -> [Option<RulesState>; RULES] {
+    let mut rules = [None; RULES];
+    for (state, name) in rules.iter_mut().zip(DECIDING) {
+        *state = RulesState::of(directory, name, device);
+    }
+    rules[DECIDING.len()] = RulesState::of_git(directory, device);
+    rules
+}
+
+/// Collects the records of a walk.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    device: u64,
+    records: Mutex<Vec<(RelPath, Vec<u8>)>>,
+}
+
+/// A directory before it is listed.
+pub(super) struct Before {
+    state: Option<FileState>,
+    rules: [Option<RulesState>; RULES],
+}
+
+impl Recorder {
+    /// Must be called before a directory is listed and its rules are read.
+    pub(super) fn before(&self, directory: &Directory) -> Before {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let state = sys::directory_state(directory, self.device);
+        let rules = rules_of(directory, self.device);
+        Before {
+            state: state.filter(|state| !state.may_hide_a_change(now)),
+            rules: rules.map(|rules| rules.filter(|rules| !rules.may_hide_a_change(now))),
+        }
+    }
+
+    /// Takes down a directory with its names, which are sorted, and what these rules say of them.
+    pub(super) fn add(&self, path: &RelPath, before: &Before, nodes: &[Node], rules: &IgnoreRules) {
+        let mut record = Vec::new();
+        write_bytes(&mut record, path.as_bytes());
+        write_state(&mut record, before.state);
+        for rules in &before.rules {
+            let kind = rules
+                .map(|rules| rules.kind.and_then(|kind| index_of(&KINDS, &kind)).map_or(1, |kind| kind + 2));
+            record.push(kind.unwrap_or(0));
+            write_state(&mut record, rules.and_then(|rules| rules.state));
+        }
+        record.extend((nodes.len() as u32).to_le_bytes());
+        for node in nodes {
+            let verdict = rules.verdict(&path.join(&node.name), node.kind == NodeKind::Directory);
+            let kind = index_of(&KINDS, &node.kind).unwrap_or(0);
+            record.push(kind | index_of(&VERDICTS, &verdict).unwrap_or(0) << 4);
+            write_bytes(&mut record, &node.name);
+        }
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), record));
+    }
+
+    /// `None` when there is more than fits.
+    fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
+        let mut records = self.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        records.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        let mut said = vec![u8::from(inside_git)];
+        said.extend(u32::try_from(records.len()).ok()?.to_le_bytes());
+        let mut place = HEADER_BYTES + 4 * records.len();
+        for (_, record) in &records {
+            said.extend(u32::try_from(place).ok()?.to_le_bytes());
+            place += record.len();
+        }
+        records.iter().for_each(|(_, record)| said.extend(record));
+        let checksum = crc32fast::hash(&said);
+        Some([&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat())
+    }
+}
+
+fn index_of<T: PartialEq>(all: &[T], one: &T) -> Option<u8> {
+    all.iter().position(|other| other == one).map(|index| index as u8)
+}
+
+fn write_bytes(record: &mut Vec<u8>, bytes: &[u8]) {
+    record.extend((bytes.len() as u32).to_le_bytes());
+    record.extend_from_slice(bytes);
+}
+
+fn write_state(record: &mut Vec<u8>, state: Option<FileState>) {
+    record.push(u8::from(state.is_some()));
+    if let Some(FileState { size, modified, changed, inode }) = state {
+        for number in [size, modified.cast_unsigned(), changed.cast_unsigned(), inode] {
+            record.extend(number.to_le_bytes());
+        }
+    }
+}
+
+/// What is left to read of a snapshot.
+#[derive(Clone, Copy)]
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes(N)?.try_into().ok()
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        self.array().map(|bytes| u32::from_le_bytes(bytes) as usize)
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let count = self.number()?;
+        self.bytes(count)
+    }
+
+    fn state(&mut self) -> Option<Option<FileState>> {
+        if self.byte()? == 0 {
+            return Some(None);
+        }
+        let mut number = || self.array().map(u64::from_le_bytes);
+        let (size, modified) = (number()?, number()?.cast_signed());
+        Some(Some(FileState { size, modified, changed: number()?.cast_signed(), inode: number()? }))
+    }
+
+    fn rules(&mut self) -> Option<[Option<RulesState>; RULES]> {
+        let mut rules = [None; RULES];
+        for rules in &mut rules {
+            let (kind, state) = (self.byte()?, self.state()?);
+            *rules = match kind.checked_sub(1) {
+                None => None,
+                Some(0) => Some(RulesState { kind: None, state }),
+                Some(kind) => Some(RulesState { kind: Some(*KINDS.get(usize::from(kind) - 1)?), state }),
+            };
+        }
+        Some(rules)
+    }
+}
+
+/// A name in a directory, and what its rules say of it.
+pub(super) struct Name<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) kind: NodeKind,
+    pub(super) verdict: Verdict,
+}
+
+/// A directory as the snapshot has it.
+pub(super) struct Record<'a> {
+    state: Option<FileState>,
+    rules: [Option<RulesState>; RULES],
+    names: Reader<'a>,
+}
+
+impl Loaded {
+    fn new(bytes: Vec<u8>) -> Option<Self> {
+        let mut reader = Reader(&bytes);
+        let is_one = reader.array()? == MAGIC && reader.number()? == VERSION as usize;
+        let checksum = reader.array().map(u32::from_le_bytes)?;
+        if !is_one || crc32fast::hash(reader.0) != checksum {
+            return None;
+        }
+        reader.byte()?;
+        let count = reader.number()?;
+        reader.bytes(count.checked_mul(4)?)?;
+        Some(Self { bytes, count })
+    }
+
+    pub(super) fn inside_git(&self) -> bool {
+        self.bytes[HEADER_BYTES - 5] != 0
+    }
+
+    /// Where a record begins.
+    fn reader(&self, record: usize) -> Option<Reader<'_>> {
+        let place = Reader(self.bytes.get(HEADER_BYTES + 4 * record..)?).number()?;
+        self.bytes.get(place..).map(Reader)
+    }
+
+    pub(super) fn record(&self, path: &RelPath) -> Option<Record<'_>> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            let mut reader = self.reader(middle)?;
+            match compare_paths(reader.text()?, path.as_bytes()) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => {
+                    return Some(Record { state: reader.state()?, rules: reader.rules()?, names: reader });
+                }
+            }
+        }
+        None
+    }
+}
+
+impl<'a> Record<'a> {
+    /// The names with their verdicts, if the directory still has these and no others.
+    pub(super) fn names(&self, directory: &Directory, device: u64) -> Option<Vec<Name<'a>>> {
+        if self.state.is_none() || sys::directory_state(directory, device) != self.state {
+            return None;
+        }
+        let mut reader = self.names;
+        let mut names = Vec::new();
+        for _ in 0..reader.number()? {
+            let (tag, name) = (reader.byte()?, reader.text()?);
+            let kind = *KINDS.get(usize::from(tag & 15))?;
+            names.push(Name { name, kind, verdict: VERDICTS.get(usize::from(tag >> 4))?.clone() });
+        }
+        Some(names)
+    }
+
+    /// Whether the directory had rules of its own, or may have had.
+    pub(super) fn has_rules(&self) -> bool {
+        self.rules.iter().any(|rules| rules.is_none_or(|rules| rules.kind.is_some()))
+    }
+
+    /// Whether its own rules are those of the snapshot.
+    pub(super) fn rules_are_same(&self, directory: &Directory, device: u64) -> bool {
+        self.rules.iter().all(Option::is_some) && self.rules == rules_of(directory, device)
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::root::RootPolicy;
+    use crate::secrets::SecretPolicy;
+    use crate::walk::walk;
+
+    fn tree() -> (tempfile::TempDir, Arc<Root>) {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs", "src/deep/e.txt"] {
+            fs::create_dir_all(directory.path().join(name).parent().unwrap()).unwrap();
+            fs::write(directory.path().join(name), "text\n").unwrap();
+        }
+        fs::create_dir_all(directory.path().join(".git/info")).unwrap();
+        fs::write(directory.path().join("src/.gitignore"), "c.txt\n").unwrap();
+        std::thread::sleep(crate::limits::SETTLING + std::time::Duration::from_millis(50));
+        let root = open(directory.path());
+        (directory, root)
+    }
+
+    fn open(path: &Path) -> Arc<Root> {
+        Root::open(path, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
+    }
+
+    fn take(root: &Arc<Root>) -> Vec<u8> {
+        Snapshot::take(root, &WalkOptions::default(), &Stop::never()).unwrap().unwrap()
+    }
+
+    fn paths(root: &Arc<Root>, snapshot: &[u8]) -> Vec<String> {
+        let options = WalkOptions::default();
+        let (kept, snapshot_options) = (Arc::new(Snapshot::default()), options.clone());
+        assert!(kept.fill(snapshot.to_vec()));
+        let options = WalkOptions { snapshot: Some(kept), ..snapshot_options };
+        let mut paths = Vec::new();
+        let visit = |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| {
+            Step::Item(entry.path.display().into_owned(), 0)
+        };
+        let receive = |path| {
+            paths.push(path);
+            ControlFlow::Continue(())
+        };
+        walk(root, &RelPath::root(), &options, &Stop::never(), || (), visit, receive).unwrap();
+        paths
+    }
+
+    /// The same with one name in another's place, which only a walk that relies on the snapshot comes to.
+    fn forged(snapshot: &[u8], name: &[u8], other: &[u8]) -> Vec<u8> {
+        let place = snapshot.windows(name.len()).position(|bytes| bytes == name).unwrap();
+        let mut forged = snapshot.to_vec();
+        forged[place..place + name.len()].copy_from_slice(other);
+        let checksum = crc32fast::hash(&forged[16..]);
+        forged[12..16].copy_from_slice(&checksum.to_le_bytes());
+        forged
+    }
+
+    #[test]
+    fn what_has_not_changed_is_not_listed_again() {
+        let (directory, root) = tree();
+        let snapshot = take(&root);
+        let all = ["a.rs", "src/b.rs", "src/deep/d.rs", "src/deep/e.txt"];
+        assert_eq!(paths(&root, &snapshot), all);
+        let forged = forged(&snapshot, b"d.rs", b"D.rs");
+        assert_eq!(paths(&root, &forged)[2], "src/deep/D.rs");
+        // Another file beside it, and it is listed.
+        fs::write(directory.path().join("src/deep/f"), "").unwrap();
+        assert_eq!(paths(&root, &forged)[2..], ["src/deep/d.rs", "src/deep/e.txt", "src/deep/f"]);
+    }
+
+    /// Each of them is seen below a directory that is itself as it was.
+    #[test]
+    fn rules_that_have_changed_are_applied() {
+        let changes: [(&str, &[&str]); 4] = [
+            ("src/.gitignore", &["a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs"]),
+            (".ignore", &["a.rs", "src/b.rs", "src/deep/d.rs"]),
+            (".git/info/exclude", &["a.rs", "src/b.rs", "src/deep/d.rs"]),
+            ("src/deep/.rgignore", &["a.rs", "src/b.rs", "src/deep/d.rs"]),
+        ];
+        for (name, left) in changes {
+            let (directory, root) = tree();
+            let snapshot = take(&root);
+            fs::write(directory.path().join(name), "e.txt\n").unwrap();
+            assert_eq!(paths(&root, &snapshot), left, "{name}");
+        }
+        // Git's rules hold in a work tree alone.
+        let (directory, root) = tree();
+        let snapshot = take(&root);
+        fs::remove_dir_all(directory.path().join(".git")).unwrap();
+        assert_eq!(paths(&root, &snapshot).len(), 5);
+    }
+
+    #[test]
+    fn what_has_just_changed_is_not_relied_on() {
+        let (directory, root) = tree();
+        fs::write(directory.path().join("src/deep/new"), "").unwrap();
+        let forged = forged(&take(&root), b"e.txt", b"E.txt");
+        assert_eq!(paths(&root, &forged)[3], "src/deep/e.txt");
+    }
+
+    #[test]
+    fn a_damaged_one_is_refused() {
+        let (_directory, root) = tree();
+        let snapshot = take(&root);
+        for at in 0..snapshot.len() {
+            let mut damaged = snapshot.clone();
+            damaged[at] ^= 1 << (at % 8);
+            assert!(!Snapshot::default().fill(damaged), "{at}");
+            assert!(!Snapshot::default().fill(snapshot[..at].to_vec()), "{at}");
+        }
+    }
+
+    proptest! {
+        /// Whatever has the right checksum does no harm.
+        #[test]
+        fn nonsense_is_no_reason_to_fail(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0..5_u8) {
+            let said = [&[0, count, 0, 0, 0][..], &bytes].concat();
+            let checksum = crc32fast::hash(&said);
+            let whole = [&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat();
+            if let Some(loaded) = Loaded::new(whole) {
+                for path in [&b""[..], b"a", b"a/b"] {
+                    let path = RelPath::from_bytes(path, &RelPath::root()).unwrap();
+                    let _ = loaded.record(&path).map(|record| record.has_rules());
+                }
+            }
+        }
+    }
+}
