@@ -24,6 +24,10 @@ pub const IGNORE_FILE_RULES: usize = 2_000;
 /// Rules of all ignore files of one walk.
 pub const IGNORE_WALK_RULES: usize = 20_000;
 
+/// Directories that a walk keeps open for files that it comes to after other directories. A process may have some 1,000
+/// files open, and several walks go on in it.
+pub const WALK_KEPT_OPEN: usize = 32;
+
 /// Directory levels below the start of a walk. Paths beyond the kernel's own limit (4,096 bytes) end earlier.
 pub const WALK_DEPTH: usize = 512;
 

@@ -109,6 +109,9 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 /// in the first files is done by then.
 pub const INDEX_HEAD_START: Duration = Duration::from_millis(10);
 
+/// The same for one that has found something in so many files by then: it may be done soon.
+pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(40), 12);
+
 /// Bytes of a file up to which it can be in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;
 

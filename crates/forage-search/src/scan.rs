@@ -175,7 +175,7 @@ impl Scope<'_> {
         wanted: impl Fn() -> u64 + Sync,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
-        receive: impl FnMut(T) -> ControlFlow<()> + Send,
+        mut receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk_options, index, max_file_bytes, stop } = *self;
         let selection = index.and_then(|index| index.select(queries()));
@@ -199,6 +199,10 @@ impl Scope<'_> {
                 Unread::NoMatch => Some(None),
                 Unread::Skipped(reason) => Some(Some(reason)),
             },
+        };
+        let receive = |item| {
+            index.into_iter().for_each(|index| index.note_found());
+            receive(item)
         };
         Walk { root, start, options, stop }.dismissing(worker, dismiss, visit, receive)
     }

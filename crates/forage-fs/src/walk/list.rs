@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::frontier;
 use super::rules::Rules;
@@ -32,7 +33,7 @@ pub struct Entry<'a> {
     root: &'a Root,
     /// The entry's own path, where a followed link leads elsewhere.
     real: Option<RelPath>,
-    directory: &'a OnceCell<io::Result<Directory>>,
+    directory: &'a OnceCell<io::Result<Handle>>,
 }
 
 impl Entry<'_> {
@@ -69,7 +70,8 @@ impl Entry<'_> {
 
     fn parent(&self) -> Result<&Directory, &io::Error> {
         let parent = || self.path.parent().unwrap_or_else(RelPath::root);
-        self.directory.get_or_init(|| sys::open_directory(self.root.handle(), &parent())).as_ref()
+        let open = || sys::open_directory(self.root.handle(), &parent()).map(Handle::of_one);
+        self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
     }
 
     /// The target of a link, as it is written in the link; not for opening.
@@ -84,13 +86,13 @@ pub struct Unvisited<'a> {
     pub path: &'a [u8],
     name: &'a [u8],
     root: &'a Root,
-    directory: &'a io::Result<Directory>,
+    directory: &'a io::Result<Handle>,
 }
 
 impl Unvisited<'_> {
     /// The file's state; `None` for what is no file any more, can't be told or must not be read.
     pub fn state(&self) -> Option<FileState> {
-        state(self.root, self.directory.as_ref().ok()?, self.path, self.name)
+        state(self.root, &self.directory.as_ref().ok()?.0.directory, self.path, self.name)
     }
 }
 
@@ -113,8 +115,33 @@ pub(super) enum Work<'a> {
 pub(super) struct Batch<'a> {
     path: RelPath,
     items: Vec<Item<'a>>,
-    /// The handle of the directory, if it is still open.
-    directory: Option<Directory>,
+    /// The directory, if it is still open.
+    directory: Option<Handle>,
+}
+
+/// A directory that is kept open for the batches in it.
+#[derive(Clone, Debug)]
+struct Handle(Arc<Open>);
+
+#[derive(Debug)]
+struct Open {
+    directory: Directory,
+    /// How many are kept open for more than one batch, this one included.
+    kept: Option<Arc<AtomicUsize>>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            kept.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Handle {
+    fn of_one(directory: Directory) -> Self {
+        Self(Arc::new(Open { directory, kept: None }))
+    }
 }
 
 #[derive(Debug)]
@@ -196,6 +223,7 @@ pub(super) struct Plan<'a> {
     rules: Arc<Rules>,
     warnings: Vec<String>,
     recorder: Option<&'a Recorder>,
+    kept_open: Arc<AtomicUsize>,
 }
 
 struct Start {
@@ -234,8 +262,9 @@ impl<'a> Plan<'a> {
         }
         let real = (real != *start).then_some(real);
         let start_work = Start { is_directory: kind == NodeKind::Directory, real };
-        let (start, rules, recorder) = (start.clone(), held, None);
-        Ok(Self { root, options, budget, start, start_work, rules, warnings, recorder })
+        let (start, rules) = (start.clone(), held);
+        let (recorder, kept_open) = (None, Arc::default());
+        Ok(Self { root, options, budget, start, start_work, rules, warnings, recorder, kept_open })
     }
 
     /// From the root, with what is left of this budget.
@@ -253,6 +282,7 @@ impl<'a> Plan<'a> {
             rules: Rules::above(&IgnoreRules::none(root.inside_git())),
             warnings: Vec::new(),
             recorder: None,
+            kept_open: Arc::default(),
         }
     }
 
@@ -322,8 +352,8 @@ impl<'a> Plan<'a> {
                         Item::Name(name) => {
                             bytes.truncate(head);
                             bytes.extend_from_slice(name);
-                            let directory =
-                                directory.get_or_init(|| sys::open_directory(self.root.handle(), &path));
+                            let open = || sys::open_directory(self.root.handle(), &path).map(Handle::of_one);
+                            let directory = directory.get_or_init(open);
                             let unvisited = Unvisited { path: &bytes, name, root: self.root, directory };
                             if let Some(reason) = dismiss(state, &unvisited) {
                                 done.visited += 1;
@@ -359,17 +389,35 @@ impl<'a> Plan<'a> {
             Ok(directory)
         });
         match listed {
-            Ok(directory) => {
-                // The first batch comes next and needs the directory; later ones open it again, because a handle for
-                // each that waits would use them up in a deep tree.
-                if let Some(Task { work: Work::Visit(batch), .. }) = done.tasks.first_mut() {
-                    batch.directory = Some(directory);
-                }
-            }
+            Ok(directory) => self.hand_out(directory, &mut done.tasks),
             Err(error) => {
                 done.skipped.add(SkipReason::Unreadable);
                 done.warnings.push(format!("{} can't be listed: {error}", path.display()));
             }
+        }
+    }
+
+    /// Leaves a directory open for the batches in it: that which comes next, and others unless too many wait, as they
+    /// would in a deep tree.
+    fn hand_out(&self, directory: Directory, tasks: &mut [Task<'a>]) {
+        let is_next = tasks.first().is_some_and(|task| matches!(task.work, Work::Visit(_)));
+        let batches = tasks.iter_mut().filter_map(|task| match &mut task.work {
+            Work::Visit(batch) => Some(batch),
+            Work::List(..) => None,
+        });
+        let mut batches: Vec<&mut Batch<'a>> = batches.collect();
+        let waiting = batches.len() - usize::from(is_next);
+        let keep = || self.kept_open.fetch_add(1, Ordering::Relaxed) < limits::WALK_KEPT_OPEN;
+        if waiting > 0 && keep() {
+            let handle = Handle(Arc::new(Open { directory, kept: Some(Arc::clone(&self.kept_open)) }));
+            batches.iter_mut().for_each(|batch| batch.directory = Some(handle.clone()));
+            return;
+        }
+        if waiting > 0 {
+            self.kept_open.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(batch) = batches.first_mut().filter(|_| is_next) {
+            batch.directory = Some(Handle::of_one(directory));
         }
     }
 
@@ -716,7 +764,7 @@ pub(super) fn visit_all<T, W>(
 fn visit_one<T, W>(
     root: &Root,
     found: Found,
-    directory: &OnceCell<io::Result<Directory>>,
+    directory: &OnceCell<io::Result<Handle>>,
     done: &mut frontier::Done<T, W>,
     visit: impl FnOnce(&Entry<'_>, &mut Skipped) -> Step<T>,
 ) {

@@ -23,6 +23,8 @@ pub struct Index {
     /// The directories that need not be listed when the tree is walked.
     snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
+    /// Files in which searches have found something.
+    found: AtomicU64,
     watched: Option<Arc<Watched>>,
     /// What the last search asked.
     asked: Mutex<Arc<[Query]>>,
@@ -51,6 +53,7 @@ impl Index {
             layers: OnceLock::new(),
             snapshot: Arc::default(),
             strangers: AtomicU64::new(0),
+            found: AtomicU64::new(0),
             watched: None,
             asked: Mutex::default(),
             listed: Mutex::default(),
@@ -63,11 +66,20 @@ impl Index {
         let opened = Arc::clone(&index);
         let fill = move || {
             std::thread::sleep(limits::INDEX_HEAD_START);
+            let (long, common) = limits::INDEX_LONG_HEAD_START;
+            if opened.found.load(Ordering::Relaxed) >= common {
+                std::thread::sleep(long - limits::INDEX_HEAD_START);
+            }
             drop(opened.layers.set(open(&opened.snapshot)));
         };
         // Without a thread there is no index, and without an index every file is read.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
+    }
+
+    /// Takes down that a search found something in a file.
+    pub(crate) fn note_found(&self) {
+        self.found.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A walk with these options, which lists no directory that is known as it is.

@@ -120,6 +120,10 @@ pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
     directories.sort();
     let directory = directories[random.below(directories.len())].clone();
     let fresh = directory.join(format!("new-{}", random.below(3)));
+    // A link of that name may lead to itself.
+    if fresh.is_symlink() {
+        fs::remove_file(&fresh).unwrap();
+    }
     if files.is_empty() {
         fs::write(&fresh, contents(random, true)).unwrap();
         return format!("first {}", fresh.display());
