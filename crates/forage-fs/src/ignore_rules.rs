@@ -58,17 +58,55 @@ pub(crate) struct RuleBudget {
     rules: AtomicUsize,
     bytes: AtomicUsize,
     wildcards: AtomicUsize,
+    /// What bounds it; nothing is refused where nothing does.
+    bound: Bound,
     stop: Stop,
+}
+
+#[derive(Debug)]
+enum Bound {
+    OfWalk,
+    Above(Arc<RuleBudget>),
+    None,
+}
+
+/// What the rules of a directory cost to compile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuleCost {
+    pub(crate) rules: usize,
+    pub(crate) bytes: usize,
+    pub(crate) wildcards: usize,
 }
 
 impl RuleBudget {
     pub(crate) fn new(stop: &Stop) -> Self {
+        Self::bounded(Bound::OfWalk, stop)
+    }
+
+    /// What is taken from it is taken from `whole`.
+    pub(crate) fn part_of(whole: &Arc<Self>) -> Self {
+        Self::bounded(Bound::Above(Arc::clone(whole)), &whole.stop)
+    }
+
+    /// For rules that were paid for before.
+    pub(crate) fn unbounded(&self) -> Self {
+        Self::bounded(Bound::None, &self.stop)
+    }
+
+    fn bounded(bound: Bound, stop: &Stop) -> Self {
         Self {
             rules: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             wildcards: AtomicUsize::new(0),
+            bound,
             stop: stop.clone(),
         }
+    }
+
+    /// What was taken.
+    pub(crate) fn taken(&self) -> RuleCost {
+        let taken = |taken: &AtomicUsize| taken.load(Ordering::Relaxed);
+        RuleCost { rules: taken(&self.rules), bytes: taken(&self.bytes), wildcards: taken(&self.wildcards) }
     }
 
     /// Whether more than half of something is taken.
@@ -80,14 +118,20 @@ impl RuleBudget {
     }
 
     /// Takes what a file needs; false, and nothing taken, when the walk has no room for it.
-    fn take(&self, rules: usize, bytes: usize, wildcards: usize) -> bool {
+    pub(crate) fn take(&self, cost: RuleCost) -> bool {
+        if let Bound::Above(whole) = &self.bound
+            && !whole.take(cost)
+        {
+            return false;
+        }
+        let RuleCost { rules, bytes, wildcards } = cost;
         let wanted = [
             (&self.rules, rules, limits::IGNORE_WALK_RULES),
             (&self.bytes, bytes, limits::IGNORE_WALK_BYTES),
             (&self.wildcards, wildcards, limits::IGNORE_WALK_WILDCARDS),
         ];
         let fits = wanted.map(|(used, more, most)| used.fetch_add(more, Ordering::Relaxed) + more <= most);
-        let all = fits.into_iter().all(|fits| fits);
+        let all = fits.into_iter().all(|fits| fits) || !matches!(self.bound, Bound::OfWalk);
         if !all {
             for (used, more, _) in wanted {
                 used.fetch_sub(more, Ordering::Relaxed);
@@ -266,7 +310,7 @@ fn compile(
             warn(format!("{}: {error}", place()));
         }
     }
-    if !budget.take(rules, text.len(), wildcards) {
+    if !budget.take(RuleCost { rules, bytes: text.len(), wildcards }) {
         warn(format!("{} has rules beyond the bounds of one search and is not applied", shown()));
         return None;
     }

@@ -29,6 +29,6 @@ pub use skipped::{SkipReason, Skipped};
 pub use stop::{Stop, Stopped};
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
-    Below, Chosen, Entry, EntryKind, Globs, Listing, Mounts, Snapshot, Step, Unvisited, Walk, WalkOptions,
-    WalkReport, Watched, walk,
+    Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, Snapshot, Step, Unvisited, Walk,
+    WalkOptions, WalkReport, Watched, walk,
 };

@@ -24,6 +24,9 @@ pub const IGNORE_FILE_RULES: usize = 2_000;
 /// Rules of all ignore files of one walk.
 pub const IGNORE_WALK_RULES: usize = 20_000;
 
+/// Bytes of the names of a tree's directories that are kept for later walks: some three million names.
+pub const SNAPSHOT_BYTES: usize = 64 << 20;
+
 /// Directories that a walk keeps open for files that it comes to after other directories. A process may have some 1,000
 /// files open, and several walks go on in it.
 pub const WALK_KEPT_OPEN: usize = 32;

@@ -33,6 +33,8 @@ pub struct Root {
     is_whole_system: bool,
     inside_git: bool,
     device_with_states: Option<u64>,
+    /// Whether the state of a directory changes with its names.
+    directories_have_states: bool,
     secrets: SecretPolicy,
 }
 
@@ -54,9 +56,18 @@ impl Root {
         let directory = sys::open_root(&path).map_err(open)?;
         let inside_git = path.ancestors().skip(1).any(has_git);
         let device_with_states = sys::device_with_states(&directory);
+        let directories_have_states = sys::directories_have_states(&directory);
         let secrets = secrets.beneath(&path);
         let is_whole_system = path.parent().is_none();
-        Ok(Arc::new(Self { path, directory, inside_git, is_whole_system, device_with_states, secrets }))
+        Ok(Arc::new(Self {
+            path,
+            directory,
+            inside_git,
+            is_whole_system,
+            device_with_states,
+            directories_have_states,
+            secrets,
+        }))
     }
 
     /// Whether files can be told from what they were before without reading them: on some file systems, and some
@@ -68,6 +79,11 @@ impl Root {
     /// The device of the root's files that have a state.
     pub(crate) fn device_with_states(&self) -> Option<u64> {
         self.device_with_states
+    }
+
+    /// The same if a directory's state tells whether its names have changed.
+    pub(crate) fn device_with_directory_states(&self) -> Option<u64> {
+        self.device_with_states.filter(|_| self.directories_have_states)
     }
 
     /// Whether both are the same directory, not only the same path, and what may be read of it is the same.

@@ -5,6 +5,7 @@
 //! depth-first walk's, and a caller that has seen enough ends the walk without the rest of the tree being read.
 //! A result is handed over once no earlier task is open; results that wait are bounded by their weight.
 
+mod entry;
 mod frontier;
 mod list;
 mod listing;
@@ -19,8 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
 
+pub use entry::{Entry, Unvisited};
 use frontier::Frontier;
-pub use list::{Entry, Unvisited};
 pub use listing::{Below, Chosen, Listing};
 pub use snapshot::Snapshot;
 pub use watched::{Mounts, Watched};
@@ -167,6 +168,15 @@ impl EntryKind {
     }
 }
 
+/// Whether a file is visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dismissal {
+    /// It is.
+    Visit,
+    /// It is not, and counted as left out for this reason, if there is one.
+    Leave(Option<SkipReason>),
+}
+
 /// What a visitor made of an entry.
 #[derive(Debug)]
 pub enum Step<T> {
@@ -219,7 +229,7 @@ pub fn walk<W, T: Send>(
     visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
     receive: impl FnMut(T) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| None, visit, receive)
+    Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| Dismissal::Visit, visit, receive)
 }
 
 /// A walk as [`walk`] does it.
@@ -235,12 +245,11 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks, but that files of a snapshot of which `dismiss` says so are not visited; they count as visited, and as left
-    /// out for the reason that it gives, if any.
+    /// Walks, but that files of a snapshot are not visited if `dismiss` says so. They count as visited nevertheless.
     pub fn dismissing<W, T: Send>(
         self,
         worker: impl Fn() -> W + Sync,
-        dismiss: impl Fn(&mut W, &Unvisited<'_>) -> Option<Option<SkipReason>> + Sync,
+        dismiss: impl Fn(&mut W, &Unvisited<'_>) -> Dismissal + Sync,
         visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Unvisited, Walk,
-    WalkOptions, WalkReport, decode_head, is_binary,
+    Contents, Decoded, Dismissal, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop,
+    Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_text};
@@ -194,11 +194,15 @@ impl Scope<'_> {
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
         let dismiss = |worker: &mut Worker<'_, S>, file: &Unvisited<'_>| match wanted() {
             // Nothing is looked for any more, and nothing counted.
-            0 => Some(None),
-            wanted => match worker.index.as_mut()?.dismisses(file, wanted, max_file_bytes)? {
-                Unread::NoMatch => Some(None),
-                Unread::Skipped(reason) => Some(Some(reason)),
-            },
+            0 => Dismissal::Leave(None),
+            wanted => {
+                let index = worker.index.as_mut();
+                match index.and_then(|index| index.dismisses(file, wanted, max_file_bytes)) {
+                    None => Dismissal::Visit,
+                    Some(Unread::NoMatch) => Dismissal::Leave(None),
+                    Some(Unread::Skipped(reason)) => Dismissal::Leave(Some(reason)),
+                }
+            }
         };
         let receive = |item| {
             index.into_iter().for_each(|index| index.note_found());

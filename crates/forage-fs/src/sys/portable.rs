@@ -80,6 +80,11 @@ pub(crate) fn state_and_links(_: &Directory, _: &[u8], _: u64) -> Option<(FileSt
     None
 }
 
+/// Not told here.
+pub(crate) fn directories_have_states(_: &Directory) -> bool {
+    false
+}
+
 /// The device of a directory whose files can be told from what they were before: none here.
 pub(crate) fn device_with_states(_: &Directory) -> Option<u64> {
     None

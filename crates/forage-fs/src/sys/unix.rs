@@ -122,6 +122,21 @@ pub(crate) fn device_with_states(directory: &Directory) -> Option<u64> {
     is_local.then(|| identity(directory)).flatten().map(|(device, _)| device)
 }
 
+/// Whether a directory's state changes with its names. One that overlayfs merges has the state of its uppermost layer, and
+/// the others can be changed while it is not mounted.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+pub(crate) fn directories_have_states(directory: &Directory) -> bool {
+    const OVERLAYFS: u32 = 0x794c_7630;
+    rustix::fs::fstatfs(directory).is_ok_and(|system| system.f_type as u32 != OVERLAYFS)
+}
+
+/// Whether a directory's state changes with its names.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn directories_have_states(_: &Directory) -> bool {
+    true
+}
+
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 fn local_file_system(directory: &Directory) -> bool {

@@ -1,17 +1,15 @@
 //! Listing one directory of a walk: which names are visited, which are left out and why.
 
-use std::cell::OnceCell;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 
+use super::entry::{Batch, Entry, Found, Item, Unvisited, hand_out};
 use super::frontier;
 use super::rules::Rules;
 use super::snapshot::{Before, Name, Recorder};
-use super::{EntryKind, Step, WalkOptions};
+use super::{Dismissal, EntryKind, Step, WalkOptions};
 use crate::error::OpenError;
-use crate::file::{FileState, OpenedFile};
 use crate::ignore_rules::{IgnoreRules, RuleBudget, Verdict};
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
@@ -20,145 +18,11 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::stop::Stop;
 use crate::sys::{self, Directory, Node, NodeKind};
 
-/// A name that a walk visits.
-pub struct Entry<'a> {
-    /// The path by which it was reached, below the root.
-    pub path: RelPath,
-    /// What it is.
-    pub kind: EntryKind,
-    /// Why it would not have been visited without [`WalkOptions::label_hidden`].
-    pub hidden_by: Option<Arc<str>>,
-    /// Its number in the [`super::Listing`] that is gone through, if one is.
-    pub number: Option<u32>,
-    root: &'a Root,
-    /// The entry's own path, where a followed link leads elsewhere.
-    real: Option<RelPath>,
-    directory: &'a OnceCell<io::Result<Handle>>,
-}
-
-impl Entry<'_> {
-    /// Opens the file for reading. What is refused is also counted in `skipped`.
-    pub fn open(&self, skipped: &mut Skipped) -> Option<OpenedFile> {
-        let real = self.real.as_ref().unwrap_or(&self.path);
-        if self.root.secrets().denies(real).is_some() {
-            skipped.add(SkipReason::Denied);
-            return None;
-        }
-        let opened = match &self.real {
-            Some(real) => self.root.open_resolved(real).map(Some).unwrap_or_default(),
-            None => match self.parent() {
-                Ok(directory) => sys::open_leaf(directory, self.path.file_name())
-                    .and_then(OpenedFile::new)
-                    .unwrap_or_default(),
-                Err(_) => None,
-            },
-        };
-        if opened.is_none() {
-            skipped.add(SkipReason::Unreadable);
-        }
-        opened
-    }
-
-    /// The file's state, without opening it; `None` for what is no file, can't be told or must not be read.
-    pub fn state(&self) -> Option<FileState> {
-        // What a followed link leads to has a path of its own, under which it is visited too.
-        if self.real.is_some() {
-            return None;
-        }
-        state(self.root, self.parent().ok()?, self.path.as_bytes(), self.path.file_name())
-    }
-
-    fn parent(&self) -> Result<&Directory, &io::Error> {
-        let parent = || self.path.parent().unwrap_or_else(RelPath::root);
-        let open = || sys::open_directory(self.root.handle(), &parent()).map(Handle::of_one);
-        self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
-    }
-
-    /// The target of a link, as it is written in the link; not for opening.
-    pub fn link_target(&self) -> Option<Vec<u8>> {
-        sys::link_target(self.parent().ok()?, self.path.file_name()).ok()
-    }
-}
-
-/// A file of which a snapshot tells that a walk comes to it.
-pub struct Unvisited<'a> {
-    /// The bytes of its path.
-    pub path: &'a [u8],
-    name: &'a [u8],
-    root: &'a Root,
-    directory: &'a io::Result<Handle>,
-}
-
-impl Unvisited<'_> {
-    /// The file's state; `None` for what is no file any more, can't be told or must not be read.
-    pub fn state(&self) -> Option<FileState> {
-        state(self.root, &self.directory.as_ref().ok()?.0.directory, self.path, self.name)
-    }
-}
-
-fn state(root: &Root, directory: &Directory, path: &[u8], name: &[u8]) -> Option<FileState> {
-    if root.secrets().denies_bytes(path).is_some() {
-        return None;
-    }
-    sys::state(directory, name, root.device_with_states()?)
-}
-
 /// What a task of a walk does.
 #[derive(Debug)]
 pub(super) enum Work<'a> {
     List(RelPath, Arc<Place>),
     Visit(Batch<'a>),
-}
-
-/// Files of one directory that are visited together.
-#[derive(Debug)]
-pub(super) struct Batch<'a> {
-    path: RelPath,
-    items: Vec<Item<'a>>,
-    /// The directory, if it is still open.
-    directory: Option<Handle>,
-}
-
-/// A directory that is kept open for the batches in it.
-#[derive(Clone, Debug)]
-struct Handle(Arc<Open>);
-
-#[derive(Debug)]
-struct Open {
-    directory: Directory,
-    /// How many are kept open for more than one batch, this one included.
-    kept: Option<Arc<AtomicUsize>>,
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        if let Some(kept) = &self.kept {
-            kept.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Handle {
-    fn of_one(directory: Directory) -> Self {
-        Self(Arc::new(Open { directory, kept: None }))
-    }
-}
-
-#[derive(Debug)]
-enum Item<'a> {
-    Found(Found),
-    /// The name of a file that nothing hides, in a snapshot.
-    Name(&'a [u8]),
-}
-
-impl Batch<'_> {
-    /// Those that are of no snapshot.
-    pub(super) fn found(self) -> impl Iterator<Item = Found> {
-        self.items.into_iter().filter_map(|item| match item {
-            Item::Found(found) => Some(found),
-            Item::Name(_) => None,
-        })
-    }
 }
 
 type Task<'a> = frontier::Task<Work<'a>>;
@@ -179,12 +43,6 @@ struct Met<'n, 's> {
     seen: Option<&'n Name<'s>>,
 }
 
-/// Whether a file is left out, and for what reason it is counted, if it is.
-enum Hidden {
-    No,
-    For(Option<SkipReason>),
-}
-
 /// What the entries of one directory share.
 #[derive(Debug)]
 pub(super) struct Place {
@@ -195,22 +53,6 @@ pub(super) struct Place {
     pub(super) hidden_by: Option<Arc<str>>,
     /// The directories above, by identity, where links are followed and could lead round in a circle.
     above: Vec<(u64, u64)>,
-}
-
-/// A name that is to be visited.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) path: RelPath,
-    pub(super) kind: EntryKind,
-    pub(super) real: Option<RelPath>,
-    pub(super) hidden_by: Option<Arc<str>>,
-    pub(super) number: Option<u32>,
-}
-
-impl Found {
-    fn file(path: RelPath) -> Self {
-        Self { path, kind: EntryKind::File, real: None, hidden_by: None, number: None }
-    }
 }
 
 /// What is fixed for a whole walk.
@@ -256,6 +98,8 @@ impl<'a> Plan<'a> {
                     rules = rules
                         .descend(&above, &directory, &nodes, &budget, &mut |warning| warnings.push(warning));
                     held = held.below(&above, &rules);
+                } else {
+                    held = held.below_unknown(&above, &rules);
                 }
                 above = above.join(name);
             }
@@ -291,11 +135,6 @@ impl<'a> Plan<'a> {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// Whether a good part of the rules that a walk may have is taken.
-    pub(super) fn has_many_rules(&self) -> bool {
-        self.budget.is_half_used()
-    }
-
     /// What the start is listed with.
     pub(super) fn place(&self) -> Arc<Place> {
         Arc::new(Place {
@@ -314,18 +153,18 @@ impl<'a> Plan<'a> {
         } else {
             let found = Found { real: real.clone(), ..Found::file(self.start.clone()) };
             let path = self.start.parent().unwrap_or_else(RelPath::root);
-            Work::Visit(Batch { path, items: vec![Item::Found(found)], directory: None })
+            Work::Visit(Batch::new(path, vec![Item::Found(found)]))
         };
         Task { key: (self.start.clone(), *is_directory), work }
     }
 
-    /// Files of which `dismiss` says so are not visited, and counted for the reason that it gives, if any.
+    /// Files of a snapshot are not visited if `dismiss` says so.
     pub(super) fn run<W, T>(
         &self,
         state: &mut W,
         task: Task<'a>,
         stop: &Stop,
-        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Option<Option<SkipReason>>,
+        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
         visit: &impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T>,
     ) -> Done<'a, T> {
         let mut done = Done::default();
@@ -336,37 +175,9 @@ impl<'a> Plan<'a> {
                 }
                 self.list(&path, &place, stop, &mut done);
             }
-            Work::Visit(Batch { path, items, directory }) => {
-                self.options.report_progress(items.len());
-                let directory = directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
-                let mut bytes = path.as_bytes().to_vec();
-                bytes.extend((!bytes.is_empty()).then_some(b'/'));
-                let head = bytes.len();
-                for item in items {
-                    if let Some(stopped) = stop.check() {
-                        done.stopped = Some(stopped);
-                        break;
-                    }
-                    let found = match item {
-                        Item::Found(found) => found,
-                        Item::Name(name) => {
-                            bytes.truncate(head);
-                            bytes.extend_from_slice(name);
-                            let open = || sys::open_directory(self.root.handle(), &path).map(Handle::of_one);
-                            let directory = directory.get_or_init(open);
-                            let unvisited = Unvisited { path: &bytes, name, root: self.root, directory };
-                            if let Some(reason) = dismiss(state, &unvisited) {
-                                done.visited += 1;
-                                reason.into_iter().for_each(|reason| done.skipped.add(reason));
-                                continue;
-                            }
-                            Found::file(path.join(name))
-                        }
-                    };
-                    visit_one(self.root, found, &directory, &mut done, |entry, skipped| {
-                        visit(state, entry, skipped)
-                    });
-                }
+            Work::Visit(batch) => {
+                self.options.report_progress(batch.len());
+                batch.visit(self.root, state, stop, &mut done, dismiss, visit);
             }
         }
         done
@@ -378,8 +189,8 @@ impl<'a> Plan<'a> {
             if let Some((names, rules)) = self.seen(path, place, &directory) {
                 let names =
                     names.iter().map(|seen| Met { name: seen.name, kind: seen.kind, seen: Some(seen) });
-                if let Some(here) = self.enter(place, rules, &directory, done) {
-                    self.add_tasks(path, &here, names, stop, done);
+                if let Some(above) = self.enter(place, &directory, done) {
+                    self.add_tasks(path, &place.inner(rules, above), names, stop, done);
                 }
             } else {
                 let before = self.recorder.map(|recorder| recorder.before(&directory));
@@ -389,35 +200,18 @@ impl<'a> Plan<'a> {
             Ok(directory)
         });
         match listed {
-            Ok(directory) => self.hand_out(directory, &mut done.tasks),
+            Ok(directory) => {
+                let is_next = done.tasks.first().is_some_and(|task| matches!(task.work, Work::Visit(_)));
+                let batches = done.tasks.iter_mut().filter_map(|task| match &mut task.work {
+                    Work::Visit(batch) => Some(batch),
+                    Work::List(..) => None,
+                });
+                hand_out(directory, batches.collect(), is_next, &self.kept_open);
+            }
             Err(error) => {
                 done.skipped.add(SkipReason::Unreadable);
                 done.warnings.push(format!("{} can't be listed: {error}", path.display()));
             }
-        }
-    }
-
-    /// Leaves a directory open for the batches in it: that which comes next, and others unless too many wait, as they
-    /// would in a deep tree.
-    fn hand_out(&self, directory: Directory, tasks: &mut [Task<'a>]) {
-        let is_next = tasks.first().is_some_and(|task| matches!(task.work, Work::Visit(_)));
-        let batches = tasks.iter_mut().filter_map(|task| match &mut task.work {
-            Work::Visit(batch) => Some(batch),
-            Work::List(..) => None,
-        });
-        let mut batches: Vec<&mut Batch<'a>> = batches.collect();
-        let waiting = batches.len() - usize::from(is_next);
-        let keep = || self.kept_open.fetch_add(1, Ordering::Relaxed) < limits::WALK_KEPT_OPEN;
-        if waiting > 0 && keep() {
-            let handle = Handle(Arc::new(Open { directory, kept: Some(Arc::clone(&self.kept_open)) }));
-            batches.iter_mut().for_each(|batch| batch.directory = Some(handle.clone()));
-            return;
-        }
-        if waiting > 0 {
-            self.kept_open.fetch_sub(1, Ordering::Relaxed);
-        }
-        if let Some(batch) = batches.first_mut().filter(|_| is_next) {
-            batch.directory = Some(Handle::of_one(directory));
         }
     }
 
@@ -432,21 +226,25 @@ impl<'a> Plan<'a> {
         if place.real.is_some() {
             return None;
         }
-        let device = self.root.device_with_states()?;
+        let device = self.root.device_with_directory_states()?;
         let record = snapshot.record(path)?;
-        let names = record.names(directory, device)?;
-        if self.options.no_ignore {
-            return Some((names, Arc::clone(&place.rules)));
-        }
-        if !place.rules.are_those_of(snapshot, self.root) {
+        if !record.names_are_same(directory, device) {
             return None;
         }
-        // Its names are the same, so there is no file of rules that was not there.
-        if !record.has_rules() {
-            return Some((names, Arc::clone(&place.rules)));
+        let mut rules = Arc::clone(&place.rules);
+        if !self.options.no_ignore {
+            if !place.rules.are_those_of(snapshot, self.root) {
+                return None;
+            }
+            // Its names are the same, so there is no file of rules that was not there.
+            if record.has_rules() {
+                if !record.rules_are_same(directory, device) || !self.budget.take(record.cost()) {
+                    return None;
+                }
+                rules = rules.below_unread(path);
+            }
         }
-        let are_same = record.rules_are_same(directory, device);
-        are_same.then(|| (names, place.rules.below_unread(path)))
+        Some((record.names()?, rules))
     }
 
     /// Lists an open directory with these names.
@@ -460,40 +258,37 @@ impl<'a> Plan<'a> {
         done: &mut Done<'a, T>,
     ) {
         let Names { mut nodes, before } = names;
-        let mut rules = Arc::clone(&place.rules);
-        let mut compiled = None;
-        if !self.options.no_ignore {
-            let warn = &mut |warning| done.warnings.push(warning);
-            let above = place.rules.compiled(self.root, &self.budget, warn);
-            let here = above.descend(path, directory, &nodes, &self.budget, warn);
-            // With a snapshot it matters, too, that there are no rules.
-            if self.options.snapshot.is_some() || !Arc::ptr_eq(above, &here) {
-                rules = rules.below(path, &here);
-            }
-            compiled = Some(here);
-        }
+        let Some(above) = self.enter(place, directory, done) else { return };
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // A name can be listed twice while it is renamed.
         nodes.dedup_by(|a, b| a.name == b.name);
-        if let (Some(recorder), Some(before), Some(rules)) = (self.recorder, before, compiled)
-            && done.warnings.is_empty()
-        {
-            recorder.add(path, &before, &nodes, &rules);
+        let mut rules = Arc::clone(&place.rules);
+        if !self.options.no_ignore {
+            let own = Arc::new(RuleBudget::part_of(&self.budget));
+            let warn = &mut |warning| done.warnings.push(warning);
+            let above = place.rules.compiled(self.root, &self.budget, warn);
+            let here = above.descend(path, directory, &nodes, &own, warn);
+            // With a snapshot it matters, too, that there are no rules.
+            if self.options.snapshot.is_some() || !Arc::ptr_eq(&above, &here) {
+                rules = rules.below(path, &here);
+            }
+            if let (Some(recorder), Some(before)) = (self.recorder, before)
+                && done.warnings.is_empty()
+            {
+                recorder.add(path, directory, before, &nodes, &here, own.taken());
+            }
         }
-        if let Some(here) = self.enter(place, rules, directory, done) {
-            let names = nodes.iter().map(|node| Met { name: &node.name, kind: node.kind, seen: None });
-            self.add_tasks(path, &here, names, stop, done);
-        }
+        let names = nodes.iter().map(|node| Met { name: &node.name, kind: node.kind, seen: None });
+        self.add_tasks(path, &place.inner(rules, above), names, stop, done);
     }
 
-    /// What the entries of a directory with these rules share; `None` where a followed link leads round in a circle.
+    /// The directories above what lies in a directory; `None` where a followed link leads round in a circle.
     fn enter<T>(
         &self,
         place: &Place,
-        rules: Arc<Rules>,
         directory: &Directory,
         done: &mut Done<'a, T>,
-    ) -> Option<Arc<Place>> {
+    ) -> Option<Vec<(u64, u64)>> {
         let mut above = place.above.clone();
         if self.options.follow
             && let Some(identity) = sys::identity(directory)
@@ -504,13 +299,7 @@ impl<'a> Plan<'a> {
             }
             above.push(identity);
         }
-        Some(Arc::new(Place {
-            rules,
-            real: place.real.clone(),
-            depth: place.depth + 1,
-            hidden_by: place.hidden_by.clone(),
-            above,
-        }))
+        Some(above)
     }
 
     /// Adds the tasks of a directory with these names.
@@ -532,16 +321,18 @@ impl<'a> Plan<'a> {
                 Some(Item::Name(name)) => path.join(name),
                 None => return,
             };
-            let batch = Batch { path: path.clone(), items: std::mem::take(items), directory: None };
+            let batch = Batch::new(path.clone(), std::mem::take(items));
             done.tasks.push(Task { key: (first, false), work: Work::Visit(batch) });
         };
         for met in names {
             if let Some(seen) = met.seen
-                && let Some(hidden) = self.is_hidden(path, seen, here)
+                && let Some(dismissal) = self.dismissal(path, seen, here)
             {
-                match hidden {
-                    Hidden::No => items.push(Item::Name(seen.name)),
-                    Hidden::For(reason) => reason.into_iter().for_each(|reason| done.skipped.add(reason)),
+                match dismissal {
+                    Dismissal::Visit => items.push(Item::Name(seen.name)),
+                    Dismissal::Leave(reason) => {
+                        reason.into_iter().for_each(|reason| done.skipped.add(reason))
+                    }
                 }
                 if items.len() >= limits::WALK_BATCH_FILES {
                     flush(&mut items, done);
@@ -581,8 +372,8 @@ impl<'a> Plan<'a> {
         flush(&mut items, done);
     }
 
-    /// Why a file of a snapshot is left out; `None` where that takes more than what the snapshot says.
-    fn is_hidden(&self, parent: &RelPath, seen: &Name<'a>, here: &Place) -> Option<Hidden> {
+    /// Whether a file of a snapshot is left out; `None` where that takes more than what the snapshot says.
+    fn dismissal(&self, parent: &RelPath, seen: &Name<'a>, here: &Place) -> Option<Dismissal> {
         let WalkOptions { from, excludes, globs, only, label_hidden, .. } = self.options;
         let is_plain = from.is_none() && excludes.is_none() && globs.is_none() && !label_hidden;
         if seen.kind != NodeKind::File || !is_plain || here.hidden_by.is_some() || self.root.holds_kernels() {
@@ -592,13 +383,13 @@ impl<'a> Plan<'a> {
             let path = parent.join(seen.name);
             let path = os_str(path.as_bytes())?;
             if !only.matcher.matched(Path::new(&*path), false).is_whitelist() {
-                return Some(Hidden::For(None));
+                return Some(Dismissal::Leave(None));
             }
         }
         let verdict = if self.options.no_ignore { &Verdict::Nothing } else { &seen.verdict };
         Some(match self.reason(verdict, seen.name) {
-            None => Hidden::No,
-            reason => Hidden::For(reason),
+            None => Dismissal::Visit,
+            reason => Dismissal::Leave(reason),
         })
     }
 
@@ -743,41 +534,18 @@ pub(super) fn reason_of_link(root: &Root, path: &RelPath, consulted: &mut dyn Fn
     }
 }
 
-/// Visits a batch of one directory.
-pub(super) fn visit_all<T, W>(
-    root: &Root,
-    batch: impl Iterator<Item = Found>,
-    stop: &Stop,
-    done: &mut frontier::Done<T, W>,
-    mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
-) {
-    let directory = OnceCell::new();
-    for found in batch {
-        if let Some(stopped) = stop.check() {
-            done.stopped = Some(stopped);
-            return;
-        }
-        visit_one(root, found, &directory, done, &mut visit);
-    }
-}
-
-fn visit_one<T, W>(
-    root: &Root,
-    found: Found,
-    directory: &OnceCell<io::Result<Handle>>,
-    done: &mut frontier::Done<T, W>,
-    visit: impl FnOnce(&Entry<'_>, &mut Skipped) -> Step<T>,
-) {
-    let Found { path, kind, real, hidden_by, number } = found;
-    let entry = Entry { path, kind, hidden_by, number, root, real, directory };
-    done.visited += u64::from(kind == EntryKind::File);
-    if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
-        done.items.push(item);
-        done.weight += weight;
-    }
-}
-
 impl Place {
+    /// What the entries of the directory share that is listed with this.
+    fn inner(&self, rules: Arc<Rules>, above: Vec<(u64, u64)>) -> Arc<Self> {
+        Arc::new(Self {
+            rules,
+            real: self.real.clone(),
+            depth: self.depth + 1,
+            hidden_by: self.hidden_by.clone(),
+            above,
+        })
+    }
+
     fn copy(&self) -> Self {
         Self {
             rules: Arc::clone(&self.rules),

@@ -4,8 +4,9 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use super::entry::{Entry, Found, visit_all};
 use super::frontier::{self, Frontier};
-use super::list::{Entry, Found, reason_of_link, visit_all};
+use super::list::reason_of_link;
 use super::tree::{Kept, KeptFile, Part};
 use super::{EntryKind, Step, WalkOptions, WalkReport};
 use crate::file::FileState;

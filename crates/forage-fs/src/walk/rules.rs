@@ -31,34 +31,51 @@ impl Rules {
         Arc::new(Self { place, compiled: Arc::clone(compiled).into(), are_known: OnceLock::new() })
     }
 
+    /// The same where it is not known whether there are others, because the directory can't be read.
+    pub(super) fn below_unknown(
+        self: &Arc<Self>,
+        directory: &RelPath,
+        above: &Arc<IgnoreRules>,
+    ) -> Arc<Self> {
+        let place = Some((directory.clone(), Arc::clone(self)));
+        Arc::new(Self { place, compiled: Arc::clone(above).into(), are_known: false.into() })
+    }
+
     /// The rules in a directory of which it is known that they are those of the snapshot.
     pub(super) fn below_unread(self: &Arc<Self>, directory: &RelPath) -> Arc<Self> {
         let place = Some((directory.clone(), Arc::clone(self)));
         Arc::new(Self { place, compiled: OnceLock::new(), are_known: true.into() })
     }
 
-    /// The rules, compiled if they are not.
+    /// The rules, compiled if they are not. What those of the snapshot cost was taken from the budget when it was relied
+    /// on.
     pub(super) fn compiled(
         &self,
         root: &Root,
         budget: &RuleBudget,
         warn: &mut dyn FnMut(String),
-    ) -> &Arc<IgnoreRules> {
-        self.compiled.get_or_init(|| match &self.place {
-            None => IgnoreRules::none(root.inside_git()),
-            Some((path, above)) => {
-                let above = above.compiled(root, budget, warn);
-                let listed = sys::open_directory(root.handle(), path)
-                    .and_then(|directory| Ok((sys::list(&directory)?, directory)));
-                match listed {
-                    Ok((nodes, directory)) => above.descend(path, &directory, &nodes, budget, warn),
-                    Err(error) => {
-                        warn(format!("the rules of {} can't be read: {error}", path.display()));
-                        Arc::clone(above)
-                    }
-                }
+    ) -> Arc<IgnoreRules> {
+        // From the top, and not one in the other: a tree may be deep.
+        let mut waiting = Vec::new();
+        let mut next = Some(self);
+        let mut above = loop {
+            match next {
+                None => break IgnoreRules::none(root.inside_git()),
+                Some(rules) => match rules.compiled.get() {
+                    Some(compiled) => break Arc::clone(compiled),
+                    None => waiting.push(rules),
+                },
             }
-        })
+            next = next.and_then(|rules| rules.place.as_ref()).map(|(_, above)| &**above);
+        };
+        for rules in waiting.into_iter().rev() {
+            let compile = || match &rules.place {
+                Some((path, _)) => compile(&above, path, root, &budget.unbounded(), warn),
+                None => Arc::clone(&above),
+            };
+            above = Arc::clone(rules.compiled.get_or_init(compile));
+        }
+        above
     }
 
     /// Whether they are those with which the snapshot was taken.
@@ -67,7 +84,7 @@ impl Rules {
             None => snapshot.inside_git() == root.inside_git(),
             Some((path, above)) => {
                 above.are_those_of(snapshot, root)
-                    && root.device_with_states().is_some_and(|device| {
+                    && root.device_with_directory_states().is_some_and(|device| {
                         snapshot.record(path).is_some_and(|record| {
                             sys::open_directory(root.handle(), path)
                                 .is_ok_and(|directory| record.rules_are_same(&directory, device))
@@ -75,5 +92,23 @@ impl Rules {
                     })
             }
         })
+    }
+}
+
+fn compile(
+    above: &Arc<IgnoreRules>,
+    path: &RelPath,
+    root: &Root,
+    budget: &RuleBudget,
+    warn: &mut dyn FnMut(String),
+) -> Arc<IgnoreRules> {
+    let listed = sys::open_directory(root.handle(), path)
+        .and_then(|directory| Ok((sys::list(&directory)?, directory)));
+    match listed {
+        Ok((nodes, directory)) => above.descend(path, &directory, &nodes, budget, warn),
+        Err(error) => {
+            warn(format!("the rules of {} can't be read: {error}", path.display()));
+            Arc::clone(above)
+        }
     }
 }

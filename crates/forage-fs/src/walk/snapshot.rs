@@ -2,9 +2,10 @@
 //! again, nor the ignore rules compiled that decide on its names.
 //!
 //! ```text
-//! header      magic, version, checksum of all that follows, whether the root lies in a work tree, number of records
+//! header      magic, version, checksum of the program's version and of all that follows, whether the root lies in a work
+//!             tree, number of records
 //! places      where each record begins, 4 bytes each, in path order of the records
-//! records     path, state of the directory, rules, names
+//! records     path, state of the directory, what its rules are read from and what they cost, names with verdicts
 //! ```
 //!
 //! All numbers are little-endian. A record holds for one state of its directory; its verdicts hold if the rules of the
@@ -12,17 +13,20 @@
 //! so that a snapshot may be old, and is then of less use.
 
 use std::cmp::Ordering;
+use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::entry::{Entry, Unvisited};
 use super::frontier::Frontier;
-use super::list::{Entry, Plan, Unvisited};
-use super::{Step, WalkOptions};
+use super::list::Plan;
+use super::{Dismissal, Step, WalkOptions};
 use crate::error::OpenError;
 use crate::file::FileState;
-use crate::ignore_rules::{DECIDING, IgnoreRules, Verdict};
+use crate::ignore_rules::{DECIDING, IgnoreRules, RuleCost, Verdict};
+use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
 use crate::root::Root;
 use crate::skipped::Skipped;
@@ -40,10 +44,15 @@ const VERDICTS: [Verdict; 3] = [Verdict::Nothing, Verdict::Ignored, Verdict::Kep
 #[derive(Debug, Default)]
 pub struct Snapshot(OnceLock<Loaded>);
 
-#[derive(Debug)]
 pub(super) struct Loaded {
     bytes: Vec<u8>,
     count: usize,
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} directories", self.count)
+    }
 }
 
 impl Snapshot {
@@ -56,26 +65,25 @@ impl Snapshot {
         self.0.get()
     }
 
-    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing,
-    /// or nothing that can be relied on.
+    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing, if it
+    /// is over [`limits::SNAPSHOT_BYTES`], and when it was stopped.
     ///
     /// # Errors
     /// The root can't be walked.
     pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
-        let Some(device) = root.device_with_states() else { return Ok(None) };
-        let options = WalkOptions { hidden: true, snapshot: None, ..options.clone() };
-        let recorder = Recorder { device, records: Mutex::default() };
+        let Some(device) = root.device_with_directory_states() else { return Ok(None) };
+        let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };
+        let recorder = Recorder { device, recorded: Mutex::default() };
         let plan = Plan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
         let (dismiss, visit) = (
-            |(): &mut (), _: &Unvisited<'_>| None,
+            |(): &mut (), _: &Unvisited<'_>| Dismissal::Visit,
             |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::<()>::Nothing,
         );
         let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);
         let receive = |()| ControlFlow::Continue(());
         let frontier = Frontier::new(vec![plan.first_task()], receive);
         let report = frontier.run(options.thread_count(), stop, || (), run);
-        // With less to compile, more could be within the bounds of one search.
-        let is_whole = report.stopped.is_none() && !report.too_many_entries && !plan.has_many_rules();
+        let is_whole = report.stopped.is_none() && !report.too_many_entries;
         Ok(is_whole.then(|| recorder.finish(root.inside_git())).flatten())
     }
 }
@@ -134,10 +142,17 @@ fn rules_of(directory: &Directory, device: u64) -> [Option<RulesState>; RULES] {
 #[derive(Debug)]
 pub(super) struct Recorder {
     device: u64,
-    records: Mutex<Vec<(RelPath, Vec<u8>)>>,
+    recorded: Mutex<Recorded>,
 }
 
-/// A directory before it is listed.
+#[derive(Debug, Default)]
+struct Recorded {
+    records: Vec<(RelPath, Vec<u8>)>,
+    bytes: usize,
+}
+
+/// A directory before it is listed, or afterwards.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
     state: Option<FileState>,
     rules: [Option<RulesState>; RULES],
@@ -156,8 +171,27 @@ impl Recorder {
         }
     }
 
-    /// Takes down a directory with its names, which are sorted, and what these rules say of them.
-    pub(super) fn add(&self, path: &RelPath, before: &Before, nodes: &[Node], rules: &IgnoreRules) {
+    /// Takes down a directory with its names, which are sorted, and what these rules say of them, of which its own have
+    /// this cost.
+    pub(super) fn add(
+        &self,
+        path: &RelPath,
+        directory: &Directory,
+        mut before: Before,
+        nodes: &[Node],
+        rules: &IgnoreRules,
+        cost: RuleCost,
+    ) {
+        // What was there when the rules were read, and not before or afterwards, may be there again some day.
+        let is_there = |name: &[u8]| nodes.binary_search_by(|node| (*node.name).cmp(name)).is_ok();
+        let named = before.rules.iter().zip(DECIDING);
+        if self.before(directory) != before
+            || named
+                .into_iter()
+                .any(|(rules, name)| rules.is_none_or(|rules| rules.kind.is_some() != is_there(name)))
+        {
+            before = Before { state: None, rules: [None; RULES] };
+        }
         let mut record = Vec::new();
         write_bytes(&mut record, path.as_bytes());
         write_state(&mut record, before.state);
@@ -167,19 +201,29 @@ impl Recorder {
             record.push(kind.unwrap_or(0));
             write_state(&mut record, rules.and_then(|rules| rules.state));
         }
-        record.extend((nodes.len() as u32).to_le_bytes());
+        for number in [cost.rules, cost.bytes, cost.wildcards, nodes.len()] {
+            record.extend((number as u32).to_le_bytes());
+        }
         for node in nodes {
             let verdict = rules.verdict(&path.join(&node.name), node.kind == NodeKind::Directory);
             let kind = index_of(&KINDS, &node.kind).unwrap_or(0);
             record.push(kind | index_of(&VERDICTS, &verdict).unwrap_or(0) << 4);
             write_bytes(&mut record, &node.name);
         }
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), record));
+        let mut recorded = self.recorded.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.bytes += record.len() + 4;
+        if recorded.bytes <= limits::SNAPSHOT_BYTES {
+            recorded.records.push((path.clone(), record));
+        }
     }
 
     /// `None` when there is more than fits.
     fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
-        let mut records = self.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Recorded { mut records, bytes } =
+            self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if bytes > limits::SNAPSHOT_BYTES {
+            return None;
+        }
         records.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let mut said = vec![u8::from(inside_git)];
         said.extend(u32::try_from(records.len()).ok()?.to_le_bytes());
@@ -189,9 +233,17 @@ impl Recorder {
             place += record.len();
         }
         records.iter().for_each(|(_, record)| said.extend(record));
-        let checksum = crc32fast::hash(&said);
+        let checksum = checksum(&said);
         Some([&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat())
     }
+}
+
+/// Another program, or version of it, may have other verdicts.
+fn checksum(said: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hasher.update(said);
+    hasher.finalize()
 }
 
 fn index_of<T: PartialEq>(all: &[T], one: &T) -> Option<u8> {
@@ -274,6 +326,7 @@ pub(super) struct Name<'a> {
 pub(super) struct Record<'a> {
     state: Option<FileState>,
     rules: [Option<RulesState>; RULES],
+    cost: RuleCost,
     names: Reader<'a>,
 }
 
@@ -281,8 +334,8 @@ impl Loaded {
     fn new(bytes: Vec<u8>) -> Option<Self> {
         let mut reader = Reader(&bytes);
         let is_one = reader.array()? == MAGIC && reader.number()? == VERSION as usize;
-        let checksum = reader.array().map(u32::from_le_bytes)?;
-        if !is_one || crc32fast::hash(reader.0) != checksum {
+        let expected = reader.array().map(u32::from_le_bytes)?;
+        if !is_one || checksum(reader.0) != expected {
             return None;
         }
         reader.byte()?;
@@ -310,7 +363,11 @@ impl Loaded {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => {
-                    return Some(Record { state: reader.state()?, rules: reader.rules()?, names: reader });
+                    let (state, rules) = (reader.state()?, reader.rules()?);
+                    let (rules_read, bytes, wildcards) =
+                        (reader.number()?, reader.number()?, reader.number()?);
+                    let cost = RuleCost { rules: rules_read, bytes, wildcards };
+                    return Some(Record { state, rules, cost, names: reader });
                 }
             }
         }
@@ -319,19 +376,31 @@ impl Loaded {
 }
 
 impl<'a> Record<'a> {
-    /// The names with their verdicts, if the directory still has these and no others.
-    pub(super) fn names(&self, directory: &Directory, device: u64) -> Option<Vec<Name<'a>>> {
-        if self.state.is_none() || sys::directory_state(directory, device) != self.state {
-            return None;
-        }
+    /// Whether the directory still has these names and no others.
+    pub(super) fn names_are_same(&self, directory: &Directory, device: u64) -> bool {
+        self.state.is_some() && sys::directory_state(directory, device) == self.state
+    }
+
+    /// The names with their verdicts, in order.
+    pub(super) fn names(&self) -> Option<Vec<Name<'a>>> {
         let mut reader = self.names;
-        let mut names = Vec::new();
+        let mut names: Vec<Name<'a>> = Vec::new();
         for _ in 0..reader.number()? {
             let (tag, name) = (reader.byte()?, reader.text()?);
+            // As the system lists them, each once: whatever else stands there is not opened.
+            let is_name = !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
+            if !is_name || names.last().is_some_and(|last| last.name >= name) {
+                return None;
+            }
             let kind = *KINDS.get(usize::from(tag & 15))?;
             names.push(Name { name, kind, verdict: VERDICTS.get(usize::from(tag >> 4))?.clone() });
         }
         Some(names)
+    }
+
+    /// What the directory's own rules cost to compile.
+    pub(super) fn cost(&self) -> RuleCost {
+        self.cost
     }
 
     /// Whether the directory had rules of its own, or may have had.
@@ -402,7 +471,7 @@ mod tests {
         let place = snapshot.windows(name.len()).position(|bytes| bytes == name).unwrap();
         let mut forged = snapshot.to_vec();
         forged[place..place + name.len()].copy_from_slice(other);
-        let checksum = crc32fast::hash(&forged[16..]);
+        let checksum = checksum(&forged[16..]);
         forged[12..16].copy_from_slice(&checksum.to_le_bytes());
         forged
     }
@@ -467,12 +536,12 @@ mod tests {
         #[test]
         fn nonsense_is_no_reason_to_fail(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0..5_u8) {
             let said = [&[0, count, 0, 0, 0][..], &bytes].concat();
-            let checksum = crc32fast::hash(&said);
+            let checksum = checksum(&said);
             let whole = [&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat();
             if let Some(loaded) = Loaded::new(whole) {
                 for path in [&b""[..], b"a", b"a/b"] {
                     let path = RelPath::from_bytes(path, &RelPath::root()).unwrap();
-                    let _ = loaded.record(&path).map(|record| record.has_rules());
+                    let _ = loaded.record(&path).map(|record| (record.has_rules(), record.names().is_some()));
                 }
             }
         }

@@ -9,8 +9,9 @@ use std::io;
 use std::sync::Arc;
 
 use super::WalkOptions;
+use super::entry::Found;
 use super::frontier::Done;
-use super::list::{Found, Names, Place, Plan, Work};
+use super::list::{Names, Place, Plan, Work};
 use super::listing::Listing;
 use crate::file::FileState;
 use crate::ignore_rules::{RuleBudget, decides};

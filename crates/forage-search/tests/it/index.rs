@@ -30,18 +30,18 @@ fn index(layers: &[&Vec<u8>]) -> Index {
 }
 
 /// The directories of a tree as they are now.
-fn snapshot(root: &Path) -> Vec<u8> {
+pub(crate) fn snapshot(root: &Path) -> Vec<u8> {
     Snapshot::take(&open(root), &WalkOptions::default(), &Stop::never()).unwrap().unwrap()
 }
 
-fn filled(bytes: &[u8]) -> Snapshot {
+pub(crate) fn filled(bytes: &[u8]) -> Snapshot {
     let snapshot = Snapshot::default();
     assert!(snapshot.fill(bytes.to_vec()));
     snapshot
 }
 
 /// One of the ways in which files change, or directories.
-fn change(random: &mut Random, root: &Path) -> String {
+pub(crate) fn change(random: &mut Random, root: &Path) -> String {
     #[cfg(target_os = "linux")]
     if random.one_in(2) {
         return crate::watched::edit_more(random, root);
@@ -76,9 +76,10 @@ fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
     let files = if random.one_in(3) { 1 + random.below(3) } else { usize::MAX };
     if let Ok(pattern) = Pattern::new(wanted.text, &wanted.options) {
         wanted.scan.max_file_bytes = random.one_in(5).then_some(200);
-        let with = answer(root, &RelPath::root(), &pattern, &wanted, files, Some(index));
-        let without = answer(root, &RelPath::root(), &pattern, &wanted, files, None);
-        assert_eq!(with, without, "{what} {files} {}", wanted.shown);
+        let start = if random.one_in(3) { some_directory(random, root) } else { RelPath::root() };
+        let with = answer(root, &start, &pattern, &wanted, files, Some(index));
+        let without = answer(root, &start, &pattern, &wanted, files, None);
+        assert_eq!(with, without, "{what} {files} {start:?} {}", wanted.shown);
     }
     if random.one_in(6) {
         let terms: Vec<String> =
@@ -95,6 +96,14 @@ fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
             "{what} {terms:?}"
         );
     }
+}
+
+pub(crate) fn some_directory(random: &mut Random, root: &Path) -> RelPath {
+    let mut directories = vec![root.to_owned()];
+    below(root, true, &mut directories);
+    directories.sort();
+    let directory = directories[random.below(directories.len())].strip_prefix(root).unwrap();
+    RelPath::from_bytes(directory.as_os_str().as_encoded_bytes(), &RelPath::root()).unwrap()
 }
 
 /// All files below a directory, or all directories.

@@ -19,6 +19,8 @@ mod keyword;
 mod processes;
 mod ripgrep;
 mod search;
+#[cfg(target_os = "linux")]
+mod snapshot;
 mod trees;
 #[cfg(target_os = "linux")]
 mod watched;

@@ -142,8 +142,11 @@ impl Store {
 
     /// Takes in the directories; without them, all are listed.
     fn fill(&self, snapshot: &Snapshot) {
+        let path = self.directory.join(DIRECTORIES);
+        let is_small = |bytes: u64| bytes <= forage_fs::limits::SNAPSHOT_BYTES as u64 + 64;
         if self.is_of_root()
-            && let Ok(directories) = fs::read(self.directory.join(DIRECTORIES))
+            && fs::metadata(&path).is_ok_and(|metadata| is_small(metadata.len()))
+            && let Ok(directories) = fs::read(&path)
         {
             snapshot.fill(directories);
         }
@@ -167,8 +170,8 @@ impl Store {
             let gone = files.saturating_sub(built.unchanged);
             let changed = u64::from(built.builder.len());
             if changed.max(gone) <= CHANGES_KEPT + files / CHANGES_PART {
-                self.write_directories(root, walk, stop)?;
                 self.write(CHANGES, built.builder)?;
+                self.write_directories(root, walk, stop)?;
                 return Ok(Update::Updated(changed));
             }
         }
@@ -179,8 +182,8 @@ impl Store {
         private_file::replace(&self.directory.join(ROOT), self.root.as_os_str().as_encoded_bytes())?;
         self.write(BASE, built.builder)?;
         remove(&self.directory.join(CHANGES))?;
-        self.write_directories(root, walk, stop)?;
         self.remove_others();
+        self.write_directories(root, walk, stop)?;
         Ok(Update::Built(files))
     }
 
@@ -230,13 +233,11 @@ impl Store {
             .with_context(|| format!("can't write {}", path.display()))
     }
 
+    /// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
     fn write_directories(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<()> {
+        let Some(snapshot) = Snapshot::take(root, walk, stop)? else { return Ok(()) };
         let path = self.directory.join(DIRECTORIES);
-        let written = match Snapshot::take(root, walk, stop)? {
-            Some(snapshot) => private_file::replace(&path, &snapshot),
-            None => remove(&path),
-        };
-        written.with_context(|| format!("can't write {}", path.display()))
+        private_file::replace(&path, &snapshot).with_context(|| format!("can't write {}", path.display()))
     }
 
     /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process

@@ -1,0 +1,269 @@
+//! What a walk visits, and the directory in which it is.
+
+use std::cell::OnceCell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::{Dismissal, EntryKind, Step, frontier};
+use crate::file::{FileState, OpenedFile};
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::skipped::{SkipReason, Skipped};
+use crate::stop::Stop;
+use crate::sys::{self, Directory};
+
+/// A name that a walk visits.
+pub struct Entry<'a> {
+    /// The path by which it was reached, below the root.
+    pub path: RelPath,
+    /// What it is.
+    pub kind: EntryKind,
+    /// Why it would not have been visited without [`WalkOptions::label_hidden`].
+    pub hidden_by: Option<Arc<str>>,
+    /// Its number in the [`super::Listing`] that is gone through, if one is.
+    pub number: Option<u32>,
+    root: &'a Root,
+    /// The entry's own path, where a followed link leads elsewhere.
+    real: Option<RelPath>,
+    directory: &'a OnceCell<io::Result<Handle>>,
+}
+
+impl Entry<'_> {
+    /// Opens the file for reading. What is refused is also counted in `skipped`.
+    pub fn open(&self, skipped: &mut Skipped) -> Option<OpenedFile> {
+        let real = self.real.as_ref().unwrap_or(&self.path);
+        if self.root.secrets().denies(real).is_some() {
+            skipped.add(SkipReason::Denied);
+            return None;
+        }
+        let opened = match &self.real {
+            Some(real) => self.root.open_resolved(real).map(Some).unwrap_or_default(),
+            None => match self.parent() {
+                Ok(directory) => sys::open_leaf(directory, self.path.file_name())
+                    .and_then(OpenedFile::new)
+                    .unwrap_or_default(),
+                Err(_) => None,
+            },
+        };
+        if opened.is_none() {
+            skipped.add(SkipReason::Unreadable);
+        }
+        opened
+    }
+
+    /// The file's state, without opening it; `None` for what is no file, can't be told or must not be read.
+    pub fn state(&self) -> Option<FileState> {
+        // What a followed link leads to has a path of its own, under which it is visited too.
+        if self.real.is_some() {
+            return None;
+        }
+        state(self.root, self.parent().ok()?, self.path.as_bytes(), self.path.file_name())
+    }
+
+    fn parent(&self) -> Result<&Directory, &io::Error> {
+        let parent = || self.path.parent().unwrap_or_else(RelPath::root);
+        let open = || sys::open_directory(self.root.handle(), &parent()).map(Handle::of_one);
+        self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
+    }
+
+    /// The target of a link, as it is written in the link; not for opening.
+    pub fn link_target(&self) -> Option<Vec<u8>> {
+        sys::link_target(self.parent().ok()?, self.path.file_name()).ok()
+    }
+}
+
+/// A file of which a snapshot tells that a walk comes to it.
+pub struct Unvisited<'a> {
+    /// The bytes of its path.
+    pub path: &'a [u8],
+    name: &'a [u8],
+    root: &'a Root,
+    directory: &'a io::Result<Handle>,
+}
+
+impl Unvisited<'_> {
+    /// The file's state; `None` for what is no file any more, can't be told or must not be read.
+    pub fn state(&self) -> Option<FileState> {
+        state(self.root, &self.directory.as_ref().ok()?.0.directory, self.path, self.name)
+    }
+}
+
+fn state(root: &Root, directory: &Directory, path: &[u8], name: &[u8]) -> Option<FileState> {
+    if root.secrets().denies_bytes(path).is_some() {
+        return None;
+    }
+    sys::state(directory, name, root.device_with_states()?)
+}
+
+/// A name that is to be visited.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) path: RelPath,
+    pub(super) kind: EntryKind,
+    pub(super) real: Option<RelPath>,
+    pub(super) hidden_by: Option<Arc<str>>,
+    pub(super) number: Option<u32>,
+}
+
+impl Found {
+    /// A file that nothing hides.
+    pub(super) fn file(path: RelPath) -> Self {
+        Self { path, kind: EntryKind::File, real: None, hidden_by: None, number: None }
+    }
+}
+
+/// Files of one directory that are visited together.
+#[derive(Debug)]
+pub(super) struct Batch<'a> {
+    path: RelPath,
+    items: Vec<Item<'a>>,
+    /// The directory, if it is still open.
+    directory: Option<Handle>,
+}
+
+/// A directory that is kept open for the batches in it.
+#[derive(Clone, Debug)]
+struct Handle(Arc<Open>);
+
+#[derive(Debug)]
+struct Open {
+    directory: Directory,
+    /// How many are kept open for more than one batch, this one included.
+    kept: Option<Arc<AtomicUsize>>,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(kept) = &self.kept {
+            kept.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Handle {
+    fn of_one(directory: Directory) -> Self {
+        Self(Arc::new(Open { directory, kept: None }))
+    }
+}
+
+#[derive(Debug)]
+pub(super) enum Item<'a> {
+    Found(Found),
+    /// The name of a file that nothing hides, in a snapshot.
+    Name(&'a [u8]),
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(path: RelPath, items: Vec<Item<'a>>) -> Self {
+        Self { path, items, directory: None }
+    }
+
+    /// Those that are of no snapshot.
+    pub(super) fn found(self) -> impl Iterator<Item = Found> {
+        self.items.into_iter().filter_map(|item| match item {
+            Item::Found(found) => Some(found),
+            Item::Name(_) => None,
+        })
+    }
+
+    /// Visits them, but for those of a snapshot that `dismiss` says to leave.
+    pub(super) fn visit<S, T, W>(
+        self,
+        root: &Root,
+        state: &mut S,
+        stop: &Stop,
+        done: &mut frontier::Done<T, W>,
+        dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
+        visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> Step<T>,
+    ) {
+        let directory = self.directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
+        let mut path = self.path.as_bytes().to_vec();
+        path.extend((!path.is_empty()).then_some(b'/'));
+        let head = path.len();
+        for item in self.items {
+            if let Some(stopped) = stop.check() {
+                done.stopped = Some(stopped);
+                return;
+            }
+            let found = match item {
+                Item::Found(found) => found,
+                Item::Name(name) => {
+                    path.truncate(head);
+                    path.extend_from_slice(name);
+                    let open = || sys::open_directory(root.handle(), &self.path).map(Handle::of_one);
+                    let directory = directory.get_or_init(open);
+                    match dismiss(state, &Unvisited { path: &path, name, root, directory }) {
+                        Dismissal::Visit => Found::file(self.path.join(name)),
+                        Dismissal::Leave(reason) => {
+                            done.visited += 1;
+                            reason.into_iter().for_each(|reason| done.skipped.add(reason));
+                            continue;
+                        }
+                    }
+                }
+            };
+            visit_one(root, found, &directory, done, |entry, skipped| visit(state, entry, skipped));
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// Leaves a directory open for the batches in it: for the first, if it `is_next`, and for others unless too many are kept
+/// for those that wait, as they would be in a deep tree.
+pub(super) fn hand_out(
+    directory: Directory,
+    mut batches: Vec<&mut Batch<'_>>,
+    is_next: bool,
+    kept: &Arc<AtomicUsize>,
+) {
+    if batches.len() > usize::from(is_next) {
+        if kept.fetch_add(1, Ordering::Relaxed) < limits::WALK_KEPT_OPEN {
+            let handle = Handle(Arc::new(Open { directory, kept: Some(Arc::clone(kept)) }));
+            batches.iter_mut().for_each(|batch| batch.directory = Some(handle.clone()));
+            return;
+        }
+        kept.fetch_sub(1, Ordering::Relaxed);
+    }
+    if let Some(batch) = batches.first_mut().filter(|_| is_next) {
+        batch.directory = Some(Handle::of_one(directory));
+    }
+}
+
+/// Visits a batch of one directory.
+pub(super) fn visit_all<T, W>(
+    root: &Root,
+    batch: impl Iterator<Item = Found>,
+    stop: &Stop,
+    done: &mut frontier::Done<T, W>,
+    mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
+) {
+    let directory = OnceCell::new();
+    for found in batch {
+        if let Some(stopped) = stop.check() {
+            done.stopped = Some(stopped);
+            return;
+        }
+        visit_one(root, found, &directory, done, &mut visit);
+    }
+}
+
+fn visit_one<T, W>(
+    root: &Root,
+    found: Found,
+    directory: &OnceCell<io::Result<Handle>>,
+    done: &mut frontier::Done<T, W>,
+    visit: impl FnOnce(&Entry<'_>, &mut Skipped) -> Step<T>,
+) {
+    let Found { path, kind, real, hidden_by, number } = found;
+    let entry = Entry { path, kind, hidden_by, number, root, real, directory };
+    done.visited += u64::from(kind == EntryKind::File);
+    if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
+        done.items.push(item);
+        done.weight += weight;
+    }
+}
