@@ -20,7 +20,7 @@ pub struct Entry<'a> {
     pub path: RelPath,
     /// What it is.
     pub kind: EntryKind,
-    /// Why it would not have been visited without [`WalkOptions::label_hidden`].
+    /// Why it would not have been visited without [`super::WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
     /// Its number in the [`super::Listing`] that is gone through, if one is.
     pub number: Option<u32>,
