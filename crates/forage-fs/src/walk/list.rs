@@ -238,13 +238,15 @@ impl<'a> Plan<'a> {
             }
             // Its names are the same, so there is no file of rules that was not there.
             if record.has_rules() {
-                if !record.rules_are_same(directory, device) || !self.budget.take(record.cost()) {
+                if !record.rules_are_same(directory, device) {
                     return None;
                 }
                 rules = rules.below_unread(path);
             }
         }
-        Some((record.names()?, rules))
+        let names = record.names()?;
+        // Last, so that nothing is taken for what is listed after all.
+        self.budget.take(record.cost()).then_some((names, rules))
     }
 
     /// Lists an open directory with these names.
