@@ -232,6 +232,14 @@ struct Known<'a> {
     content: Content,
 }
 
+/// Why a file is not known.
+enum Unknown {
+    /// It may have what is wanted, or can't be told.
+    Open,
+    /// No layer has seen it as it is.
+    Stranger { has_state: bool },
+}
+
 impl Known<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<Unread> {
         match self.content {
@@ -275,30 +283,31 @@ impl<'a> Cursor<'a> {
     ) -> Option<Unread> {
         self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
     }
+
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<Known<'a>> {
-        let was_asked = match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
+        match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
             Ok(known) => return Some(known),
-            Err(None) => return None,
-            Err(Some(state)) => state,
-        };
-        // What has no state, or is hidden, is in no index.
-        if self.counts && entry.hidden_by.is_none() && (was_asked || entry.state().is_some()) {
-            self.index.strangers.fetch_add(1, Ordering::Relaxed);
+            // What has no state, or is hidden, is in no index.
+            Err(Unknown::Stranger { has_state })
+                if self.counts && entry.hidden_by.is_none() && (has_state || entry.state().is_some()) =>
+            {
+                self.index.strangers.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(_) => {}
         }
         None
     }
 
-    /// The file with this path, if it is as a layer has seen it and has nothing that is wanted. An error says that it is
-    /// not, and whether it has a state; nothing when it may be.
+    /// The file with this path, if it is as a layer has seen it and has nothing that is wanted.
     fn find(
         &mut self,
         path: &[u8],
         wanted: u64,
         state: impl Fn() -> Option<FileState>,
-    ) -> Result<Known<'a>, Option<bool>> {
-        let layers = self.index.layers.get().ok_or(None)?;
+    ) -> Result<Known<'a>, Unknown> {
+        let layers = self.index.layers.get().ok_or(Unknown::Open)?;
         let candidates = match self.selection {
-            Some(selection) => Some(selection.candidates(layers).ok_or(None)?),
+            Some(selection) => Some(selection.candidates(layers).ok_or(Unknown::Open)?),
             None => None,
         };
         self.near.resize(layers.len(), 0);
@@ -306,20 +315,20 @@ impl<'a> Cursor<'a> {
         for (number, (layer, near)) in layers.iter().zip(&mut self.near).enumerate() {
             let Some(file) = layer.find(path, *near) else { continue };
             *near = file + 1;
-            let (seen, content) = layer.state(file).ok_or(None)?;
+            let (seen, content) = layer.state(file).ok_or(Unknown::Open)?;
             if content == Content::Indexed
                 && candidates.is_some_and(|candidates| may_match(&candidates[number], file, wanted))
             {
-                return Err(None);
+                return Err(Unknown::Open);
             }
             let state = match now {
-                None => *now.insert(state().ok_or(None)?),
+                None => *now.insert(state().ok_or(Unknown::Open)?),
                 Some(state) => state,
             };
             if state == seen && content != Content::Young {
                 return Ok(Known { layer, file, state, content });
             }
         }
-        Err(Some(now.is_some()))
+        Err(Unknown::Stranger { has_state: now.is_some() })
     }
 }
