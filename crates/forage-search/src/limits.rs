@@ -110,7 +110,7 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 pub const INDEX_HEAD_START: Duration = Duration::from_millis(10);
 
 /// The same for one that has found something in so many files by then: it may be done soon.
-pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(40), 12);
+pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(40), 3);
 
 /// Bytes of a file up to which it can be in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;
