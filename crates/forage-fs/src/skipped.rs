@@ -79,7 +79,7 @@ impl Skipped {
     }
 
     /// Counts so many more.
-    pub(crate) fn add_many(&mut self, reason: SkipReason, more: u64) {
+    pub fn add_many(&mut self, reason: SkipReason, more: u64) {
         self.0[reason as usize] += more;
     }
 

@@ -15,6 +15,7 @@ mod tree;
 mod watched;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,7 +29,7 @@ pub use watched::{Mounts, Watched};
 
 use crate::error::OpenError;
 use crate::limits;
-use crate::rel_path::RelPath;
+use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
 use crate::stop::{Stop, Stopped};
@@ -51,6 +52,25 @@ impl Globs {
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
         Ok(Self { matcher, source: globs.iter().map(|glob| glob.as_ref().to_owned()).collect() })
+    }
+
+    /// Whether a walk with these as [`WalkOptions::only`] visits a file.
+    pub fn choose(&self, file: &RelPath) -> bool {
+        os_str(file.as_bytes())
+            .is_some_and(|path| self.matcher.matched(Path::new(&*path), false).is_whitelist())
+    }
+
+    /// Whether a walk with these as [`WalkOptions::excludes`] leaves a file out, or a directory that holds it.
+    pub fn leave_out(&self, file: &RelPath) -> bool {
+        let Some(path) = os_str(file.as_bytes()) else { return false };
+        let path = Path::new(&*path);
+        let is_left_out = |path, is_directory| self.matcher.matched(path, is_directory).is_ignore();
+        is_left_out(path, false)
+            || path
+                .ancestors()
+                .skip(1)
+                .take_while(|above| *above != Path::new(""))
+                .any(|above| is_left_out(above, true))
     }
 }
 
