@@ -160,6 +160,20 @@ pub(crate) fn globs_at(
     })
 }
 
+/// Compiles the `file_pattern` that chooses files.
+pub(crate) fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
+    let Some(glob) = glob.map(str::trim).filter(|glob| !glob.is_empty() && *glob != "*") else {
+        return Ok(None);
+    };
+    if glob.starts_with('!') {
+        return Err(ToolError::argument(
+            "file_pattern",
+            "it chooses files and can't exclude; write a glob without `!`",
+        ));
+    }
+    globs_at("file_pattern", &[glob.to_owned()], start).map(Some)
+}
+
 /// A path as a glob that matches it and nothing else.
 fn escaped(path: &RelPath) -> String {
     let mut glob = String::new();

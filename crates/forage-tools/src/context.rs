@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use forage_fs::{Globs, Root, Roots, Stop};
 use forage_llm::Redactor;
+use forage_rank::Weights;
+use forage_rank::tree::{Effort, UpdateError};
 use forage_search::external::Program;
 use forage_search::index::Index;
 
 use crate::answer_cache::AnswerCache;
-use crate::indexes::Indexes;
+use crate::error::ToolError;
+use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 
@@ -165,6 +168,10 @@ pub struct Context {
     pub filter: FilterSettings,
     /// How `Search` works.
     pub search: SearchSettings,
+    /// What `search_index` ranks with, instead of the weights that are built in.
+    pub ranking: Option<Arc<Weights>>,
+    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with.
+    pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
     /// Cancels the call.
@@ -187,6 +194,8 @@ impl Context {
             threads: 0,
             filter: FilterSettings::default(),
             search: SearchSettings::default(),
+            ranking: None,
+            indexing_time: limits::INDEXING_TIME,
             indexes: None,
             stop: Stop::never(),
             notices: Vec::new(),
@@ -197,6 +206,26 @@ impl Context {
     /// The index of a root, if there is one.
     pub(crate) fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
         self.indexes.as_ref()?.of(root)
+    }
+
+    /// The ranked index of a root, as its tree is now.
+    pub(crate) fn ranked(&self, root: &Arc<Root>) -> Result<Ranked, ToolError> {
+        let effort = self.effort(&self.stop.within(self.indexing_time));
+        let kept = self.indexes.as_ref().and_then(|indexes| indexes.ranked(root, &effort));
+        kept.unwrap_or_else(|| Ranked::in_memory(root, &effort)).map_err(|error| match error {
+            UpdateError::Open(error) => error.into(),
+            UpdateError::Cancelled => ToolError::Cancelled,
+            error => ToolError::Index(error.to_string()),
+        })
+    }
+
+    /// What may be spent on reading files for a ranking.
+    pub(crate) fn effort(&self, stop: &Stop) -> Effort {
+        Effort {
+            threads: self.walk_options().thread_count(),
+            stop: stop.clone(),
+            progress: Arc::clone(&self.progress),
+        }
     }
 
     /// The walk that every search of this call starts from.

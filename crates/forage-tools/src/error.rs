@@ -74,6 +74,9 @@ pub enum ToolError {
     /// An external engine failed.
     #[error("{0}")]
     Engine(String),
+    /// The ranked index is not as the tree is: an answer from it could be wrong.
+    #[error("{0}")]
+    Index(String),
     /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,

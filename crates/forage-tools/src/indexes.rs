@@ -1,15 +1,52 @@
 //! Indexes of roots.
 //!
-//! An index changes nothing but the time that a search takes, so that having none is never an error here. Where indexes
+//! An index changes nothing but the time that a search takes, so that keeping none is no error. Where indexes
 //! are kept and when they are built is not this crate's business.
 
 use std::sync::Arc;
 
-use forage_fs::Root;
+use forage_fs::{Root, WalkReport};
+use forage_rank::RankIndex;
+use forage_rank::tree::{Effort, UpdateError, Updated, update};
 use forage_search::index::Index;
 
 /// Where indexes come from.
 pub trait Indexes: Send + Sync {
     /// The index of a root, if there is one. A search asks once and waits for the answer.
     fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
+
+    /// The ranked index of a root as its tree is now; `None` if none is kept.
+    ///
+    /// # Errors
+    /// It can't be brought up to date.
+    fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>>;
+}
+
+/// A ranked index that is as the tree of its root.
+pub struct Ranked {
+    /// The index.
+    pub index: Arc<RankIndex>,
+    /// How the walk went that told so.
+    pub report: Arc<WalkReport>,
+    /// What must be known of how it came about.
+    pub warning: Option<String>,
+}
+
+impl Ranked {
+    /// Made for one call.
+    ///
+    /// # Errors
+    /// The tree can't be read whole.
+    pub fn in_memory(root: &Arc<Root>, effort: &Effort) -> Result<Self, UpdateError> {
+        let index = Arc::new(RankIndex::in_memory()?);
+        match update(&index, root, None, effort, || Ok(())) {
+            Ok(Updated { report, .. }) => Ok(Self { index, report: Arc::new(report), warning: None }),
+            // Nothing of it is there for a next time.
+            Err(UpdateError::Unfinished { left }) => Err(UpdateError::Locked(format!(
+                "no ranked index is kept, and {left} files could not be read in the time of one call; let one be kept \
+                 (`index` in the configuration, a cache directory outside of the root), or use grep_search"
+            ))),
+            Err(error) => Err(error),
+        }
+    }
 }

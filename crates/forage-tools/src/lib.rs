@@ -33,7 +33,7 @@ pub use context::{
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;
-pub use indexes::Indexes;
+pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};

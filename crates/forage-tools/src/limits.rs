@@ -6,6 +6,10 @@ use std::time::Duration;
 /// Time for the search stage of a call (the requirement's 20 s).
 pub const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// Time of a call for bringing a ranked index up to date; what is left of [`TIMEOUT`] is for writing it and for the
+/// search.
+pub const INDEXING_TIME: Duration = Duration::from_secs(15);
+
 /// Time for the model stage of a `keyword_search`. Fast models answer within a few seconds; a reasoning model may
 /// take most of a minute.
 pub const MODEL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -39,6 +43,22 @@ pub const GREP_LINE_BYTES: usize = 200;
 pub const SEARCH_RESULTS: u64 = 200;
 /// See [`SEARCH_RESULTS`].
 pub const SEARCH_RESULTS_MAX: u64 = 10_000;
+
+/// Files in one answer of `search_index` by default, and at the most.
+pub const RANKED_FILES: u64 = 10;
+/// See [`RANKED_FILES`].
+pub const RANKED_FILES_MAX: u64 = 100;
+
+/// Files of which `search_index` shows more than of the others: who reads a ranking looks at its beginning.
+pub const RANKED_WELL_SHOWN: usize = 3;
+
+/// Chunks of a file, and lines of each, that `search_index` shows of the first files, and of the others.
+pub const RANKED_CHUNKS: (usize, usize) = (3, 3);
+/// See [`RANKED_CHUNKS`].
+pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
+
+/// Bytes of a line in `search_index`.
+pub const RANKED_LINE_BYTES: usize = 160;
 
 /// Milliseconds that a `Search` may take, at the least and at the most; [`TIMEOUT`] is the default.
 pub const SEARCH_TIMEOUT_MS_MIN: u64 = 100;
@@ -155,6 +175,12 @@ pub const FILTER_ANSWER_TOKENS: u32 = 8_192;
 
 /// Files in an answer of `keyword_search --filter lexical`.
 pub const LEXICAL_FILES: usize = 20;
+
+/// Files of a `keyword_search` that are read whole to be ranked where no model does it. The others are seldom looked at.
+pub const LEXICAL_RANKED: usize = 300;
+
+/// Time for that. It takes some tenths of a second; without it the files come in the order of their matching lines.
+pub const LEXICAL_TIME: Duration = Duration::from_secs(5);
 
 /// Bytes of a term or pattern quoted back to its sender.
 pub const QUOTED_BYTES: usize = 80;

@@ -59,14 +59,10 @@ pub(crate) enum Detail {
 /// the arguments by which the caller gets less.
 pub(crate) fn fit(
     body: impl Fn(Detail) -> String,
-    mut notes: Vec<String>,
+    notes: Vec<String>,
     narrow: &str,
     budget: usize,
 ) -> (String, bool) {
-    let mut text = body(Detail::Context);
-    if text.len() + notes_bytes(&notes) <= budget {
-        return (with_notes(text, &notes), false);
-    }
     let steps = [
         (Detail::Matches, "context lines are left out; ask for fewer results or a narrower path".to_owned()),
         (
@@ -75,10 +71,25 @@ pub(crate) fn fit(
         ),
         (Detail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
     ];
-    for (detail, note) in steps {
+    fit_steps(Detail::Context, steps, body, notes, budget)
+}
+
+/// The same with steps of a tool's own, each with what is said of it.
+pub(crate) fn fit_steps<D: Copy, const N: usize>(
+    whole: D,
+    steps: [(D, String); N],
+    body: impl Fn(D) -> String,
+    mut notes: Vec<String>,
+    budget: usize,
+) -> (String, bool) {
+    let mut text = body(whole);
+    if text.len() + notes_bytes(&notes) <= budget {
+        return (with_notes(text, &notes), false);
+    }
+    for (nth, (detail, note)) in steps.into_iter().enumerate() {
         notes.insert(0, format!("the answer was too long: {note}"));
         text = body(detail);
-        if text.len() + notes_bytes(&notes) <= budget || detail == Detail::Directories {
+        if text.len() + notes_bytes(&notes) <= budget || nth + 1 == N {
             break;
         }
         notes.remove(0);

@@ -16,7 +16,7 @@ use crate::outcome::Answer;
 use crate::sanitize::sanitize;
 use crate::schema;
 use crate::tool::{Egress, Tool};
-use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search};
+use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 /// A tool without its types.
 pub trait AnyTool: Sync {
@@ -137,6 +137,7 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
 pub static TOOLS: &[&dyn AnyTool] = &[
     &Entry::<KeywordSearch>(PhantomData),
     &Entry::<GrepSearch>(PhantomData),
+    &Entry::<SearchIndex>(PhantomData),
     &Entry::<ListDirectory>(PhantomData),
     &Entry::<ReadFile>(PhantomData),
     &Entry::<Search>(PhantomData),

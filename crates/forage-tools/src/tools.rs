@@ -5,9 +5,11 @@ mod keyword_search;
 mod list_directory;
 mod read_file;
 pub mod search;
+mod search_index;
 
 pub use grep_search::GrepSearch;
 pub use keyword_search::KeywordSearch;
 pub use list_directory::ListDirectory;
 pub use read_file::ReadFile;
 pub use search::Search;
+pub use search_index::SearchIndex;

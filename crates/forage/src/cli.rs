@@ -3,6 +3,7 @@
 mod ask;
 mod call;
 mod doctor;
+mod eval;
 mod grep;
 mod index;
 mod keyword;
@@ -12,6 +13,7 @@ mod model_arguments;
 mod models;
 mod output;
 mod progress;
+mod rank;
 mod read;
 mod search;
 mod session;
@@ -96,6 +98,9 @@ enum Command {
     /// Search lines: regex, literal, word or fuzzy, with grep's options, records as JSON lines, three engines
     #[command(aliases = ["Search", "rg", "ripgrep", "ugrep", "ug"])]
     Search(search::Arguments),
+    /// Rank files for a question, names or a bug report, without a model
+    #[command(visible_alias = "search_index")]
+    Rank(rank::Arguments),
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
@@ -118,6 +123,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// The instant index: what there is, build it, remove it, check it
     Index(index::Arguments),
+    /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
+    Eval(eval::Arguments),
     /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
     Setup(setup::Arguments),
 }
@@ -138,6 +145,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, &mut output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),
         Command::Search(arguments) => search::run(arguments, &cli.global, &mut output),
+        Command::Rank(arguments) => rank::run(arguments, &cli.global, &mut output),
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
@@ -148,6 +156,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
         Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
         Command::Index(arguments) => index::run(arguments, &cli.global, &mut output),
+        Command::Eval(arguments) => eval::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
     };
     match result {

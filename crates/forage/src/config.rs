@@ -13,8 +13,10 @@ mod models;
 mod providers;
 mod repository;
 mod sandbox;
+mod search_index;
 mod search_tool;
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,7 +31,9 @@ use forage_tools::{
 use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
-pub(crate) use environment::{ClientDirectories, client_project, mcp_token, this_program, working_directory};
+pub(crate) use environment::{
+    ClientDirectories, client_project, git_program, mcp_token, this_program, working_directory,
+};
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
 pub(crate) use mcp::McpOverrides;
@@ -95,6 +99,7 @@ pub(crate) struct Overrides {
     pub(crate) search_fallback_binary: Option<String>,
     pub(crate) search_timeout_ms: Option<u64>,
     pub(crate) search_max_results: Option<u64>,
+    pub(crate) rule_weights: Option<BTreeMap<String, f64>>,
     pub(crate) exchanges: ExchangeFiles,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -133,6 +138,8 @@ pub(crate) struct Config {
     /// What the user's file says of providers, roles and models.
     table: Setting<TableSettings>,
     search: SearchTool,
+    /// Weights of the ranking's rules, where they aren't those that are built in.
+    rule_weights: Setting<BTreeMap<String, f64>>,
     ask: ask::Ask,
     /// Whether the kernel keeps a server from other files.
     sandbox: Setting<String>,
@@ -200,6 +207,7 @@ fn defaults(path: &Path) -> Config {
         exchanges: Exchanges::Live,
         table: Setting::default(TableSettings::default()),
         search: SearchTool::default(),
+        rule_weights: Setting::default(BTreeMap::new()),
         ask: ask::Ask::default(),
         sandbox: Setting::default("auto".to_owned()),
         index: Setting::default("auto".to_owned()),
@@ -215,6 +223,7 @@ impl Config {
             self.exchanges = overrides.exchanges.open()?;
         }
         self.search.apply(&overrides, source);
+        self.rule_weights.set(overrides.rule_weights, source);
         self.ask.apply(&overrides.ask, source);
         self.sandbox.set(overrides.sandbox, source);
         self.index.set(overrides.index, source);
@@ -324,6 +333,7 @@ impl Config {
         self.filter_forms.check()?;
         self.check_sandbox()?;
         self.check_index()?;
+        self.check_rule_weights()?;
         self.search.check()
     }
 
@@ -499,6 +509,11 @@ impl Config {
         ];
         rows.extend(self.filter_forms.describe());
         rows.extend(self.search.describe());
+        rows.push(row(
+            "tools.search_index.weights",
+            json!(self.rule_weights.value),
+            &self.rule_weights.source,
+        ));
         rows.extend(self.ask.describe());
         rows.extend(self.mcp.describe());
         rows

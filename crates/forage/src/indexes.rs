@@ -1,5 +1,6 @@
 //! Which roots have an index, and when it is brought up to date.
 
+mod ranked;
 mod store;
 pub(crate) mod verify;
 
@@ -11,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_fs::{Entry, Mounts, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, Watched, walk};
+use forage_rank::tree::{Effort, UpdateError};
 use forage_search::index::Index;
-use forage_tools::Indexes;
+use forage_tools::{Indexes, Ranked};
 
 pub(crate) use store::{Store, Update};
 
@@ -57,6 +59,7 @@ pub(crate) struct KeptIndexes {
 #[derive(Default)]
 struct Slot {
     index: Option<Arc<Index>>,
+    ranked: Arc<Mutex<ranked::Kept>>,
     watched: Option<Arc<Watched>>,
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
@@ -67,11 +70,29 @@ struct Slot {
     next_update: Option<Instant>,
 }
 
+impl Slot {
+    /// Watches the tree, if it can be.
+    fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
+        // What is watched is a directory, and another can have its path by now.
+        if self.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
+            (self.watched, self.version, self.ranked) = (None, None, Arc::default());
+        }
+        if self.watched.is_none() {
+            self.watched = mounts.map(|mounts| Watched::new(root, mounts));
+        }
+    }
+}
+
 impl KeptIndexes {
     /// Indexes below this directory.
     pub(crate) fn new(directory: PathBuf, mode: Mode, is_server: bool, stop: Stop) -> Arc<Self> {
         let mounts = is_server.then(Mounts::open).flatten();
         Arc::new(Self { directory, mode, is_server, stop, mounts, slots: Mutex::default() })
+    }
+
+    /// For calls beneath roots that they do not lie in.
+    pub(crate) fn shared(self: Arc<Self>) -> SharedIndexes {
+        SharedIndexes(self)
     }
 
     /// Whether they lie in one of these roots: nothing is ever written into a root.
@@ -84,6 +105,17 @@ impl KeptIndexes {
         Store::new(&self.directory, root)
     }
 
+    /// What is kept of the ranked index of a root, and what tells of changes to its tree.
+    fn ranked_of(&self, root: &Arc<Root>) -> (Arc<Mutex<ranked::Kept>>, Option<Arc<Watched>>) {
+        // Dropped last, when nothing is locked any more.
+        let _evicted;
+        let mut slots = self.lock();
+        _evicted = evict(&mut slots, root.path());
+        let slot = slots.entry(root.path().to_owned()).or_default();
+        slot.watch(root, self.mounts.as_ref());
+        (Arc::clone(&slot.ranked), slot.watched.clone())
+    }
+
     /// The index as it stands on the disk now.
     fn current(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
@@ -91,15 +123,11 @@ impl KeptIndexes {
             let mut slots = self.lock();
             let evicted = evict(&mut slots, root.path());
             let slot = slots.entry(root.path().to_owned()).or_default();
-            // What is watched is a directory, and another can have its path by now.
-            if slot.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
-                (slot.watched, slot.version) = (None, None);
-            }
+            slot.watch(root, self.mounts.as_ref());
             if slot.version.as_ref() == Some(&version) {
                 return slot.index.clone();
             }
-            let watch = || Some(Watched::new(root, self.mounts.as_ref()?));
-            (slot.watched.take().or_else(watch), evicted)
+            (slot.watched.clone(), evicted)
         };
         // Not while others wait.
         let index = match (self.is_server || self.mode == Mode::Always, &watched) {
@@ -189,11 +217,11 @@ fn is_large(root: &Arc<Root>, stop: &Stop) -> bool {
 }
 
 /// What a call holds of [`KeptIndexes`].
-struct SharedIndexes(Arc<KeptIndexes>);
+pub(crate) struct SharedIndexes(Arc<KeptIndexes>);
 
 /// The indexes for a call beneath these roots.
 pub(crate) fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
-    (!kept.lie_in(roots)).then(|| Arc::new(SharedIndexes(Arc::clone(kept))) as Arc<dyn Indexes>)
+    (!kept.lie_in(roots)).then(|| Arc::new(Arc::clone(kept).shared()) as Arc<dyn Indexes>)
 }
 
 impl Indexes for SharedIndexes {
@@ -225,5 +253,9 @@ impl Indexes for SharedIndexes {
             }
             (Mode::Auto, false) => None,
         }
+    }
+    fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>> {
+        let (kept, watched) = self.0.ranked_of(root);
+        Some(ranked::fresh(&kept, &self.0.store(root.path()), root, watched.as_deref(), effort))
     }
 }

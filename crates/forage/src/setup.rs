@@ -20,6 +20,7 @@ use serde_json::Value;
 pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
 
 use crate::config::ClientDirectories;
+use jsonc::Spot;
 
 /// Why a file is left as it is, to be read after «FILE is left as it is: ».
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -221,6 +222,23 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, Refusal> {
         Format::Toml => toml::remove(text, spot),
         Format::Yaml => yaml::remove(text, spot),
     }
+}
+
+/// Puts a table `[section.name]` of Forage's own into a TOML file, between marks at its end; what was put there before is
+/// replaced. A file that isn't there is created.
+pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Result<(), Refusal> {
+    let spot = Spot { section: table.0, name: table.1 };
+    let file = file::read(path, None)?;
+    let text = match &file.text {
+        Some(text) => toml::add(text, spot, value)?,
+        None => marked::created(&toml::lines(spot, value)),
+    };
+    file.write(&text)
+}
+
+/// The lines that [`put_table`] puts between its marks.
+pub(crate) fn table_lines(table: (&str, &str), value: &Value) -> Vec<String> {
+    toml::lines(Spot { section: table.0, name: table.1 }, value)
 }
 
 /// The newline of a text: that of its first line.

@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{Globs, RelPath, Root, SkipReason, WalkOptions};
+use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
 use forage_search::{
     Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{globs_at, in_range};
+use crate::arguments::{file_globs, in_range};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
@@ -202,20 +202,6 @@ impl Request {
             context_lines: usize::try_from(context_lines).unwrap_or(0),
         })
     }
-}
-
-/// Compiles the glob that chooses files.
-fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
-    let Some(glob) = glob.map(str::trim).filter(|glob| !glob.is_empty() && *glob != "*") else {
-        return Ok(None);
-    };
-    if glob.starts_with('!') {
-        return Err(ToolError::argument(
-            "file_pattern",
-            "it chooses files and can't exclude; write a glob without `!`",
-        ));
-    }
-    globs_at("file_pattern", &[glob.to_owned()], start).map(Some)
 }
 
 /// Collects files until the page is full.

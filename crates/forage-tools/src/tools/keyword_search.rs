@@ -6,6 +6,7 @@ mod evidence;
 mod filter;
 mod ids;
 mod lexical;
+mod order;
 mod render;
 mod request;
 
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::answer::LineRange;
+use self::order::Found;
 use crate::context::{Context, FilterMode};
 use crate::error::ToolError;
 use crate::limits;
@@ -170,9 +172,10 @@ impl Tool for KeywordSearch {
             }
             return Ok(outcome);
         }
+        let found = Found::new(root, &gathered, &request.query, context.effort(&context.stop));
         match settings.mode {
-            FilterMode::Lexical => fill_lexical(&mut outcome.response, root, &gathered),
-            FilterMode::Model => filter::fill(context, root, &gathered, &mut outcome)?,
+            FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
+            FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
         }
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
@@ -328,13 +331,14 @@ fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: Stri
 const LEXICAL_LINES: usize = 3;
 const LEXICAL_LINE_BYTES: usize = 160;
 
-fn fill_lexical(response: &mut Response, root: &Root, gathered: &Gathered) {
+fn fill_lexical(response: &mut Response, found: &Found<'_>) {
     response.filter = "lexical";
-    let best = lexical::rank(gathered).into_iter().take(limits::LEXICAL_FILES);
-    response.files = best.filter_map(|index| lexical_record(root, gathered, index)).collect();
+    let best = found.order().iter().take(limits::LEXICAL_FILES);
+    response.files = best.filter_map(|&index| lexical_record(found, index)).collect();
 }
 
-fn lexical_record(root: &Root, gathered: &Gathered, index: usize) -> Option<FileRecord> {
+fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
+    let Found { root, gathered, .. } = *found;
     let file = gathered.files.get(index)?;
     let hits = |term: usize| file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
     let terms = gathered.terms.iter().enumerate().map(|(term, report)| (report, hits(term)));

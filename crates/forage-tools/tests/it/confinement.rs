@@ -29,7 +29,7 @@ fn the_suite_sees_a_leak_in_every_tool_that_shows_contents() {
     tree.write("open.txt", secret_text());
     assert_eq!(
         leaking(&tree.context(), "open.txt"),
-        ["Search", "grep_search", "keyword_search", "read_file"]
+        ["Search", "grep_search", "keyword_search", "read_file", "search_index"]
     );
     tree.write(format!("sub/{OUTSIDE_NAME}"), "x\n");
     let listed = attack(&tree.context(), "sub");
@@ -333,6 +333,6 @@ fn a_hard_link_is_readable() {
     fs::hard_link(tree.outside().join("data.txt"), tree.root().join("hard.txt")).unwrap();
     assert_eq!(
         leaking(&tree.context(), "hard.txt"),
-        ["Search", "grep_search", "keyword_search", "read_file"]
+        ["Search", "grep_search", "keyword_search", "read_file", "search_index"]
     );
 }

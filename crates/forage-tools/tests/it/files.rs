@@ -61,7 +61,7 @@ fn what_is_no_plain_file_is_counted_and_never_waited_for() {
                 ("huge.txt" | ".", "read_file") | ("huge.txt", "list_directory") => {
                     assert!(result.is_err(), "{what}")
                 }
-                ("huge.txt", "grep_search" | "Search") => {
+                ("huge.txt", "grep_search" | "Search" | "search_index") => {
                     assert_eq!(skipped(&result.unwrap(), "binary"), 1, "{what}")
                 }
                 (".", "list_directory") => {
@@ -214,7 +214,7 @@ fn deep_tree(name: &str, reason: &str) {
     }
     fill_in(&tree.root(), name);
     assert_eq!(control.kind(), std::io::ErrorKind::InvalidFilename);
-    assert_eq!(counted, 5, "{reason} is counted by {counted} calls");
+    assert_eq!(counted, 6, "{reason} is counted by {counted} calls");
 }
 
 /// T30: deeper than our own limit.
@@ -325,8 +325,13 @@ fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
         });
         let context = tree.context();
         let mut lengths = std::collections::BTreeSet::new();
-        let end = std::time::Instant::now() + Duration::from_millis(2_500);
-        while std::time::Instant::now() < end {
+        // A reader that never saw the file change shows nothing: on a busy machine one round takes a second.
+        let begin = std::time::Instant::now();
+        let goes_on = |seen: usize| {
+            let passed = begin.elapsed();
+            passed < Duration::from_millis(2_500) || (seen < 2 && passed < Duration::from_secs(120))
+        };
+        while goes_on(lengths.len()) {
             for (tool, request) in probes("big.txt").into_iter().filter(|(tool, _)| *tool != "list_directory")
             {
                 let result = call(&context, tool, request);

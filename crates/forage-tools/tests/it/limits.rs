@@ -48,6 +48,13 @@ fn a_line_of_four_hundred_megabytes() {
                 "list_directory" => {
                     assert!(answer.text.contains("one_line.js (400,000,000 bytes)"), "{}", answer.text)
                 }
+                "search_index" => {
+                    assert!(
+                        answer.text.contains("of 1 file only the first 1,048,576 bytes"),
+                        "{}",
+                        answer.text
+                    );
+                }
                 _ => {
                     assert_eq!(skipped(&answer, "line_too_long"), 1, "{tool} {shown}");
                     assert!(answer.text.contains("1 line too long"), "{}", answer.text);

@@ -17,6 +17,7 @@ mod limits;
 mod output;
 mod paging;
 mod race;
+mod ranked;
 mod search;
 mod secrets;
 mod support;

@@ -181,6 +181,7 @@ pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
         ("grep_search", json!({"pattern": NEEDLE, "path": path, "include_ignored": true})),
         ("list_directory", json!({"path": path, "max_depth": 5, "include_ignored": true})),
         ("read_file", json!({"path": path})),
+        ("search_index", json!({"query": NEEDLE, "path": path, "explain": true})),
         ("keyword_search", json!({"query": "where is it", "search_terms": [NEEDLE]})),
         ("Search", json!({"pattern": NEEDLE, "path": path})),
         (

@@ -1,17 +1,20 @@
-//! `forage index`: what there is of the instant index, and what to do with it.
+//! `forage index`: what there is of the instant index and of the ranked one, and what to do with them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use forage_fs::{Root, Stop, WalkOptions};
+use forage_rank::tree::Effort;
 use forage_search::index::Index;
+use forage_tools::Indexes as _;
 use serde_json::{Value, json};
 
 use super::output::Output;
 use super::progress::Progress;
 use super::session;
 use super::{Global, Status};
-use crate::config::{self, Overrides};
+use crate::config::{self, Config, Overrides};
 use crate::indexes::verify::{self, Verified};
 use crate::indexes::{Store, Update};
 
@@ -26,8 +29,12 @@ enum Command {
     /// Show whether there is an index, how large it is, and how much of it is as the tree is now
     Status,
     /// Make the index, or bring it up to date
-    Build,
-    /// Remove the index
+    Build {
+        /// The ranked index of `forage rank`, which its first use makes otherwise
+        #[arg(long)]
+        ranked: bool,
+    },
+    /// Remove the index, and the ranked one
     Drop,
     /// Compare searches with the index and without it
     Verify,
@@ -44,7 +51,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let walk = WalkOptions { threads: config.threads.value, ..WalkOptions::default() };
         let done = match arguments.command {
             Command::Status => show(&root, &store, &walk, output),
-            Command::Build => build(&root, &store, walk, output),
+            Command::Build { ranked: false } => build(&root, &store, walk, output),
+            Command::Build { ranked: true } => build_ranked(&config, &root, &store, &walk, output),
             Command::Drop => remove(&root, &store, output),
             Command::Verify => check(&root, &store, &walk, output),
         }?;
@@ -66,6 +74,7 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
         "bytes": store.size(),
         "files": usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all })),
         "problems": problems,
+        "ranked_bytes": store.ranked_size(),
     });
     let mut text = match usable {
         None => format!("{path}: no index; `forage index build` makes one\n"),
@@ -76,6 +85,11 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
         ),
     };
     problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
+    if let Some(bytes) = store.ranked_size() {
+        text.push_str(&format!(
+            "{path}: the ranked index has {bytes} bytes; every use brings it up to date\n"
+        ));
+    }
     tell(output, &record, &text)?;
     Ok(if index.is_some() { Status::Found } else { Status::NothingFound })
 }
@@ -104,10 +118,40 @@ fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output
     Ok(Status::Found)
 }
 
+fn build_ranked(
+    config: &Config,
+    root: &Arc<Root>,
+    store: &Store,
+    walk: &WalkOptions,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    let kept = config.indexes(false, Stop::never());
+    let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
+    let effort = Effort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
+    let ranked = {
+        let _progress = Progress::start(&effort.progress);
+        indexes.ranked(root, &effort).transpose()?.context("none is kept")?
+    };
+    if let Some(problem) = ranked.warning {
+        bail!("{problem}");
+    }
+    let (path, read, bytes) =
+        (root.path().display(), effort.progress.load(Ordering::Relaxed), store.ranked_size().unwrap_or(0));
+    let record = json!({
+        "root": path.to_string(),
+        "files": ranked.index.files(),
+        "files_read": read,
+        "bytes": bytes,
+    });
+    let files = ranked.index.files();
+    tell(output, &record, &format!("{path}: {files} files, {read} of them read now, {bytes} bytes\n"))?;
+    Ok(Status::Found)
+}
+
 fn remove(root: &Arc<Root>, store: &Store, output: &mut Output) -> anyhow::Result<Status> {
     let was_there = store.remove()?;
     let path = root.path().display();
-    let what = if was_there { "the index is removed" } else { "there was no index" };
+    let what = if was_there { "what there was is removed" } else { "there was no index" };
     let record = json!({ "root": path.to_string(), "removed": was_there });
     tell(output, &record, &format!("{path}: {what}\n"))?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })

@@ -105,6 +105,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.timeout = std::time::Duration::from_millis(config.timeout_ms.value);
     context.max_file_bytes = config.max_file_bytes.value;
     context.threads = config.threads.value;
+    context.ranking = config.ranking();
     if !config.exclude.value.is_empty() {
         let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
@@ -180,8 +181,20 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
     Ok(text.unwrap_or(path).to_owned())
 }
 
-/// Runs a tool and prints its answer.
+/// Runs a tool that searches lines, prints its answer, and what the indexes could tell if that was asked for.
 pub(crate) fn call(
+    tool: &str,
+    request: Value,
+    context: &Context,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    let status = answer(tool, request, context, output);
+    explain(context, output);
+    status
+}
+
+/// Runs a tool and prints its answer.
+pub(crate) fn answer(
     tool: &str,
     request: Value,
     context: &Context,
@@ -199,7 +212,6 @@ pub(crate) fn call(
         output.text(&answer.text)?;
         output.flush()?;
     }
-    explain(context, output);
     match (answer.found, answer.partial) {
         (true, _) => Ok(Status::Found),
         (false, false) => Ok(Status::NothingFound),

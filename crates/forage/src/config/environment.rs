@@ -1,7 +1,7 @@
 //! The only place that reads the environment. All variables of the product are named here.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -62,6 +62,18 @@ pub(crate) fn mcp_token() -> Option<String> {
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+/// The user's `git`, which lies in none of these roots: a repository must not bring the program that reads it.
+pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<PathBuf> {
+    let name = if cfg!(windows) { "git.exe" } else { "git" };
+    let directories = search_path().into_iter().filter(|directory| directory.is_absolute());
+    let is_own = |program: &PathBuf| {
+        let real = crate::answer_cache::resolved(program);
+        !roots.iter().any(|root| program.starts_with(root) || real.starts_with(root))
+    };
+    let found = directories.map(|directory| directory.join(name)).find(|path| path.is_file() && is_own(path));
+    found.context("`git` was not found in the absolute directories of PATH; the history is read with it")
 }
 
 /// The absolute path by which this program can be run, and whether its bare name means the same program.

@@ -48,6 +48,14 @@ struct File {
 struct Tools {
     #[serde(default)]
     search: SearchTool,
+    #[serde(default)]
+    search_index: SearchIndexTool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SearchIndexTool {
+    weights: Option<BTreeMap<String, f64>>,
 }
 
 /// The requirement's keys, and `engine`.
@@ -119,6 +127,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_fallback_binary: file.tools.search.fallback_binary,
         search_timeout_ms: file.tools.search.default_timeout_ms,
         search_max_results: file.tools.search.default_max_results,
+        rule_weights: file.tools.search_index.weights,
         ask: file.ask,
         sandbox: file.sandbox,
         index: file.index,

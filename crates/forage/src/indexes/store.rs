@@ -1,9 +1,9 @@
-//! The index of one root as files: `base`, the tree at one time, `changes`, what was found changed since, and
+//! The indexes of one root. The instant index is files: `base`, the tree at one time, `changes`, what was found changed since, and
 //! `directories`, the names in its directories.
 //!
 //! Each file is replaced as a whole and is right by itself, because what it says of a file of the tree holds for one
 //! state of that file: readers need no lock, and of two writers the last one wins. The lock only keeps processes from
-//! doing the same work at the same time.
+//! doing the same work at the same time. The ranked index is a directory whose files are the engine's.
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
 use std::fs::{self, File};
@@ -14,8 +14,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use forage_fs::{Root, Snapshot, Stop, WalkOptions};
+use forage_rank::tree::UpdateError;
+use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, Segment};
 
+use super::ranked::wait_for;
 use crate::private_file;
 
 /// The files of an index, the newest first.
@@ -28,6 +31,10 @@ const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
 const LOCK: &str = "lock";
+/// What the name of the ranked index's directory begins with. Its format follows, so that two versions never share files.
+const RANKED: &str = "ranked-";
+/// Keeps processes from writing a ranked index at the same time.
+const RANKED_LOCK: &str = "ranked-lock";
 
 /// Changed files up to which they are kept beside the base, and, as a part of all files, up to which that pays: they
 /// are read again at every update, the others only when the base is built anew.
@@ -160,7 +167,7 @@ impl Store {
     pub(crate) fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<Update> {
         private_file::create_directory(&self.directory)
             .with_context(|| format!("can't make {}", self.directory.display()))?;
-        let Some(_lock) = self.lock()? else { return Ok(Update::Busy) };
+        let Some(_lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
         self.remove_leftovers()?;
         let base = self.layer(BASE).ok().flatten();
         if let Some(base) = &base {
@@ -193,7 +200,8 @@ impl Store {
         let mut others = Vec::new();
         for directory in all.into_iter().flatten().flatten().map(|entry| entry.path()) {
             if directory != self.directory
-                && let Ok(built) = fs::metadata(directory.join(BASE)).and_then(|metadata| metadata.modified())
+                && let Some(built) =
+                    [directory.join(BASE), directory.join(RANKED_LOCK)].iter().filter_map(modified).max()
             {
                 others.push((std::cmp::Reverse(built), directory));
             }
@@ -242,8 +250,8 @@ impl Store {
 
     /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process
     /// ends, however it ends.
-    fn lock(&self) -> anyhow::Result<Option<File>> {
-        let path = self.directory.join(LOCK);
+    fn lock(&self, name: &str) -> anyhow::Result<Option<File>> {
+        let path = self.directory.join(name);
         let created = private_file::create_new(&path);
         let file = match created {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => File::open(&path),
@@ -257,15 +265,71 @@ impl Store {
         }
     }
 
+    /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
+    pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
+        let directory = self.ranked_directory();
+        let open = || {
+            private_file::create_directory(&directory).map_err(RankError::Io)?;
+            let index = RankIndex::in_directory(&directory)?;
+            index.check()?;
+            Ok(index)
+        };
+        let is_new = !directory.exists();
+        if let Ok(index) = open() {
+            if is_new {
+                self.remove_others();
+            }
+            return Ok(index);
+        }
+        // It may have been written meanwhile. Nobody writes now.
+        let _lock = self.lock_ranked(stop)?;
+        let again: Result<_, RankError> = open();
+        Ok(match again {
+            Err(error) if error.is_damage() => {
+                self.wipe_ranked().map_err(RankError::Io)?;
+                open()?
+            }
+            again => again?,
+        })
+    }
+
+    /// Keeps other processes from writing the ranked index; waits until they have done.
+    pub(super) fn lock_ranked(&self, stop: &Stop) -> Result<File, UpdateError> {
+        let lock = || match self.lock(RANKED_LOCK) {
+            Ok(Some(file)) => Some(Ok(file)),
+            Ok(None) => None,
+            Err(error) => Some(Err(UpdateError::Locked(format!("{error:#}")))),
+        };
+        wait_for(stop, lock)?
+    }
+
+    fn ranked_directory(&self) -> PathBuf {
+        self.directory.join(format!("{RANKED}{}", forage_rank::FORMAT))
+    }
+
+    fn wipe_ranked(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.ranked_directory()) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of the ranked index on the disk; `None` if there is none.
+    pub(crate) fn ranked_size(&self) -> Option<u64> {
+        let files = fs::read_dir(self.ranked_directory()).ok()?;
+        Some(files.flatten().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
+    }
+
     /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
     pub(crate) fn remove(&self) -> anyhow::Result<bool> {
         if !self.directory.exists() {
             return Ok(false);
         }
-        let Some(_lock) = self.lock()? else {
-            bail!("another process is building the index; try again later")
-        };
-        let was_there = self.exists();
+        let busy = "another process is building the index; try again later";
+        let _lock = self.lock(LOCK)?.context(busy)?;
+        let _ranked_lock = self.lock(RANKED_LOCK)?.context(busy)?;
+        let was_there = self.exists() || self.ranked_size().is_some();
+        self.wipe_ranked()?;
         for name in FILES.into_iter().chain([ROOT]) {
             let path = self.directory.join(name);
             remove(&path).with_context(|| format!("can't remove {}", path.display()))?;
@@ -273,6 +337,10 @@ impl Store {
         self.remove_leftovers()?;
         Ok(was_there)
     }
+}
+
+fn modified(path: impl AsRef<Path>) -> Option<std::time::SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
 fn remove(path: &Path) -> io::Result<()> {

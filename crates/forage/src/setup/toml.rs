@@ -33,6 +33,11 @@ pub(super) fn lines(spot: Spot<'_>, value: &Value) -> Vec<String> {
 fn literal(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
+        // Keys are our own words, bare as they are.
+        Value::Object(fields) => {
+            let field = |(key, value): (&String, &Value)| format!("{key} = {}", literal(value));
+            format!("{{ {} }}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
         other => other.to_string(),
     }
 }

@@ -32,6 +32,7 @@ const search = { query: 'where are requests retried?', search_terms: ['retry', '
 const tools = {
   keyword_search: search,
   grep_search: { pattern: 'retry' },
+  search_index: { query: 'retry' },
   list_directory: { path: 'src' },
   read_file: { path: 'src/retry.rs' },
 };

@@ -28,6 +28,7 @@ Error = mcp.MCPError if LINE > 1 else mcp.McpError
 TOOLS = {
     "keyword_search": {"query": "where are requests retried?", "search_terms": ["retry", "backoff"]},
     "grep_search": {"pattern": "retry"},
+    "search_index": {"query": "retry"},
     "list_directory": {"path": "src"},
     "read_file": {"path": "src/retry.rs"},
 }

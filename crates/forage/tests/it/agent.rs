@@ -97,7 +97,11 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
     );
     let transcript = bench().ask(&model);
     let expected = [
-        (1, false, "there is no tool of this name; the tools are grep_search, list_directory, read_file"),
+        (
+            1,
+            false,
+            "there is no tool of this name; the tools are grep_search, search_index, list_directory, read_file",
+        ),
         (2, false, "not JSON"),
         (3, false, "not a JSON object"),
         (4, true, "needs the argument `pattern`"),
@@ -468,7 +472,7 @@ fn keyword_search_is_offered_where_something_can_filter() {
         forage::agent::usable_tools(context, &["Search"]).iter().map(|tool| tool.name()).collect()
     };
     let mut context = bench().agent(&[&model]).context;
-    let without = ["grep_search", "list_directory", "read_file", "Search"];
+    let without = ["grep_search", "search_index", "list_directory", "read_file", "Search"];
     assert_eq!(names(&context), without);
     context.filter.mode = FilterMode::Lexical;
     assert_eq!(names(&context)[0], "keyword_search");

@@ -34,8 +34,8 @@ fn definitions_that_are_off_by_default_are_as_published() {
 fn help_is_as_published() {
     let project = Project::new(&[]);
     for command in [
-        "", "keyword", "grep", "search", "list", "read", "ask", "mcp", "call", "tools", "models", "config",
-        "doctor", "setup",
+        "", "keyword", "grep", "search", "rank", "list", "read", "ask", "mcp", "call", "tools", "models",
+        "config", "doctor", "eval", "setup",
     ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         // clap wraps to the terminal's width; without one it is fixed.
@@ -47,7 +47,7 @@ fn help_is_as_published() {
 #[test]
 fn definitions_and_instructions_stay_small() {
     let costs = Project::new(&[]).run(&["tools", "--cost", "--json"]).json();
-    assert!(costs["all definitions"].as_u64().unwrap() < 1_500, "{costs}");
+    assert!(costs["all definitions"].as_u64().unwrap() < 1_600, "{costs}");
     assert!(costs["grep_search"].as_u64().unwrap() > 300, "{costs}");
     let instructions = forage::mcp::INSTRUCTIONS;
     assert!(instructions.chars().count() <= forage::mcp::limits::INSTRUCTIONS);

@@ -9,6 +9,7 @@ mod configuration;
 mod definitions;
 mod doctor;
 mod documentation;
+mod eval;
 mod filter;
 mod index;
 mod interrupt;
@@ -22,6 +23,7 @@ mod packaging;
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
 mod plan;
+mod ranked;
 mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -13,6 +13,7 @@ use forage_search::keyword::{FileEvidence, Gathered};
 
 use super::evidence::{Block, window};
 use super::lexical;
+use super::order::Found;
 use crate::limits;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::text::{clip, count, grouped};
@@ -71,18 +72,20 @@ impl Coverage {
 /// files behind it; in the last request it is then tried with two, with one, and in one line. What does not fit
 /// even so is counted.
 pub(super) fn pack(
-    gathered: &Gathered,
+    found: &Found<'_>,
     redactor: &Redactor,
     with_ids: bool,
     budget: usize,
     shards: usize,
 ) -> Packed {
+    let gathered = found.gathered;
     let weights = lexical::weights(gathered);
     let headings = Headings { gathered, with_ids };
-    let candidates: Vec<Candidate<'_>> = lexical::rank(gathered)
-        .into_iter()
+    let candidates: Vec<Candidate<'_>> = found
+        .order()
+        .iter()
         .enumerate()
-        .filter_map(|(place, file)| {
+        .filter_map(|(place, &file)| {
             Candidate::new(gathered.files.get(file)?, file, place + 1, &weights, redactor)
         })
         .collect();

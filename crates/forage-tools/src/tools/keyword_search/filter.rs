@@ -12,10 +12,9 @@ use forage_search::keyword::Gathered;
 use super::answer::{self, Kept, Parsed};
 use super::compact;
 use super::evidence::{self, Block};
+use super::order::Found;
 use super::request::{Framing, PROMPT_VERSION};
-use super::{
-    FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical, lexical_record,
-};
+use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical_record};
 use crate::answer_cache::CacheKey;
 use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure};
 use crate::error::ToolError;
@@ -26,13 +25,13 @@ use crate::text::{count, grouped};
 /// Fills the answer with the files that a model keeps.
 pub(super) fn fill(
     context: &Context,
-    root: &Root,
-    gathered: &Gathered,
+    found: &Found<'_>,
     outcome: &mut Outcome<Response>,
 ) -> Result<(), ToolError> {
+    let Found { root, gathered, .. } = *found;
     let settings = &context.filter;
     let started = Instant::now();
-    let shards = shards(settings, root, gathered, outcome);
+    let shards = shards(settings, found, outcome);
     // The call's own deadline, where it has one, holds for the models too.
     let deadline = context.stop.within(settings.timeout).deadline().unwrap_or(started + settings.timeout);
     let cancelled = || context.stop.is_cancelled();
@@ -66,7 +65,7 @@ pub(super) fn fill(
         return Err(ToolError::ModelsFailed { errors: part + &errors });
     }
     if judged.is_empty() {
-        fill_lexical(&mut outcome.response, root, gathered);
+        fill_lexical(&mut outcome.response, found);
         outcome.response.filter = "lexical_after_model_failure";
         outcome.warnings.push(format!(
             "the files are in lexical order and not filtered, because no model could be used: {errors}"
@@ -75,14 +74,14 @@ pub(super) fn fill(
     }
     outcome.response.model = Some(model_record(&judged, &shards, elapsed));
     warn(&judged, &mut outcome.warnings);
-    let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), gathered);
+    let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), found);
     let record = |kept: Kept| -> Option<FileRecord> {
         let record = file_record(root, gathered, kept.file, kept.explanation)?;
         Some(FileRecord { grade: kept.grade, ranges: kept.ranges, ..record })
     };
     outcome.response.files = kept.into_iter().filter_map(record).collect();
     if !failed.is_empty() {
-        add_unjudged(&failed, shards.len(), &errors, root, gathered, outcome);
+        add_unjudged(&failed, shards.len(), &errors, found, outcome);
     }
     Ok(())
 }
@@ -92,15 +91,13 @@ fn add_unjudged(
     failed: &[&Shard],
     of: usize,
     errors: &str,
-    root: &Root,
-    gathered: &Gathered,
+    found: &Found<'_>,
     outcome: &mut Outcome<Response>,
 ) {
     let files: Vec<usize> =
         failed.iter().flat_map(|shard| shard.blocks.iter().map(|block| block.file)).collect();
-    let best =
-        lexical::rank(gathered).into_iter().filter(|file| files.contains(file)).take(limits::LEXICAL_FILES);
-    let records = best.filter_map(|file| lexical_record(root, gathered, file));
+    let best = found.order().iter().filter(|file| files.contains(file)).take(limits::LEXICAL_FILES);
+    let records = best.filter_map(|&file| lexical_record(found, file));
     outcome.response.files.extend(records.map(|record| FileRecord { not_filtered: true, ..record }));
     outcome.response.filter = "model_in_part";
     outcome.warnings.push(format!(
@@ -119,12 +116,8 @@ struct Shard {
 }
 
 /// The requests for the evidence; what they don't show goes into the warnings.
-fn shards(
-    settings: &FilterSettings,
-    root: &Root,
-    gathered: &Gathered,
-    outcome: &mut Outcome<Response>,
-) -> Vec<Shard> {
+fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Response>) -> Vec<Shard> {
+    let Found { root, gathered, .. } = *found;
     let (by_id, most) = match settings.answer {
         AnswerForm::Paths => (false, 1),
         AnswerForm::Ids { shards } => (true, shards.clamp(1, limits::FILTER_SHARDS_MAX)),
@@ -135,7 +128,7 @@ fn shards(
     let parts = match settings.evidence {
         EvidenceForm::Requirement => split(evidence::blocks(root, gathered, redactor, by_id), bytes, most),
         EvidenceForm::Compact => {
-            let packed = compact::pack(gathered, redactor, by_id, bytes, most);
+            let packed = compact::pack(found, redactor, by_id, bytes, most);
             outcome.warnings.extend(packed.coverage.warning());
             packed.shards
         }
@@ -336,10 +329,10 @@ impl Asking<'_> {
 }
 
 /// Graded files by grade, then in lexical order; others in the order of the model.
-fn merged(mut kept: Vec<Kept>, gathered: &Gathered) -> Vec<Kept> {
+fn merged(mut kept: Vec<Kept>, found: &Found<'_>) -> Vec<Kept> {
     if kept.iter().any(|kept| kept.grade.is_some()) {
-        let mut place = vec![usize::MAX; gathered.files.len()];
-        for (rank, file) in lexical::rank(gathered).into_iter().enumerate() {
+        let mut place = vec![usize::MAX; found.gathered.files.len()];
+        for (rank, &file) in found.order().iter().enumerate() {
             place[file] = rank;
         }
         let place = |file: usize| place.get(file).copied().unwrap_or(usize::MAX);

@@ -28,6 +28,7 @@ fn a_server_with_an_index_answers_as_one_without() {
             ("grep_search", json!({ "pattern": "needle \\d+" })),
             ("grep_search", json!({ "pattern": "changed in round", "max_results": 3 })),
             ("list_directory", json!({ "path": "d1" })),
+            ("search_index", json!({ "query": "needle changed in round", "limit": 50 })),
         ] {
             id += 1;
             let message = call(REVISION, id, tool, arguments);

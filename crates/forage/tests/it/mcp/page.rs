@@ -38,6 +38,10 @@ fn the_page_shows_the_session_as_it_is() {
         json!({ "query": "how are failures tried again?", "search_terms": ["retry", "again", "times"] });
     step("By concept", call(REVISION, 3, "keyword_search", concept));
     step("By pattern", call(REVISION, 4, "grep_search", json!({ "pattern": "fn \\w+", "context_lines": 1 })));
+    step(
+        "By question, ranked",
+        call(REVISION, 10, "search_index", json!({ "query": "how often is it tried again" })),
+    );
     step("A file", call(REVISION, 5, "read_file", json!({ "path": "src/retry.rs", "start_line": 2 })));
     step("Nothing found", call(REVISION, 6, "grep_search", json!({ "pattern": "no such text" })));
     step("A call that can't be made", call(REVISION, 7, "grep_search", json!({ "query": "retry(" })));

@@ -1,0 +1,196 @@
+//! How good the ranking is: `evaluate SETS CHECKOUTS [OPTION…]`.
+//!
+//! SETS is a JSON list of query sets, CHECKOUTS a directory with a checkout per set, by name. Options: `--worst N`
+//! (queries), `--ablate` (what each rule gives, with the others refitted or not), `--fit` (weights on all, and on
+//! folds by repository), `--neutral` (weights that know nothing of the sets, to fit from), `--set NAME=VALUE` (a
+//! weight), `--weights NAME=VALUE,…`, `--sweep NAME=A,B,…`, `--repository NAME`, `--explain PART` (of a query),
+//! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
+//! documentation, which are read from the whole checkouts in WHOLE), `--ranks FILE` (of the targets of each query, as
+//! JSON).
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a program for measuring, on trees and files of the one who measures"
+)]
+
+mod fit;
+mod load;
+mod strength;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use forage_rank::evaluation::{self, Answered, NDCG_CUT};
+use forage_rank::{Effect, RULES, Weights};
+
+use fit::{folds, mean};
+use load::{Loaded, answer, load};
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let option = |name: &str| arguments.iter().position(|argument| argument == name);
+    let values = |name: &str| {
+        arguments.windows(2).filter(|pair| pair[0] == name).map(|pair| pair[1].clone()).collect::<Vec<_>>()
+    };
+    let mut weights = Weights::default();
+    if option("--neutral").is_some() {
+        for rule in RULES {
+            let value = if rule.effect == Effect::Adds { 0.5 } else { 0.3 };
+            set(&mut weights, rule.name, value);
+        }
+    }
+    for setting in values("--set") {
+        let (name, value) = setting.split_once('=').unwrap();
+        set(&mut weights, name, value.parse().unwrap());
+    }
+    for list in values("--weights") {
+        for setting in list.split(',') {
+            let (name, value) = setting.split_once('=').unwrap();
+            set(&mut weights, name, value.parse().unwrap());
+        }
+    }
+    let only = values("--repository");
+    let loaded = load(Path::new(&arguments[0]), Path::new(&arguments[1]), &only);
+    let queries = answer(&loaded, &weights);
+
+    if let Some(file) = values("--ranks").first() {
+        std::fs::write(file, load::ranks(&queries, &weights.rules).to_string()).unwrap();
+    }
+    print_report(&loaded, &queries, &weights);
+    if option("--ablate").is_some() {
+        ablate(&queries, &weights);
+    }
+    if option("--fit").is_some() {
+        folds(&queries, &weights.rules);
+    }
+    if let Some(count) = values("--worst").first() {
+        print_worst(&queries, &weights, count.parse().unwrap());
+    }
+    for whole in values("--strength") {
+        strength::print(&loaded, Path::new(&whole));
+    }
+    for explained in values("--explain") {
+        explain(&queries, &weights, &explained);
+    }
+    for sweep in values("--sweep") {
+        // NAME=A,B,C
+        let (name, list) = sweep.split_once('=').unwrap();
+        for value in list.split(',') {
+            let mut changed = weights.clone();
+            set(&mut changed, name, value.parse().unwrap());
+            let queries = answer(&loaded, &changed);
+            println!("{name}={value}: {:.4}", mean(&queries, &changed.rules, |_| true));
+        }
+    }
+}
+
+fn set(weights: &mut Weights, name: &str, value: f32) {
+    if let Some(weight) = weights.rules.get_mut(name) {
+        *weight = value;
+        return;
+    }
+    let fields = &mut weights.fields;
+    let place = match name {
+        "path-field" => &mut fields.weight[0],
+        "definitions-field" => &mut fields.weight[1],
+        "body-field" => &mut fields.weight[2],
+        "comments-field" => &mut fields.weight[3],
+        "path-length" => &mut fields.length[0],
+        "definitions-length" => &mut fields.length[1],
+        "body-length" => &mut fields.length[2],
+        "comments-length" => &mut fields.length[3],
+        "path-names" => &mut fields.path_names,
+        "definition-names" => &mut fields.definition_names,
+        "saturation" => &mut fields.saturation,
+        "chunk-saturation" => &mut fields.chunk_saturation,
+        "chunk-length" => &mut fields.chunk_length,
+        "part" => &mut weights.query.part,
+        "joined-words" => &mut weights.query.joined,
+        "weak" => &mut weights.query.weak,
+        "later" => &mut weights.query.later,
+        "synonym" => &mut weights.query.synonym,
+        _ => panic!("there is no weight {name}"),
+    };
+    *place = value;
+}
+
+fn print_report(loaded: &[Loaded], queries: &[Answered], weights: &Weights) {
+    let rules = &weights.rules;
+    println!("all {} queries: NDCG@10 {:.4}", queries.len(), mean(queries, rules, |_| true));
+    let group = |title: &str, of: &dyn Fn(&Answered) -> String| {
+        let mut groups: BTreeMap<String, usize> = BTreeMap::new();
+        for query in queries {
+            *groups.entry(of(query)).or_default() += 1;
+        }
+        let row: Vec<String> = groups
+            .iter()
+            .map(|(name, count)| {
+                format!("{name} {:.3} ({count})", mean(queries, rules, |query| of(query) == *name))
+            })
+            .collect();
+        println!("by {title}: {}", row.join(", "));
+    };
+    group("category", &|query| query.category.clone());
+    group("language", &|query| query.language.clone());
+    group("repository", &|query| query.repository.clone());
+    let files: u64 = loaded.iter().map(|repository| repository.files).sum();
+    let seconds: f64 = loaded.iter().map(|repository| repository.seconds).sum();
+    let mut latencies: Vec<f64> = queries.iter().map(|query| query.milliseconds).collect();
+    latencies.sort_by(f64::total_cmp);
+    let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+    println!(
+        "{files} files indexed in {seconds:.2} s; query p50 {:.2} ms, p99 {:.2} ms; ranks: recall@5 {:.3} recall@10 {:.3} MRR {:.3}; in candidates {:.3}",
+        at(0.5),
+        at(0.99),
+        fit::recall_at(queries, rules, 5),
+        fit::recall_at(queries, rules, 10),
+        fit::reciprocal(queries, rules),
+        fit::recall_at(queries, rules, usize::MAX),
+    );
+}
+
+fn ablate(queries: &[Answered], weights: &Weights) {
+    for ablated in evaluation::ablate(queries, &weights.rules) {
+        println!("without {:20} {:.4} ({:+.4})", ablated.rule.name, ablated.ndcg, ablated.difference);
+    }
+}
+
+fn print_worst(queries: &[Answered], weights: &Weights, count: usize) {
+    let mut order: Vec<(f64, &Answered)> =
+        queries.iter().map(|query| (query.ndcg(&weights.rules, NDCG_CUT), query)).collect();
+    order.sort_by(|left, right| left.0.total_cmp(&right.0));
+    for (ndcg, query) in order.iter().take(count) {
+        println!("{ndcg:.2} {} [{}] {:?}", query.repository, query.category, query.query);
+        let (ranks, top) = load::shown(query, &weights.rules);
+        println!("     wanted {ranks}");
+        println!("     first  {}", top.join("  "));
+    }
+}
+
+fn explain(queries: &[Answered], weights: &Weights, part: &str) {
+    for query in queries.iter().filter(|query| query.query.contains(part)) {
+        println!("{} {:?}", query.repository, query.query);
+        for (rank, file) in query.order(&weights.rules).into_iter().enumerate() {
+            let candidate = &query.candidates[file];
+            if rank >= 4 && candidate.targets == 0 {
+                continue;
+            }
+            let values: Vec<String> = RULES
+                .iter()
+                .zip(&candidate.values)
+                .filter(|(_, value)| **value > 0.0)
+                .map(|(rule, value)| format!("{} {value:.2}", rule.name))
+                .collect();
+            let score = weights.rules.score(&candidate.values);
+            println!(
+                "  {:3} {score:.3} {} {}: {}",
+                rank + 1,
+                candidate.targets,
+                candidate.path,
+                values.join(", ")
+            );
+        }
+    }
+}

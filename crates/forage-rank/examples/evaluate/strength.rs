@@ -1,0 +1,74 @@
+//! How strong answers are to queries that have one, and to those that have none.
+
+use std::path::Path;
+
+use forage_rank::limits::WEAK_STRENGTH;
+use forage_rank::{Request, search};
+
+use crate::load::{Loaded, list};
+
+/// Words of a passage that is asked as a report would be.
+const PASSAGE_WORDS: usize = 150;
+
+/// Passages of a repository at most.
+const PASSAGES: usize = 20;
+
+/// Of the queries and passages of each other repository one in so many.
+const STEP: usize = 20;
+
+/// Puts each repository's queries to itself and to the others, which have no answer to them; then so passages of its
+/// documentation, as long as reports, from whole checkouts.
+pub(crate) fn print(loaded: &[Loaded], checkouts: &Path) {
+    let short = loaded
+        .iter()
+        .map(|repository| repository.set.queries.iter().map(|query| query.query.clone()).collect::<Vec<_>>());
+    let long = loaded.iter().map(|repository| passages(repository, checkouts));
+    print_of("queries", loaded, &short.collect::<Vec<_>>());
+    print_of("passages", loaded, &long.collect::<Vec<_>>());
+}
+
+fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
+    let (mut own, mut foreign) = (Vec::new(), Vec::new());
+    for (nth, repository) in loaded.iter().enumerate() {
+        for (other, asked) in asked.iter().enumerate() {
+            for query in asked.iter().step_by(if nth == other { 1 } else { STEP }) {
+                let strength = search(&repository.index, &Request::new(query, 1)).unwrap().strength;
+                if nth == other { own.push(strength) } else { foreign.push(strength) }
+            }
+        }
+    }
+    for (whose, mut values) in [("own", own), ("foreign", foreign)] {
+        if values.is_empty() {
+            continue;
+        }
+        values.sort_by(f32::total_cmp);
+        let share = |share: f64| {
+            let at = (values.len() as f64 * share) as usize;
+            format!("{:.0} % {:.2}", share * 100.0, values[at])
+        };
+        let weak = values.partition_point(|value| *value < WEAK_STRENGTH) as f64 / values.len() as f64;
+        let shares = [0.05, 0.1, 0.25, 0.5, 0.75, 0.9].map(share).join(", ");
+        println!("strength of {} {whose} {what}: {:.1} % weak; {shares}", values.len(), weak * 100.0);
+    }
+}
+
+/// Passages of a repository's documentation, of files that aren't indexed.
+fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
+    let root = checkouts.join(&repository.set.name);
+    let mut files = Vec::new();
+    if root.is_dir() {
+        list(&root, &mut files);
+    }
+    files.sort();
+    files.retain(|file| repository.paths.iter().all(|(path, _)| !file.ends_with(path)));
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "md" || end == "rst")) {
+        let text = String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        // The head of a file says least.
+        let passages = words.chunks_exact(PASSAGE_WORDS).skip(1).take(2);
+        found.extend(passages.map(|words| words.join(" ")));
+    }
+    found.truncate(PASSAGES);
+    found
+}

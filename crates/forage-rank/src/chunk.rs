@@ -1,0 +1,278 @@
+//! Files cut at their definitions.
+//!
+//! Definitions are found by line: a keyword of the language after modifiers, or a shape that has none. That is less
+//! than a parser knows and costs a thousandth of it; what the ranking needs of a file is where things begin and what
+//! they are called.
+
+mod definition;
+
+use definition::{Definition, definition};
+
+use crate::languages::{Kind, Language, Style};
+use crate::limits;
+
+/// What a line is, for the weights of its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineKind {
+    /// Nothing but white space.
+    Blank,
+    /// A comment, or documentation in a string.
+    Comment,
+    /// Code up to this byte, a comment from there on.
+    Code(usize),
+}
+
+/// A definition, where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Symbol {
+    /// The name, without what qualifies it.
+    pub name: String,
+    /// What it names.
+    pub kind: Kind,
+    /// Its line, from 0.
+    pub line: u32,
+    /// White space before it, in columns.
+    pub indent: u32,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
+    /// Definitions in it, as a range of [`Outline::symbols`].
+    pub symbols: std::ops::Range<usize>,
+}
+
+/// A file as the index sees it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outline {
+    /// One per line.
+    pub lines: Vec<LineKind>,
+    /// All definitions, in the order of lines.
+    pub symbols: Vec<Symbol>,
+    /// All lines, cut.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Cuts a text.
+#[must_use]
+pub(crate) fn outline(text: &str, language: &Language) -> Outline {
+    let mut outline = Outline::default();
+    let mut open: Option<Open> = None;
+    // Where the chunk of a definition would begin: at the comment and the attributes above it.
+    let mut lead: Option<u32> = None;
+    let mut starts: Vec<(u32, u32)> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let number = number as u32;
+        let within_string = matches!(open, Some(Open::String(_)));
+        let kind = line_kind(line, language, &mut open);
+        outline.lines.push(kind);
+        match kind {
+            LineKind::Blank => lead = None,
+            LineKind::Comment => {
+                lead.get_or_insert(number);
+                if language.style == Style::Lua && line.starts_with("---@") {
+                    push(&mut outline.symbols, definition(line, language), number, 0);
+                }
+            }
+            LineKind::Code(end) => {
+                let code = &line[..end];
+                let trimmed = code.trim_start();
+                let indent = indent(code);
+                // What a string quotes defines nothing here.
+                let found = if within_string { None } else { definition(code, language) };
+                if found.is_some() {
+                    starts.push((lead.unwrap_or(number), indent));
+                    push(&mut outline.symbols, found, number, indent);
+                    lead = None;
+                } else if is_lead(trimmed) {
+                    lead.get_or_insert(number);
+                } else {
+                    lead = None;
+                }
+            }
+        }
+    }
+    outline.chunks = cut(&outline, &starts);
+    outline
+}
+
+fn push(symbols: &mut Vec<Symbol>, found: Option<Definition<'_>>, line: u32, indent: u32) {
+    if let Some(Definition { name, kind }) = found {
+        symbols.push(Symbol { name: name.to_owned(), kind, line, indent });
+    }
+}
+
+fn indent(line: &str) -> u32 {
+    line.bytes()
+        .map_while(|byte| match byte {
+            b' ' => Some(1),
+            b'\t' => Some(4),
+            _ => None,
+        })
+        .sum()
+}
+
+/// Attributes, decorators and template heads stand above what they belong to.
+fn is_lead(trimmed: &str) -> bool {
+    trimmed.starts_with('@')
+        || trimmed.starts_with("#[")
+        || trimmed.starts_with('[')
+        || trimmed.starts_with("template")
+}
+
+/// What a line leaves open, with the mark that ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    Comment(&'static str),
+    /// A string of several lines that is a value, not documentation.
+    String(&'static str),
+}
+
+fn line_kind(line: &str, language: &Language, open: &mut Option<Open>) -> LineKind {
+    let trimmed = line.trim();
+    match *open {
+        Some(Open::Comment(end)) => {
+            if memchr::memmem::find(trimmed.as_bytes(), end.as_bytes()).is_some() {
+                *open = None;
+            }
+            return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Comment };
+        }
+        Some(Open::String(_)) => {
+            let code = line.trim_end().len();
+            follow_strings(line, code, language, open);
+            return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Code(code) };
+        }
+        None => {}
+    }
+    if trimmed.is_empty() {
+        return LineKind::Blank;
+    }
+    for (start, end) in language.block_comments {
+        if let Some(rest) = opens(trimmed, start) {
+            if !rest.contains(end) {
+                *open = Some(Open::Comment(end));
+            }
+            return LineKind::Comment;
+        }
+    }
+    if language.line_comments.iter().any(|marker| trimmed.starts_with(marker))
+        && !is_directive(trimmed, language)
+    {
+        return LineKind::Comment;
+    }
+    // Behind code: a marker that follows white space. One within a string is rare enough to be taken for one.
+    let code = line.trim_end().len();
+    let end = language
+        .line_comments
+        .iter()
+        .filter_map(|marker| {
+            memchr::memmem::find_iter(line.as_bytes(), marker)
+                .find(|&at| at > 0 && line.as_bytes()[at - 1].is_ascii_whitespace())
+        })
+        .min()
+        .unwrap_or(code);
+    follow_strings(line, end, language, open);
+    LineKind::Code(end)
+}
+
+/// Opens and closes strings of several lines, which documentation is written in as well: without this the end of
+/// `SQL = """` would begin a comment, and all that follows be taken for the other of the two.
+fn follow_strings(line: &str, code: usize, language: &Language, open: &mut Option<Open>) {
+    let marks = || language.block_comments.iter().filter(|(start, end)| start == end).map(|(mark, _)| *mark);
+    let find = |mark: &str, from: usize| {
+        memchr::memmem::find(&line.as_bytes()[from..], mark.as_bytes()).map(|at| from + at)
+    };
+    let mut at = 0;
+    loop {
+        if let Some(Open::String(mark)) = *open {
+            let Some(end) = find(mark, at) else { return };
+            (*open, at) = (None, end + mark.len());
+        }
+        let next = marks().filter_map(|mark| Some((find(mark, at)?, mark))).min();
+        let Some((start, mark)) = next.filter(|(start, _)| *start < code) else { return };
+        at = start + mark.len();
+        // `'"""'` is a short string with the mark in it.
+        let around = |place: Option<usize>| place.and_then(|place| line.as_bytes().get(place)).copied();
+        let (before, behind) = (around(start.checked_sub(1)), around(Some(at)));
+        let quoted = before == behind && matches!(before, Some(b'"' | b'\''));
+        if !quoted {
+            *open = Some(Open::String(mark));
+        }
+    }
+}
+
+/// The rest of a line that begins a comment or a documentation string.
+fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
+    if let Some(rest) = trimmed.strip_prefix(start) {
+        return Some(rest);
+    }
+    if start.starts_with('"') || start.starts_with('\'') {
+        let quoted = trimmed.trim_start_matches(['r', 'b', 'u', 'R']);
+        if let Some(rest) = quoted.strip_prefix(start) {
+            return Some(rest);
+        }
+        // `@doc """`
+        if trimmed.starts_with('@') && trimmed.ends_with(start) {
+            return Some("");
+        }
+    }
+    None
+}
+
+/// `#define` and `#[…]` are no comments where `#` is none, and in PHP `#[…]` is an attribute.
+fn is_directive(trimmed: &str, language: &Language) -> bool {
+    trimmed.starts_with("#[") && language.name == "php"
+}
+
+/// Cuts before definitions. A chunk is long enough to be understood and short enough to be read: what is shorter
+/// than [`limits::SHORT_CHUNK`] takes in what follows at the same depth or deeper.
+fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<Chunk> {
+    let total = outline.lines.len() as u32;
+    let mut cuts: Vec<u32> = vec![0];
+    let mut last = 0;
+    let mut last_indent = 0;
+    for &(line, indent) in starts {
+        let length = line - last;
+        let wanted = if indent <= last_indent { limits::SHORT_CHUNK } else { 2 * limits::SHORT_CHUNK };
+        if length >= wanted {
+            cuts.push(line);
+            last = line;
+            last_indent = indent;
+        }
+    }
+    let mut chunks = Vec::new();
+    let mut first_symbol = 0;
+    for (nth, &start) in cuts.iter().enumerate() {
+        let end = cuts.get(nth + 1).copied().unwrap_or(total);
+        let mut start = start;
+        while start < end {
+            let stop = if end - start > limits::LONG_CHUNK { blank_before(outline, start) } else { end };
+            let symbols = first_symbol
+                ..first_symbol
+                    + outline.symbols[first_symbol..].iter().take_while(|symbol| symbol.line < stop).count();
+            first_symbol = symbols.end;
+            chunks.push(Chunk { start_line: start + 1, end_line: stop, symbols });
+            start = stop;
+        }
+    }
+    chunks
+}
+
+/// Where to cut what is too long: at the last blank line that leaves at least half.
+fn blank_before(outline: &Outline, start: u32) -> u32 {
+    let longest = start + limits::LONG_CHUNK;
+    let shortest = start + limits::LONG_CHUNK / 2;
+    (shortest..longest)
+        .rev()
+        .find(|&line| outline.lines.get(line as usize) == Some(&LineKind::Blank))
+        .map_or(longest, |line| line + 1)
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+pub(crate) use tests::any_text;

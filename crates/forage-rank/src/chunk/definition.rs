@@ -1,0 +1,495 @@
+//! The definition that a line begins.
+
+use crate::languages::{Kind, Language, Style};
+use crate::limits;
+
+/// What a line defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Definition<'a> {
+    pub(super) name: &'a str,
+    pub(super) kind: Kind,
+}
+
+/// Words that stand before a parenthesis and call nothing.
+const CONTROL: &[&str] = &[
+    "if",
+    "for",
+    "while",
+    "switch",
+    "catch",
+    "return",
+    "else",
+    "do",
+    "try",
+    "with",
+    "match",
+    "when",
+    "foreach",
+    "elseif",
+    "elsif",
+    "unless",
+    "until",
+    "function",
+    "await",
+    "yield",
+    "throw",
+    "new",
+    "typeof",
+    "sizeof",
+    "super",
+    "lock",
+    "using",
+    "fixed",
+    "defined",
+    "assert",
+    "case",
+    "delete",
+    "goto",
+    "not",
+    "and",
+    "or",
+    "in",
+    "is",
+    "import",
+    "require",
+    "synchronized",
+    "constructor",
+];
+
+/// Words before the keyword of a definition.
+const MODIFIERS: &[&str] = &[
+    "pub",
+    "public",
+    "private",
+    "protected",
+    "internal",
+    "fileprivate",
+    "open",
+    "export",
+    "default",
+    "declare",
+    "async",
+    "static",
+    "abstract",
+    "final",
+    "sealed",
+    "override",
+    "virtual",
+    "partial",
+    "readonly",
+    "unsafe",
+    "extern",
+    "inline",
+    "noinline",
+    "suspend",
+    "operator",
+    "infix",
+    "tailrec",
+    "external",
+    "expect",
+    "actual",
+    "data",
+    "value",
+    "annotation",
+    "inner",
+    "companion",
+    "lateinit",
+    "case",
+    "implicit",
+    "lazy",
+    "constexpr",
+    "consteval",
+    "explicit",
+    "friend",
+    "mutable",
+    "volatile",
+    "register",
+    "noexcept",
+    "local",
+    "mutating",
+    "nonmutating",
+    "indirect",
+    "convenience",
+    "required",
+    "dynamic",
+    "weak",
+    "unowned",
+    "optional",
+    "isolated",
+    "nonisolated",
+    "synchronized",
+    "transient",
+    "native",
+    "strictfp",
+    "threadlocal",
+    "comptime",
+    "callconv",
+    "transparent",
+    "opaque",
+    "rec",
+    "private_class_method",
+    "module_function",
+    "auto",
+];
+
+/// The definition that a line begins, if it does. The line is code without its comment.
+pub(super) fn definition<'a>(line: &'a str, language: &Language) -> Option<Definition<'a>> {
+    let line = &line[..line.floor_char_boundary(limits::DEFINITION_BYTES)];
+    let trimmed = line.trim();
+    let outermost = !line.starts_with([' ', '\t']);
+    if language.style == Style::Prose {
+        let heading = trimmed.strip_prefix('#')?.trim_start_matches('#').trim();
+        return (!heading.is_empty()).then_some(Definition { name: heading, kind: Kind::Heading });
+    }
+    if language.style == Style::Sql {
+        return created(trimmed);
+    }
+    if language.name == "objective-c" && trimmed.starts_with(['-', '+']) {
+        // `- (void)take:(int)count`
+        let (_, after) = trimmed.split_once(')')?;
+        let kind = if trimmed.ends_with(';') { Kind::Declaration } else { Kind::Function };
+        return identifier(after.trim_start()).map(|name| Definition { name, kind });
+    }
+    let (keyword, modified, rest) = keyword(trimmed, language);
+    if let Some(kind) = keyword {
+        return named(rest, kind, line, language, outermost);
+    }
+    let found = match language.style {
+        Style::C => c_function(trimmed, outermost),
+        Style::Java => typed_function(trimmed, modified, rest),
+        Style::JavaScript => javascript(trimmed, rest, outermost),
+        Style::Python if outermost => assigned(trimmed, "=").or_else(|| assigned(trimmed, ":")),
+        Style::Ruby => {
+            assigned(trimmed, "=").filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
+        }
+        Style::Haskell if outermost => {
+            let name = identifier(trimmed)?;
+            let after = trimmed[name.len()..].trim_start();
+            return (after.starts_with("::") || after.starts_with(','))
+                .then_some(Definition { name, kind: Kind::Function });
+        }
+        Style::Lua => {
+            let name = trimmed.strip_prefix("local ").unwrap_or(trimmed);
+            let (left, right) = name.split_once(['=']).or_else(|| name.split_once("<-"))?;
+            let right = right.trim_start_matches('-').trim_start();
+            let left = left.trim_end_matches(['<', ' ']);
+            if right.starts_with("function") {
+                return last_name(left.trim()).map(|name| Definition { name, kind: Kind::Function });
+            }
+            (outermost && left.starts_with("M.")).then(|| last_name(left.trim())).flatten()
+        }
+        Style::Shell => {
+            let name = trimmed.split(['(', ' ']).next()?;
+            let after = trimmed[name.len()..].trim_start();
+            let is_function = after.starts_with("()") && !name.is_empty() && !is_one_of(CONTROL, name);
+            return is_function.then_some(Definition { name, kind: Kind::Function });
+        }
+        _ => None,
+    }?;
+    let constant = matches!(language.style, Style::Python | Style::Ruby);
+    let kind = if constant {
+        Kind::Constant
+    } else if trimmed.ends_with(';') && language.style == Style::C {
+        Kind::Declaration
+    } else {
+        Kind::Function
+    };
+    Some(Definition { name: found, kind })
+}
+
+/// The last keyword of those that a line begins with, whether modifiers stand there, and the rest.
+fn keyword<'a>(trimmed: &'a str, language: &Language) -> (Option<Kind>, bool, &'a str) {
+    let mut rest = trimmed;
+    let mut found = None;
+    let mut modified = false;
+    loop {
+        let word = rest.split([' ', '\t', '<', ':', '\'']).next().unwrap_or(rest);
+        // `(record Name` and the like carry their parenthesis with them.
+        let known = language.keywords.iter().find(|(keyword, _)| {
+            (keyword.as_bytes().first() == word.as_bytes().first() && *keyword == word)
+                || (keyword.ends_with('(') && word.starts_with(keyword))
+        });
+        if let Some(&(keyword, kind)) = known {
+            found = Some(kind);
+            rest = rest[keyword.len()..].trim_start();
+            continue;
+        }
+        // `pub(crate)`, `private(set)`, `extern "C"`, `template <class T>`.
+        let bare = word.split('(').next().unwrap_or(word);
+        if found.is_none() && is_one_of(MODIFIERS, bare) {
+            modified = true;
+            rest = &rest[bare.len()..];
+            if rest.starts_with('(') {
+                rest = after_bracket(rest, '(', ')');
+            }
+            rest = rest.trim_start();
+            if let Some(quoted) = rest.strip_prefix('"') {
+                rest = quoted.split_once('"').map_or("", |(_, after)| after).trim_start();
+            }
+            continue;
+        }
+        if found.is_none() && word == "template" && rest["template".len()..].trim_start().starts_with('<') {
+            rest = after_bracket(rest["template".len()..].trim_start(), '<', '>').trim_start();
+            continue;
+        }
+        if found.is_none() && word.starts_with('@') && rest.len() > word.len() && !word.contains('(') {
+            // An annotation before what it annotates.
+            rest = rest[word.len()..].trim_start();
+            continue;
+        }
+        return (found, modified, rest);
+    }
+}
+
+/// Most words are none of the list, which their first letters tell.
+fn is_one_of(list: &[&str], word: &str) -> bool {
+    let first = word.as_bytes().first();
+    list.iter().any(|known| known.as_bytes().first() == first && *known == word)
+}
+
+/// What follows a bracket that a text begins with; nothing where it doesn't end in the line.
+fn after_bracket(text: &str, open: char, close: char) -> &str {
+    let mut depth = 0;
+    for (at, character) in text.char_indices() {
+        if character == open {
+            depth += 1;
+        } else if character == close {
+            depth -= 1;
+            if depth == 0 {
+                return &text[at + close.len_utf8()..];
+            }
+        }
+    }
+    ""
+}
+
+/// The name behind a keyword.
+fn named<'a>(
+    rest: &'a str,
+    kind: Kind,
+    line: &str,
+    language: &Language,
+    outermost: bool,
+) -> Option<Definition<'a>> {
+    let mut rest = rest;
+    match language.style {
+        // Locals are no definitions that anybody asks for.
+        Style::JavaScript | Style::C if kind == Kind::Constant && !outermost => return None,
+        Style::Zig if kind == Kind::Constant => {
+            let name = identifier(rest)?;
+            let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
+            let value = value.trim_start_matches("extern ").trim_start_matches("packed ");
+            let is_type =
+                ["struct", "enum", "union", "error", "opaque"].iter().any(|word| value.starts_with(word));
+            let kept = is_type || outermost || line.trim_start().starts_with("pub");
+            let kind = if is_type { Kind::Type } else { Kind::Constant };
+            return kept.then_some(Definition { name, kind });
+        }
+        Style::Keywords
+            if kind == Kind::Constant && matches!(language.name, "kotlin" | "scala" | "swift" | "go") =>
+        {
+            // Members of a type, but nothing within functions.
+            let indent = line.len() - line.trim_start().len();
+            if indent > if language.name == "go" { 0 } else { 4 } {
+                return None;
+            }
+        }
+        _ => {}
+    }
+    if language.name == "terraform" {
+        // `resource "kind" "name" {`
+        let name = rest.split('"').nth_back(1)?;
+        return (outermost && !name.is_empty()).then_some(Definition { name, kind });
+    }
+    if language.name == "go" && rest.starts_with('(') {
+        rest = after_bracket(rest, '(', ')').trim_start();
+    }
+    if (language.name == "kotlin" || kind == Kind::Extension) && rest.starts_with('<') {
+        rest = after_bracket(rest, '<', '>').trim_start();
+    }
+    if kind == Kind::Extension {
+        return extended(rest).map(|name| Definition { name, kind });
+    }
+    if language.style == Style::C {
+        return c_type(rest, kind);
+    }
+    if language.style == Style::Haskell && kind != Kind::Module {
+        // `class (Monad m) => Name a`
+        rest = rest.split_once("=>").map_or(rest, |(_, after)| after.trim_start());
+    }
+    if language.style == Style::JavaScript && kind == Kind::Constant {
+        let name = identifier(rest)?;
+        let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
+        let function = value.contains("=>") || value.starts_with("function") || value.starts_with("async");
+        return Some(Definition { name, kind: if function { Kind::Function } else { Kind::Constant } });
+    }
+    if language.name == "kotlin" && kind == Kind::Function {
+        let head = rest.split('(').next().unwrap_or(rest);
+        return last_name(head.trim()).map(|name| Definition { name, kind });
+    }
+    if language.name == "ruby" {
+        rest = rest.trim_start_matches("<<").trim_start_matches([':', ' ']);
+        rest = rest.strip_prefix("self.").unwrap_or(rest);
+    }
+    rest = rest.trim_start_matches(['&', '*', ':', '`', '(']);
+    let end = rest
+        .find(|character: char| !(character.is_alphanumeric() || "_.:?!$'-".contains(character)))
+        .unwrap_or(rest.len());
+    let name = rest[..end].trim_end_matches([':', '.', '-', '\'']);
+    last_name(name).map(|name| Definition { name, kind })
+}
+
+/// `CREATE OR REPLACE FUNCTION schema.name(`, `create table if not exists name`.
+fn created(trimmed: &str) -> Option<Definition<'_>> {
+    const BEFORE: &[&str] =
+        &["or", "replace", "temp", "temporary", "global", "unlogged", "unique", "materialized", "virtual"];
+    let mut words = trimmed.split_whitespace();
+    let is = |word: &str, known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(word));
+    words.next().filter(|word| is(word, &["create"]))?;
+    let mut words = words.skip_while(|word| is(word, BEFORE));
+    let what = words.next()?;
+    let kind = match what {
+        _ if is(what, &["table", "view", "type", "domain"]) => Kind::Type,
+        _ if is(what, &["function", "procedure", "trigger"]) => Kind::Function,
+        _ if is(what, &["schema", "database", "extension"]) => Kind::Module,
+        _ if is(what, &["index", "sequence"]) => Kind::Constant,
+        _ => return None,
+    };
+    let name = words.find(|word| !is(word, &["concurrently", "if", "not", "exists"]))?;
+    let name = name.split(['(', ';']).next()?;
+    last_name(name.trim_matches(['"', '`', '[', ']']))
+        .map(|name| Definition { name: name.trim_start_matches(['"', '`', '[']), kind })
+}
+
+/// What `impl Trait for Type<T>`, `extension Type: Protocol` and `instance Class Type` belong to.
+fn extended(rest: &str) -> Option<&str> {
+    let target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', '\'', ' ']);
+    let end = target.find(|c: char| !(c.is_alphanumeric() || "_.:".contains(c))).unwrap_or(target.len());
+    last_name(target[..end].trim_end_matches([':', '.']))
+}
+
+/// The last of several names with dots or colons between them, without what marks it at its end.
+fn last_name(name: &str) -> Option<&str> {
+    let last = name[last_name_start(name)..].trim_end_matches(['?', '!', '=']);
+    last.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(last)
+}
+
+/// Where the last of several names begins. What is taken off its end tells nothing of that.
+fn last_name_start(name: &str) -> usize {
+    name.rfind(['.', ':', '>', ' ']).map_or(0, |at| at + 1)
+}
+
+fn identifier(text: &str) -> Option<&str> {
+    let end = text.find(|c: char| !(c.is_alphanumeric() || "_$'".contains(c))).unwrap_or(text.len());
+    let name = &text[..end];
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '$').then_some(name)
+}
+
+/// The name that something is assigned to, where it stands alone before the sign.
+fn assigned<'a>(trimmed: &'a str, sign: &str) -> Option<&'a str> {
+    let name = identifier(trimmed)?;
+    let after = trimmed[name.len()..].trim_start();
+    (after.starts_with(sign) && !after.starts_with("==")).then_some(name)
+}
+
+/// `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;`, `#define NAME`.
+fn c_type(rest: &str, kind: Kind) -> Option<Definition<'_>> {
+    if rest.ends_with(';') && kind == Kind::Type && !rest.contains('=') {
+        // A forward declaration, or a typedef, whose name comes last.
+        let name = last_name(rest.trim_end_matches(';').trim_end_matches(')').trim_end())?;
+        let several = rest.contains(' ');
+        return several.then_some(Definition { name, kind: Kind::Declaration });
+    }
+    let head = rest.split(['{', ':', '(', '=', '<', ';']).next()?.trim();
+    if head.is_empty() {
+        return None;
+    }
+    // Macros for visibility stand before the name; a variable of the type would stand behind it.
+    let name = if kind == Kind::Constant {
+        identifier(rest)?
+    } else {
+        head.split(' ').rev().find(|word| *word != "final" && identifier(word) == Some(word))?
+    };
+    Some(Definition { name, kind })
+}
+
+/// `type name(`, at the margin or indented with a body.
+fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
+    let open = trimmed.find('(')?;
+    let head = trimmed[..open].trim_end();
+    if head.contains(['=', '.', '"', '{', '+', '-', '!', '?', ',', '|', '#']) || head.ends_with("operator") {
+        return None;
+    }
+    let name = last_name(head.trim_start_matches(['*', '&', '~']))?.trim_start_matches(['*', '&', '~']);
+    if is_one_of(CONTROL, name) || is_one_of(CONTROL, head.split(' ').next()?) {
+        return None;
+    }
+    let typed = head.len() > name.len() && head.contains([' ', '*', '&', ':']);
+    if trimmed.ends_with(';') {
+        return (typed && outermost).then_some(name);
+    }
+    let opens =
+        trimmed.ends_with(['{', ',', '(', ')']) || trimmed.ends_with("const") || trimmed.ends_with('}');
+    (opens && (outermost || (typed && trimmed.ends_with(['{', '}'])))).then_some(name)
+}
+
+/// `modifiers type name(arguments)`; constructors have modifiers and no type.
+fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option<&'a str> {
+    if trimmed.ends_with(';') && !modified {
+        return None;
+    }
+    let open = rest.find('(')?;
+    let head = rest[..open].trim_end();
+    if head.contains(['=', '"', '{', '+', '!', '|', '(']) || head.is_empty() {
+        return None;
+    }
+    let head = match head.find('<') {
+        // `name<T>(`
+        Some(at) if head.ends_with('>') && !head[..at].is_empty() => &head[..at],
+        _ => head,
+    };
+    let name = last_name(head)?;
+    if is_one_of(CONTROL, name) || is_one_of(CONTROL, head.split(' ').next()?) || head.contains("->") {
+        return None;
+    }
+    let typed = head[..last_name_start(head)].ends_with(' ');
+    (typed || modified).then_some(name)
+}
+
+/// `name(arguments) {`, `name = (arguments) =>`, `name: function`, `exports.name =`, `Type.prototype.name =`.
+fn javascript<'a>(trimmed: &'a str, rest: &'a str, outermost: bool) -> Option<&'a str> {
+    let rest =
+        ["get ", "set ", "*", "#"].iter().fold(rest, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
+    if let Some((left, right)) = rest.split_once('=') {
+        let (left, right) = (left.trim_end(), right.trim_start());
+        let path = left.split(':').next().unwrap_or(left).trim();
+        let function = right.starts_with("function")
+            || right.starts_with("async")
+            || (right.contains("=>") && (right.starts_with('(') || identifier(right).is_some()));
+        let exported = outermost && (path.starts_with("exports.") || path.contains(".prototype."));
+        let plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.$".contains(&byte));
+        if plain && !right.starts_with(['=', '>']) && (exported || (function && !path.is_empty())) {
+            return last_name(path);
+        }
+    }
+    let name = identifier(rest)?;
+    let after = &rest[name.len()..];
+    if is_one_of(CONTROL, name) && name != "constructor" || trimmed.ends_with(';') && !after.starts_with('<')
+    {
+        return None;
+    }
+    if after.starts_with('(')
+        && trimmed.ends_with('{')
+        && !outermost
+        && !trimmed.contains("=>")
+        && !trimmed.contains("function")
+    {
+        return Some(name);
+    }
+    if let Some(value) = after.strip_prefix(": ") {
+        let is_function =
+            value.starts_with("function") || value.starts_with("async function") || value.contains(") => {");
+        return (is_function && !outermost).then_some(name);
+    }
+    None
+}

@@ -1,0 +1,223 @@
+//! Queries answered: their candidates with the values of all rules.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use super::{KnownQuery, QuerySet, Target, ndcg};
+use crate::index::{IndexError, RankIndex};
+use crate::limits;
+use crate::rules::{RULES, RuleWeights};
+use crate::search::{Request, Weights, search};
+
+/// Difference of scores that is one for the smooth gain.
+const TEMPERATURE: f32 = 0.12;
+
+/// The files of an index, among which targets are looked up.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// Paths with their numbers of lines.
+    files: Vec<(String, u32)>,
+    paths: HashSet<String>,
+    /// The directory that is indexed, as targets may name it.
+    below: String,
+    /// A target that isn't there is expected all the same, and one that is there by its very path is no other file.
+    is_strict: bool,
+}
+
+impl Places {
+    /// As semble's benchmark counts: a path may begin further down, and a target that isn't there is not expected.
+    #[must_use]
+    pub fn of_benchmark(files: Vec<(String, u32)>) -> Self {
+        Self { files, paths: HashSet::new(), below: String::new(), is_strict: false }
+    }
+
+    /// The files of an index of the directory `below` (empty for the whole). A target that isn't there counts as not
+    /// found. Where a file has the very path of a target no other is meant, though its path may end the same.
+    #[must_use]
+    pub fn of_index(index: &RankIndex, below: &str) -> Self {
+        let (mut files, mut paths) = (Vec::new(), HashSet::new());
+        index.state().for_each_stamp(|path, _| {
+            files.push((path.to_owned(), u32::MAX));
+            paths.insert(path.to_owned());
+        });
+        Self { files, paths, below: below.trim_matches('/').to_owned(), is_strict: true }
+    }
+
+    /// The path by which a file is in the index, if it has the target's very path.
+    fn exact<'a>(&self, target: &'a Target) -> Option<&'a str> {
+        let path = target.path();
+        let below = || path.strip_prefix(self.below.as_str())?.strip_prefix('/');
+        let found = |path: &&str| self.paths.contains(*path);
+        (!self.below.is_empty()).then(below).flatten().filter(found).or_else(|| Some(path).filter(found))
+    }
+
+    fn has(&self, target: &Target) -> bool {
+        self.files.iter().any(|(path, lines)| target.is_in(path) && target.covers(1, *lines))
+    }
+}
+
+/// A query with its candidates.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The set's name.
+    pub repository: String,
+    /// The set's language.
+    pub language: String,
+    /// The kind of query.
+    pub category: String,
+    /// What was asked.
+    pub query: String,
+    /// In the order in which they were ranked.
+    pub candidates: Vec<Candidate>,
+    /// Targets that could be found.
+    pub expected: usize,
+    /// Paths of the targets.
+    pub targets: Vec<String>,
+    /// Paths of targets that the index lacks.
+    pub missing: Vec<String>,
+    /// How long the ranking took, when it was asked for the second time.
+    pub milliseconds: f64,
+}
+
+/// A file that is ranked.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Its path.
+    pub path: String,
+    /// Values of the rules, in the order of [`RULES`].
+    pub values: [f32; RULES.len()],
+    /// Which targets it is, as bits.
+    pub targets: u64,
+}
+
+/// Answers a query of a set, of which no more than [`limits::TARGETS`] targets are looked for.
+///
+/// # Errors
+/// The index can't be read.
+pub fn answer(
+    index: &RankIndex,
+    places: &Places,
+    set: &QuerySet,
+    known: &KnownQuery,
+    weights: &Weights,
+) -> Result<Answered, IndexError> {
+    let request = Request { weights: Some(weights), ..Request::new(&known.query, limits::CANDIDATES) };
+    // Once to warm up.
+    search(index, &request)?;
+    let began = Instant::now();
+    let ranking = search(index, &request)?;
+    let milliseconds = began.elapsed().as_secs_f64() * 1000.0;
+
+    let targets: Vec<&Target> = known.targets().take(limits::TARGETS).collect();
+    let exact: Vec<Option<&str>> = targets.iter().map(|target| places.exact(target)).collect();
+    let candidates = ranking.files.into_iter().map(|file| {
+        let lines = file.chunks.first().map_or((0, 0), |chunk| (chunk.start_line, chunk.end_line));
+        let mut bits = 0;
+        for (nth, (target, exact)) in targets.iter().zip(&exact).enumerate() {
+            let is_file = exact.map_or_else(|| target.is_in(&file.path), |exact| exact == file.path);
+            if is_file && target.covers(lines.0, lines.1) {
+                bits |= 1 << nth;
+            }
+        }
+        Candidate { path: file.path, values: file.values, targets: bits }
+    });
+    let is_missing = |(target, exact): &(&&Target, &Option<&str>)| exact.is_none() && !places.has(target);
+    let missing: Vec<String> =
+        targets.iter().zip(&exact).filter(is_missing).map(|(target, _)| target.path().to_owned()).collect();
+    Ok(Answered {
+        repository: set.name.clone(),
+        language: set.language.clone(),
+        category: known.category.clone(),
+        query: known.query.clone(),
+        candidates: candidates.collect(),
+        expected: if places.is_strict { targets.len() } else { targets.len() - missing.len() },
+        targets: targets.iter().map(|target| target.path().to_owned()).collect(),
+        missing,
+        milliseconds,
+    })
+}
+
+impl Answered {
+    /// Candidates, the best first.
+    #[must_use]
+    pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {
+        let scores = self.scores(rules);
+        let mut order: Vec<usize> = (0..self.candidates.len()).collect();
+        order.sort_by(|&left, &right| {
+            let by_path = || self.candidates[left].path.cmp(&self.candidates[right].path);
+            scores[right].total_cmp(&scores[left]).then_with(by_path)
+        });
+        order
+    }
+
+    /// Ranks, from 1, of the targets that are found.
+    #[must_use]
+    pub fn ranks(&self, rules: &RuleWeights) -> Vec<usize> {
+        let order = self.order(rules);
+        (0..self.targets.len()).filter_map(|target| self.rank(&order, target)).collect()
+    }
+
+    /// The rank of a target in an order.
+    #[must_use]
+    pub fn rank(&self, order: &[usize], target: usize) -> Option<usize> {
+        let at = order.iter().position(|&nth| self.candidates[nth].targets & (1 << target) != 0)?;
+        Some(at + 1)
+    }
+
+    /// Gain of the first `cut` files.
+    #[must_use]
+    pub fn ndcg(&self, rules: &RuleWeights, cut: usize) -> f64 {
+        // Most candidates are no targets and never looked at: a target's rank is the count of those before it.
+        let scores = self.scores(rules);
+        let mut seen = 0;
+        let mut targets: Vec<usize> =
+            (0..scores.len()).filter(|&nth| self.candidates[nth].targets != 0).collect();
+        let path = |nth: usize| &self.candidates[nth].path;
+        targets.sort_by(|&left, &right| {
+            scores[right].total_cmp(&scores[left]).then_with(|| path(left).cmp(path(right)))
+        });
+        let mut ranks = Vec::new();
+        for nth in targets {
+            let new = self.candidates[nth].targets & !seen;
+            if new == 0 {
+                continue;
+            }
+            seen |= new;
+            let before = scores.iter().enumerate().filter(|(other, score)| {
+                **score > scores[nth] || (**score == scores[nth] && path(*other) < path(nth))
+            });
+            ranks.push(before.count() + 1);
+        }
+        ndcg(&ranks, self.expected, cut)
+    }
+
+    /// The gain with ranks made smooth (Qin, Liu and Li, «A general approximation framework for direct optimization of
+    /// information retrieval measures», 2010): what is fitted, so that no weight hangs on one near miss.
+    #[must_use]
+    pub fn smooth_gain(&self, rules: &RuleWeights) -> f64 {
+        if self.expected == 0 {
+            return 0.0;
+        }
+        let scores = self.scores(rules);
+        let (mut sum, mut seen) = (0.0, 0);
+        for (nth, found) in self.candidates.iter().enumerate() {
+            let new = found.targets & !seen;
+            if new == 0 {
+                continue;
+            }
+            seen |= new;
+            let rank: f32 = scores
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != nth && self.candidates[*other].targets == 0)
+                .map(|(_, score)| 1.0 / (1.0 + ((scores[nth] - score) / TEMPERATURE).exp()))
+                .sum();
+            sum += f64::from(new.count_ones()) / f64::from(rank + 2.0).log2();
+        }
+        sum / self.expected as f64
+    }
+
+    fn scores(&self, rules: &RuleWeights) -> Vec<f32> {
+        self.candidates.iter().map(|found| rules.score(&found.values)).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! Figures over queries.
+
+use super::{Answered, recall, reciprocal_rank};
+use crate::rules::{Rule, RuleWeights};
+
+/// Files that the gain is of.
+pub const NDCG_CUT: usize = 10;
+
+/// Numbers of files that recall is of.
+pub const RECALL_CUTS: [usize; 3] = [1, 5, 10];
+
+/// Means over queries.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// How many queries.
+    pub queries: usize,
+    /// Gain of the first [`NDCG_CUT`] files.
+    pub ndcg: f64,
+    /// Recall at each of [`RECALL_CUTS`].
+    pub recall: [f64; RECALL_CUTS.len()],
+    /// Mean reciprocal rank.
+    pub reciprocal_rank: f64,
+}
+
+impl Figures {
+    /// Of these queries; all 0 if there are none.
+    pub fn of<'a>(queries: impl IntoIterator<Item = &'a Answered>, rules: &RuleWeights) -> Self {
+        let mut figures = Self::default();
+        for query in queries {
+            let ranks = query.ranks(rules);
+            figures.queries += 1;
+            figures.ndcg += query.ndcg(rules, NDCG_CUT);
+            for (sum, cut) in figures.recall.iter_mut().zip(RECALL_CUTS) {
+                *sum += recall(&ranks, query.expected, cut);
+            }
+            figures.reciprocal_rank += reciprocal_rank(&ranks);
+        }
+        let count = figures.queries.max(1) as f64;
+        figures.ndcg /= count;
+        figures.recall.iter_mut().for_each(|sum| *sum /= count);
+        figures.reciprocal_rank /= count;
+        figures
+    }
+}
+
+/// Mean gain of the first [`NDCG_CUT`] files over the queries that are chosen; 0 if none is.
+pub fn mean_ndcg(queries: &[Answered], rules: &RuleWeights, chosen: impl Fn(&Answered) -> bool) -> f64 {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for query in queries.iter().filter(|query| chosen(query)) {
+        sum += query.ndcg(rules, NDCG_CUT);
+        count += 1;
+    }
+    sum / f64::from(count.max(1))
+}
+
+/// What a rule gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Ablated {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The weight that it has.
+    pub weight: f32,
+    /// Mean gain without it.
+    pub ndcg: f64,
+    /// That against the mean gain with all rules: negative for a rule that helps.
+    pub difference: f64,
+}
+
+/// What each rule gives: the means without it, the worst first. The others' weights stay as they are.
+#[must_use]
+pub fn ablate(queries: &[Answered], rules: &RuleWeights) -> Vec<Ablated> {
+    let full = mean_ndcg(queries, rules, |_| true);
+    let without = |(rule, weight): (&'static Rule, f32)| {
+        let mut changed = rules.clone();
+        if let Some(weight) = changed.get_mut(rule.name) {
+            *weight = 0.0;
+        }
+        let ndcg = mean_ndcg(queries, &changed, |_| true);
+        Ablated { rule, weight, ndcg, difference: ndcg - full }
+    };
+    let mut ablated: Vec<Ablated> = rules.iter().map(without).collect();
+    ablated.sort_by(|left, right| left.ndcg.total_cmp(&right.ndcg));
+    ablated
+}
+
+/// The value that a share (0 to 1) of the values lies below; `None` of no values.
+#[must_use]
+pub fn percentile(values: &[f64], share: f64) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = (sorted.len() as f64 * share) as usize;
+    sorted.get(at.min(sorted.len().saturating_sub(1))).copied()
+}

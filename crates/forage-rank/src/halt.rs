@@ -1,0 +1,64 @@
+//! Why a search ends before it has an answer.
+
+use std::cell::Cell;
+
+use tantivy::TantivyError;
+
+use crate::index::IndexError;
+use crate::limits;
+
+/// The end of a search without an answer.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// Whoever asked said so.
+    Stopped,
+    /// The index can't be read.
+    Failed(IndexError),
+}
+
+impl From<IndexError> for Halt {
+    fn from(error: IndexError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<TantivyError> for Halt {
+    fn from(error: TantivyError) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<std::io::Error> for Halt {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Asks whether to stop, after pieces of work and not at each of their steps.
+pub(crate) struct Pace<'a> {
+    stop: &'a (dyn Fn() -> bool + Sync),
+    /// Steps since it was asked last.
+    steps: Cell<usize>,
+}
+
+impl<'a> Pace<'a> {
+    pub(crate) fn new(stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
+        Self { stop, steps: Cell::new(0) }
+    }
+
+    /// Asks now.
+    pub(crate) fn check(&self) -> Result<(), Halt> {
+        self.steps.set(0);
+        if (self.stop)() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    /// Counts steps of about the work of a posting, and asks when they are many.
+    pub(crate) fn step(&self, steps: usize) -> Result<(), Halt> {
+        let steps = self.steps.get() + steps;
+        if steps >= limits::STOP_STEPS {
+            return self.check();
+        }
+        self.steps.set(steps);
+        Ok(())
+    }
+}

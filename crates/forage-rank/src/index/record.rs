@@ -1,0 +1,176 @@
+//! What is kept of a file beside its words: where its chunks are and what they define.
+
+use crate::chunk::{Chunk, Symbol};
+use crate::languages::Kind;
+
+/// A file's chunks and symbols.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FileRecord {
+    pub(crate) path: String,
+    pub(crate) chunks: Vec<RecordChunk>,
+    pub(crate) symbols: Vec<RecordSymbol>,
+    /// All names of symbols in one text: reading a record is a few allocations, whatever the file defines.
+    pub(crate) names: String,
+    /// The position behind the last word.
+    pub(crate) end_position: u32,
+}
+
+/// A chunk and the position of its first word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordChunk {
+    pub(crate) start_line: u32,
+    pub(crate) end_line: u32,
+    pub(crate) position: u32,
+}
+
+/// A definition and the position of the first part of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordSymbol {
+    name: (u32, u32),
+    pub(crate) kind: Kind,
+    pub(crate) line: u32,
+    pub(crate) indent: u32,
+    pub(crate) position: u32,
+    pub(crate) parts: u32,
+}
+
+impl FileRecord {
+    pub(crate) fn push_chunk(&mut self, chunk: &Chunk, position: u32) {
+        let Chunk { start_line, end_line, .. } = *chunk;
+        self.chunks.push(RecordChunk { start_line, end_line, position });
+    }
+
+    pub(crate) fn push_symbol(&mut self, symbol: &Symbol, position: u32, parts: u32) {
+        let Symbol { name, kind, line, indent } = symbol;
+        let start = self.names.len() as u32;
+        self.names.push_str(name);
+        self.symbols.push(RecordSymbol {
+            name: (start, self.names.len() as u32),
+            kind: *kind,
+            line: *line,
+            indent: *indent,
+            position,
+            parts,
+        });
+    }
+
+    /// The name of one of its symbols.
+    pub(crate) fn name(&self, symbol: &RecordSymbol) -> &str {
+        self.names.get(symbol.name.0 as usize..symbol.name.1 as usize).unwrap_or_default()
+    }
+
+    /// Words of a chunk.
+    pub(crate) fn chunk_length(&self, chunk: usize) -> u32 {
+        let end = self.chunks.get(chunk + 1).map_or(self.end_position, |next| next.position);
+        end - self.chunks[chunk].position
+    }
+
+    /// The chunk with a line, from 0.
+    pub(crate) fn chunk_of_line(&self, line: u32) -> usize {
+        self.chunks.partition_point(|chunk| chunk.start_line <= line + 1).saturating_sub(1)
+    }
+
+    /// As text, for the engine reads texts in one piece and bytes one by one.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text =
+            String::with_capacity(64 + self.names.len() + 8 * self.chunks.len() + 8 * self.symbols.len());
+        write_text(&mut text, &self.path);
+        write_text(&mut text, &self.names);
+        write_number(&mut text, self.end_position);
+        write_number(&mut text, self.chunks.len() as u32);
+        let (mut line, mut position) = (0, 0);
+        for chunk in &self.chunks {
+            write_number(&mut text, chunk.start_line - line);
+            write_number(&mut text, chunk.end_line - chunk.start_line);
+            write_number(&mut text, chunk.position - position);
+            (line, position) = (chunk.start_line, chunk.position);
+        }
+        write_number(&mut text, self.symbols.len() as u32);
+        let (mut line, mut position) = (0, 0);
+        for symbol in &self.symbols {
+            write_number(&mut text, symbol.name.1 - symbol.name.0);
+            write_number(&mut text, symbol.kind as u32);
+            write_number(&mut text, symbol.line - line);
+            write_number(&mut text, symbol.indent);
+            write_number(&mut text, symbol.position - position);
+            write_number(&mut text, symbol.parts);
+            (line, position) = (symbol.line, symbol.position);
+        }
+        text
+    }
+
+    /// Nothing for a text that is none of ours.
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        let mut rest = text;
+        let mut record = Self { path: read_text(&mut rest)?.to_owned(), ..Self::default() };
+        record.names = read_text(&mut rest)?.to_owned();
+        let mut numbers = rest.chars().map(number);
+        let mut next = || numbers.next();
+        record.end_position = next()?;
+        let (mut line, mut position) = (0_u32, 0_u32);
+        for _ in 0..next()? {
+            line = line.checked_add(next()?)?;
+            let end_line = line.checked_add(next()?)?;
+            position = position.checked_add(next()?)?;
+            record.chunks.push(RecordChunk { start_line: line, end_line, position });
+        }
+        let (mut line, mut position, mut start) = (0_u32, 0_u32, 0_u32);
+        for _ in 0..next()? {
+            let end = start.checked_add(next()?)?;
+            let name = (start, end);
+            start = end;
+            let kind = Kind::from_number(next()?)?;
+            line = line.checked_add(next()?)?;
+            let indent = next()?;
+            position = position.checked_add(next()?)?;
+            let parts = next()?;
+            record.symbols.push(RecordSymbol { name, kind, line, indent, position, parts });
+        }
+        let nothing_behind = next().is_none();
+        (nothing_behind && record.is_sound()).then_some(record)
+    }
+
+    /// Whether all that is computed of it stays within it; damage that reads as numbers is still damage.
+    fn is_sound(&self) -> bool {
+        let lines = self.chunks.last().map_or(0, |chunk| chunk.end_line);
+        let chunks = self.chunks.iter().all(|chunk| {
+            (1..=chunk.end_line).contains(&chunk.start_line) && chunk.position <= self.end_position
+        });
+        let apart = self.chunks.windows(2).all(|pair| pair[0].end_line < pair[1].start_line);
+        chunks
+            && apart
+            && self.symbols.iter().all(|symbol| {
+                let end = symbol.position.checked_add(symbol.parts);
+                symbol.line < lines
+                    && end.is_some_and(|end| end <= self.end_position)
+                    && self.names.get(symbol.name.0 as usize..symbol.name.1 as usize).is_some()
+            })
+    }
+}
+
+/// Code points that are no characters: numbers from here on are written as ones behind them.
+const SURROGATES: (u32, u32) = (0xD800, 0x800);
+
+/// A number as a character; all of a file of [`crate::limits::FILE_BYTES`] are small enough.
+fn write_number(text: &mut String, number: u32) {
+    let shifted = if number < SURROGATES.0 { number } else { number.saturating_add(SURROGATES.1) };
+    text.push(char::from_u32(shifted).unwrap_or(char::MAX));
+}
+
+fn number(character: char) -> u32 {
+    let number = character as u32;
+    if number < SURROGATES.0 { number } else { number - SURROGATES.1 }
+}
+
+fn write_text(into: &mut String, text: &str) {
+    write_number(into, text.len() as u32);
+    into.push_str(text);
+}
+
+fn read_text<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let mut characters = rest.chars();
+    let length = number(characters.next()?) as usize;
+    let (text, after) = characters.as_str().split_at_checked(length)?;
+    *rest = after;
+    Some(text)
+}

@@ -1,0 +1,73 @@
+//! The fields of a document.
+
+use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
+
+use super::encoded;
+
+/// Fields that words are looked up in.
+pub(crate) const FIELD_COUNT: usize = 4;
+
+/// The term of files that come after others of the same worth when candidates are chosen. Otherwise the
+/// documentation of a project in ten languages leaves no place for its code.
+pub(crate) const ASIDE: &str = "aside";
+
+/// The term of files of which nothing is known but that they are there: they have no words, and count for nothing.
+pub(crate) const WORDLESS: &str = "wordless";
+
+/// The term of files of which only the beginning is known.
+pub(crate) const BEGINNING: &str = "beginning";
+
+/// The names of [`Fields::stamp`], for reading them by column.
+pub(super) const STAMP: [&str; 2] = ["content", "state"];
+
+/// The fields of a document.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    /// The path as one term, to delete by.
+    pub(crate) key: Field,
+    /// [`ASIDE`] for what is seldom asked for: tests, documentation, data; [`WORDLESS`]; [`BEGINNING`].
+    pub(crate) place: Field,
+    /// Words of the path.
+    pub(crate) path: Field,
+    /// Words of the names of definitions.
+    pub(crate) definitions: Field,
+    /// Words of code.
+    pub(crate) body: Field,
+    /// Words of comments.
+    pub(crate) comments: Field,
+    /// The file's chunks and symbols.
+    pub(crate) record: Field,
+    /// What the file was when it was read ([`super::Stamp`]).
+    pub(crate) stamp: [Field; 2],
+}
+
+impl Fields {
+    /// Fields that words are looked up in, in the order of all arrays of them.
+    pub(crate) fn words(&self) -> [Field; FIELD_COUNT] {
+        [self.path, self.definitions, self.body, self.comments]
+    }
+
+    pub(super) fn schema() -> (Schema, Self) {
+        let mut builder = Schema::builder();
+        let indexed = |tokenizer: &str, option, norms| {
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer(tokenizer)
+                .set_index_option(option)
+                .set_fieldnorms(norms);
+            TextOptions::default().set_indexing_options(indexing)
+        };
+        let words = || indexed(encoded::TOKENIZER, IndexRecordOption::WithFreqsAndPositions, true);
+        let fields = Self {
+            key: builder.add_text_field("key", indexed("raw", IndexRecordOption::Basic, false)),
+            place: builder.add_text_field("place", indexed("raw", IndexRecordOption::Basic, false)),
+            path: builder
+                .add_text_field("path", indexed(encoded::TOKENIZER, IndexRecordOption::WithFreqs, true)),
+            definitions: builder.add_text_field("definitions", words()),
+            body: builder.add_text_field("body", words()),
+            comments: builder.add_text_field("comments", words()),
+            record: builder.add_text_field("record", TextOptions::from(STORED)),
+            stamp: STAMP.map(|name| builder.add_u64_field(name, FAST)),
+        };
+        (builder.build(), fields)
+    }
+}

@@ -1,0 +1,401 @@
+use super::record::FileRecord;
+use super::*;
+use crate::chunk::{Chunk, Symbol};
+use crate::languages::Kind;
+use crate::search::{Ranking, Request};
+
+const FILES: &[(&str, &str)] = &[
+    (
+        "src/router.rs",
+        "/// Matches paths.\npub struct Router;\n\nimpl Router {\n    pub fn match_path(&self) {}\n}\n",
+    ),
+    (
+        "src/session.rs",
+        "use crate::router::Router;\n\npub struct Session {\n    router: Router,\n}\n\nfn open_session() {}\n",
+    ),
+    ("tests/router.rs", "#[test]\nfn router_matches_path() { Router.match_path() }\n"),
+    ("app/view.py", "class View:\n    def render(self):\n        return self.template\n"),
+    ("README.md", "# Router\n\nThe router matches a path to a session.\n"),
+];
+
+fn filled(files: &[(&str, &str)]) -> RankIndex {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    for (path, text) in files {
+        writer.add(path, text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    index
+}
+
+fn search(index: &RankIndex, query: &str, limit: usize) -> Result<Ranking, IndexError> {
+    crate::search::search(index, &Request::new(query, limit))
+}
+
+fn paths(ranking: &Ranking) -> Vec<&str> {
+    ranking.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+/// All that an answer says.
+fn told(index: &RankIndex, query: &str) -> String {
+    format!("{:?}", search(index, query, 50).unwrap())
+}
+
+#[test]
+fn a_name_leads_to_its_definition() {
+    let index = filled(FILES);
+    let ranking = search(&index, "Router", 10).unwrap();
+    assert_eq!(paths(&ranking)[0], "src/router.rs");
+    let chunk = &ranking.files[0].chunks[0];
+    assert_eq!((chunk.start_line, chunk.symbol.as_ref()), (1, Some(&("Router".to_owned(), Kind::Type))));
+    assert!(!ranking.is_weak());
+    assert_eq!(paths(&search(&index, "how are sessions opened", 10).unwrap())[0], "src/session.rs");
+}
+
+#[test]
+fn nonsense_finds_nothing() {
+    let index = filled(FILES);
+    for nonsense in ["xyzzy", "frobnicate the quux", "", "   ", "?!", "\"", "the", "größe"] {
+        let ranking = search(&index, nonsense, 10).unwrap();
+        // `the` is a word of a text here: who asks for nothing else gets it.
+        let wanted: &[&str] = if nonsense == "the" { &["README.md"] } else { &[] };
+        assert_eq!(paths(&ranking), wanted, "{nonsense}");
+    }
+    assert_eq!(search(&index, "xyzzy router", 10).unwrap().unknown, ["xyzzy"]);
+    assert!(search(&index, "quantum flux capacitor calibration router", 10).unwrap().is_weak());
+    assert!(search(&RankIndex::in_memory().unwrap(), "router", 10).unwrap().files.is_empty());
+}
+
+#[test]
+fn filters_leave_files_out() {
+    let index = filled(FILES);
+    for (query, wanted) in [
+        ("router path:tests", "tests/router.rs"),
+        ("self lang:python", "app/view.py"),
+        ("\"matches a path\"", "README.md"),
+        ("session -router", ""),
+        ("router path:nowhere", ""),
+    ] {
+        assert_eq!(paths(&search(&index, query, 10).unwrap()).join(" "), wanted, "{query}");
+    }
+}
+
+#[test]
+fn an_index_that_was_changed_answers_as_one_made_anew() {
+    let changed = filled(&[
+        ("src/router.rs", "struct Old { session: Session, router: Router, path: Path }\n"),
+        ("src/gone.rs", "pub struct Router; pub struct Session; fn path() {}\n"),
+        FILES[3],
+    ]);
+    for (path, text) in FILES.iter().filter(|(path, _)| *path != "app/view.py") {
+        // A commit each, so that there are many segments with deletions.
+        let writer = changed.writer(1).unwrap();
+        writer.add(path, "something else about router and session\n", Stamp::default()).unwrap();
+        writer.commit().unwrap();
+        let writer = changed.writer(1).unwrap();
+        writer.remove("src/gone.rs");
+        writer.add(path, text, Stamp::default()).unwrap();
+        writer.commit().unwrap();
+    }
+    let fresh = filled(FILES);
+    assert_eq!(changed.files(), fresh.files());
+    for query in [
+        "Router",
+        "how does the router match a path",
+        "session",
+        "render view template",
+        "\"a path\"",
+        "gone",
+    ] {
+        assert_eq!(told(&changed, query), told(&fresh, query), "{query}");
+    }
+}
+
+#[test]
+fn an_index_in_a_directory_is_opened_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = RankIndex::in_directory(directory.path()).unwrap();
+    let writer = index.writer(1).unwrap();
+    for (path, text) in FILES {
+        writer.add(path, text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    let again = RankIndex::in_directory(directory.path()).unwrap();
+    assert_eq!(told(&again, "Router"), told(&filled(FILES), "Router"));
+    let writer = again.writer(1).unwrap();
+    writer.remove("src/router.rs");
+    writer.commit().unwrap();
+    // A reader sees it when it reloads.
+    assert_eq!(index.files(), FILES.len() as u64);
+    index.reload().unwrap();
+    assert_eq!(index.files(), FILES.len() as u64 - 1);
+}
+
+#[test]
+fn what_is_no_index_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    std::fs::write(directory.path().join("meta.json"), "{}").unwrap();
+    let error = RankIndex::in_directory(directory.path()).map(|_| ()).unwrap_err();
+    assert!(error.is_damage() && error.to_string().contains("builds it anew"), "{error}");
+}
+
+#[test]
+fn a_large_file_is_cut_between_characters() {
+    let text = "ä".repeat(limits::FILE_BYTES);
+    let index = filled(&[("a.rs", &text), ("b.rs", &"fn wanted() {}\n".repeat(100_000))]);
+    assert_eq!(paths(&search(&index, "wanted", 10).unwrap()), ["b.rs"]);
+}
+
+#[test]
+fn records_come_back_as_they_were() {
+    let mut record = FileRecord { path: "src/ä.rs".to_owned(), ..FileRecord::default() };
+    record.push_chunk(&Chunk { start_line: 1, end_line: 70_000, symbols: 0..1 }, 0);
+    record.push_chunk(&Chunk { start_line: 70_001, end_line: 70_002, symbols: 1..2 }, 0xD801);
+    record.push_symbol(
+        &Symbol { name: "größe".to_owned(), kind: Kind::Extension, line: 3, indent: 4 },
+        0xD7FF,
+        1,
+    );
+    record.push_symbol(
+        &Symbol { name: "x".to_owned(), kind: Kind::Type, line: 60_000, indent: 0 },
+        0x1_0000,
+        2,
+    );
+    record.end_position = 900_000;
+    let text = record.to_text();
+    assert_eq!(FileRecord::from_text(&text), Some(record));
+    for (cut, _) in text.char_indices() {
+        assert_eq!(FileRecord::from_text(&text[..cut]), None);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_of_any_language_is_a_document(text in crate::chunk::any_text()) {
+        let (_, fields) = Fields::schema();
+        for language in crate::languages::LANGUAGES {
+            let path = format!("a.{}", language.extensions[0]);
+            let document = document(&fields, &path, &text);
+            let stored = |field| tantivy::schema::Value::as_str(&document.get_first(field).unwrap()).unwrap();
+            let record = FileRecord::from_text(stored(fields.record)).expect("what was written is read");
+            assert_eq!(record.to_text(), stored(fields.record));
+            let last = record.symbols.iter().map(|symbol| symbol.position + symbol.parts).max();
+            assert!(last.unwrap_or(0) <= record.end_position);
+            // A step is a character; one of thousands would be an overflow.
+            let definitions: usize = stored(fields.definitions).len();
+            assert!(definitions <= 8 * text.len() + 64, "{definitions} bytes");
+        }
+    }
+}
+
+#[test]
+fn a_name_with_more_parts_than_its_line_displaces_nothing() {
+    // H2 of the review: a typographic quote was part of the line's word and of no name.
+    let index = filled(&[("a.rs", "fn one\u{2019}two\u{2019}three\u{2019}four() {}\nfn wanted() {}\n")]);
+    assert_eq!(paths(&search(&index, "wanted", 10).unwrap()), ["a.rs"]);
+    let mut encoded = encoded::Encoded::default();
+    encoded.push("b", 5);
+    encoded.push("a", 3);
+    assert!(encoded.finish().len() < 8);
+}
+
+#[test]
+fn the_format_is_what_its_number_says() {
+    // Who has to change this has to count on in `encoded::TOKENIZER`.
+    let (_, fields) = Fields::schema();
+    let text = "// Reads URLs.\npub struct HttpServer { größe: u8 }\n\nfn run() { 配置 } // “end”\n";
+    let document = document(&fields, "src/http_server.rs", text);
+    let stored = [fields.path, fields.definitions, fields.body, fields.comments, fields.record]
+        .map(|field| tantivy::schema::Value::as_str(&document.get_first(field).unwrap()).unwrap().to_owned());
+    assert_eq!(format!("{} {stored:?}", encoded::TOKENIZER), include_str!("format.txt").trim_end());
+}
+
+#[test]
+fn an_index_of_another_format_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(RankIndex::in_directory(directory.path()).unwrap());
+    let meta = directory.path().join("meta.json");
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    {
+        let text = std::fs::read_to_string(&meta).unwrap();
+        std::fs::write(&meta, text.replace(encoded::TOKENIZER, "forage_encoded_0")).unwrap();
+    }
+    let error = RankIndex::in_directory(directory.path()).map(|_| ()).unwrap_err();
+    assert!(matches!(error, IndexError::Format), "{error}");
+}
+
+#[test]
+fn neighbours_that_are_known_as_one_name_only_have_finite_scores() {
+    let index = filled(&[("a.rs", "fn open_websocket() {}\n"), ("b.rs", "fn other() {}\n")]);
+    let ranking = search(&index, "web socket", 10).unwrap();
+    assert_eq!(paths(&ranking), ["a.rs"]);
+    for file in &ranking.files {
+        assert!(file.score.is_finite() && file.values.iter().all(|value| (0.0..=1.0).contains(value)));
+        assert!(file.score > 0.5 && file.chunks.iter().all(|chunk| chunk.score <= 1.5), "{file:?}");
+    }
+}
+
+#[test]
+fn of_many_equal_files_the_first_by_path_are_looked_at() {
+    let names: Vec<String> = (0..200).map(|nth| format!("{nth:03}.rs")).collect();
+    let ordered: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "fn router() {}\n")).collect();
+    let mut reversed = ordered.clone();
+    reversed.reverse();
+    let split = filled(&reversed[..70]);
+    let writer = split.writer(1).unwrap();
+    for (path, text) in &reversed[70..] {
+        writer.add(path, text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    let answer = told(&filled(&ordered), "router");
+    assert_eq!(told(&filled(&reversed), "router"), answer);
+    assert_eq!(told(&split, "router"), answer);
+}
+
+#[test]
+fn a_filter_finds_what_is_beyond_the_candidates() {
+    let names: Vec<String> = (0..300).map(|nth| format!("src/router{nth}.rs")).collect();
+    let mut files: Vec<(&str, &str)> =
+        names.iter().map(|name| (name.as_str(), "fn router() { path(to); }\n")).collect();
+    files
+        .push(("zone/last.py", "# long text about other things, one router of a path, and more than that\n"));
+    let index = filled(&files);
+    for query in ["router path:zone", "router lang:py", "router \"of a path\"", "router path:./zone/*.py"] {
+        assert_eq!(paths(&search(&index, query, 10).unwrap()), ["zone/last.py"], "{query}");
+    }
+    let ranking = search(&index, "router lang:klingon", usize::MAX).unwrap();
+    assert_eq!((ranking.files.len(), &ranking.ignored[..]), (301, &["lang:klingon".to_owned()][..]));
+}
+
+#[test]
+fn writers_of_one_file_leave_few_segments() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = RankIndex::in_directory(directory.path()).unwrap();
+    let text: String = (0..4_000).map(|nth| format!("word{nth}\n")).collect();
+    for nth in 0..30 {
+        let writer = index.writer(1).unwrap();
+        writer.add(&format!("{nth}.rs"), &text, Stamp::default()).unwrap();
+        writer.commit().unwrap();
+    }
+    assert_eq!(index.files(), 30);
+    let segments = index.state().searcher.segment_readers().len();
+    assert!(segments < 16, "{segments} segments");
+}
+
+#[test]
+fn a_long_query_is_bounded_and_found() {
+    let index = filled(FILES);
+    let words: String = (0..300).map(|nth| format!("word{nth} ")).collect();
+    let ranking = search(&index, &format!("match_path {words}"), 10).unwrap();
+    assert_eq!(paths(&ranking)[0], "src/router.rs");
+    let many = "router ".repeat(100_000);
+    assert!(!search(&index, &many, 10).unwrap().files.is_empty());
+}
+
+#[test]
+fn damaged_records_are_told() {
+    let sound = || {
+        let mut record = FileRecord { path: "a.rs".to_owned(), ..FileRecord::default() };
+        record.push_chunk(&Chunk { start_line: 1, end_line: 9, symbols: 0..1 }, 0);
+        record.push_chunk(&Chunk { start_line: 10, end_line: 20, symbols: 0..0 }, 30);
+        let symbol = Symbol { name: "größe".to_owned(), kind: Kind::Type, line: 3, indent: 0 };
+        record.push_symbol(&symbol, 5, 1);
+        record.end_position = 50;
+        record
+    };
+    type Damage = fn(&mut FileRecord);
+    let damages: &[Damage] = &[
+        |record| record.end_position = 20,
+        |record| record.chunks[0].start_line = 0,
+        |record| record.chunks[0].end_line = 15,
+        |record| record.symbols[0].line = 20,
+        |record| record.symbols[0].parts = 46,
+        |record| record.names.truncate(2),
+        |record| record.chunks.clear(),
+    ];
+    assert!(FileRecord::from_text(&sound().to_text()).is_some());
+    assert!(FileRecord::from_text(&format!("{}x", sound().to_text())).is_none());
+    for (nth, damage) in damages.iter().enumerate() {
+        let mut record = sound();
+        damage(&mut record);
+        assert_eq!(FileRecord::from_text(&record.to_text()), None, "damage {nth}");
+    }
+}
+
+#[test]
+fn a_second_writer_is_told_to_wait() {
+    let index = filled(FILES);
+    let writer = index.writer(1).unwrap();
+    let error = index.writer(1).map(|_| ()).unwrap_err();
+    assert!(matches!(error, IndexError::Busy), "{error}");
+    assert!(!error.to_string().contains("remove"), "{error}");
+    writer.commit().unwrap();
+    index.writer(1).unwrap();
+}
+
+#[test]
+fn files_without_words_are_known_and_count_for_nothing() {
+    let index = filled(FILES);
+    let before = told(&index, "router path");
+    let writer = index.writer(1).unwrap();
+    let stamp = Stamp { content: 7, state: 8 };
+    writer.add_wordless("src/router.png", stamp).unwrap();
+    writer.commit().unwrap();
+    assert_eq!((index.files(), index.wordless_files()), (FILES.len() as u64, 1));
+    assert_eq!(told(&index, "router path"), before);
+    let mut stamps = Vec::new();
+    index.state().for_each_stamp(|path, stamp| stamps.push((path.to_owned(), stamp)));
+    assert!(stamps.contains(&("src/router.png".to_owned(), stamp)), "{stamps:?}");
+    assert_eq!(stamps.len(), FILES.len() + 1);
+}
+
+#[test]
+fn what_another_process_commits_is_noticed() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || RankIndex::in_directory(directory.path()).unwrap();
+    for (count, path) in (1..).zip(["a.rs", "b.rs", "a.rs"]) {
+        let (mine, others) = (open(), open());
+        assert!(!mine.is_outdated().unwrap());
+        let writer = others.writer(1).unwrap();
+        match count {
+            3 => writer.remove(path),
+            _ => writer.add(path, "fn router() {}\n", Stamp::default()).unwrap(),
+        }
+        writer.commit().unwrap();
+        assert!(mine.is_outdated().unwrap() && !others.is_outdated().unwrap());
+        assert_eq!(open().files(), others.files());
+        open().check().unwrap();
+    }
+}
+
+#[test]
+fn what_decoding_makes_longer_is_known_in_part() {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    writer.add("a.txt", &"größe ".repeat(limits::FILE_BYTES / 7), Stamp::default()).unwrap();
+    writer.commit().unwrap();
+    assert_eq!(index.files_in_part(), 1);
+}
+
+#[test]
+fn what_is_shown_first_is_not_what_a_file_is_worth() {
+    let body = "    router router router router route path;\n".repeat(13);
+    let text = format!("struct Router;\n{}fn user() {{\n{body}}}\n", "    a: b,\n".repeat(13));
+    let index = filled(&[("a.rs", &text), ("b.rs", "fn other() {}\n")]);
+    let ranking = search(&index, "the Router path", 10).unwrap();
+    let file = &ranking.files[0];
+    assert_eq!(file.chunks[0].start_line, 1);
+    let best = file.chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
+    assert!(best > file.chunks[0].score);
+    let chunk = crate::rules::RULES.iter().position(|rule| rule.name == "chunk").unwrap();
+    assert_eq!(file.values[chunk], best.min(1.0));
+}
+
+#[test]
+fn a_name_is_found_where_code_writes_it_as_one_word() {
+    let index = filled(&[("a.rs", "fn httpserver() {}\n"), ("b.rs", "fn other() {}\n")]);
+    for query in ["HTTPServer", "http server"] {
+        assert_eq!(paths(&search(&index, query, 10).unwrap()), ["a.rs"], "{query}");
+    }
+}

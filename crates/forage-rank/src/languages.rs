@@ -1,0 +1,171 @@
+//! What has to be known of a language to cut its files: comments, and the words that begin a definition.
+
+mod table;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(crate) use table::LANGUAGES;
+use table::{DATA_NAME, OTHER};
+
+/// What a definition defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A class, struct, enum, interface, trait, protocol, type alias.
+    Type = 0,
+    /// A function, method, macro.
+    Function = 1,
+    /// A module, namespace, package.
+    Module = 2,
+    /// A constant, a variable of the outermost level, a field that is declared by a word of its own.
+    Constant = 3,
+    /// Something that belongs to a type defined elsewhere: `impl`, `extension`, `instance`.
+    Extension = 4,
+    /// A prototype without a body.
+    Declaration = 5,
+    /// A heading of documentation.
+    Heading = 6,
+}
+
+impl Kind {
+    /// The word for records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Type => "type",
+            Self::Function => "function",
+            Self::Module => "module",
+            Self::Constant => "constant",
+            Self::Extension => "extension",
+            Self::Declaration => "declaration",
+            Self::Heading => "heading",
+        }
+    }
+
+    pub(crate) fn from_number(number: u32) -> Option<Self> {
+        let kinds = [
+            Self::Type,
+            Self::Function,
+            Self::Module,
+            Self::Constant,
+            Self::Extension,
+            Self::Declaration,
+            Self::Heading,
+        ];
+        kinds.into_iter().find(|&kind| kind as u32 == number)
+    }
+}
+
+/// How definitions look that no keyword begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Keywords only.
+    Keywords,
+    /// `type name(arguments) {` at the margin, and within namespaces and classes.
+    C,
+    /// `modifiers type name(arguments) {` within classes.
+    Java,
+    /// `name(arguments) {` within classes, `name = (arguments) =>`, `exports.name =`.
+    JavaScript,
+    /// `NAME = …` at the margin.
+    Python,
+    /// `Name = …`, `attr_reader :name`.
+    Ruby,
+    /// `name :: type` at the margin.
+    Haskell,
+    /// `name = function`.
+    Lua,
+    /// `name() {`.
+    Shell,
+    /// `const name = struct`.
+    Zig,
+    /// `CREATE … TABLE name`, in upper or lower case.
+    Sql,
+    /// Headings.
+    Prose,
+}
+
+/// A language, as far as it matters here.
+#[derive(Debug)]
+pub(crate) struct Language {
+    /// What `lang:` calls it, in lower case.
+    pub(crate) name: &'static str,
+    /// What else it is called.
+    pub(crate) aliases: &'static [&'static str],
+    /// Files of this name are in it, whatever their extension.
+    pub(crate) names: &'static [&'static str],
+    /// In lower case, the usual one first.
+    pub(crate) extensions: &'static [&'static str],
+    pub(crate) line_comments: &'static [&'static str],
+    pub(crate) block_comments: &'static [(&'static str, &'static str)],
+    pub(crate) keywords: &'static [(&'static str, Kind)],
+    pub(crate) style: Style,
+    /// Files are data or configuration rather than programs.
+    pub(crate) is_data: bool,
+}
+
+static UNKNOWN: Language = OTHER;
+
+/// Languages by the extensions of their files.
+static BY_EXTENSION: LazyLock<HashMap<&'static str, &'static Language>> =
+    LazyLock::new(|| gathered(|language| language.extensions));
+
+/// Languages by the whole names of files.
+static BY_NAME: LazyLock<HashMap<&'static str, &'static Language>> =
+    LazyLock::new(|| gathered(|language| language.names));
+
+fn gathered(of: impl Fn(&Language) -> &'static [&'static str]) -> HashMap<&'static str, &'static Language> {
+    LANGUAGES.iter().flat_map(|language| of(language).iter().map(move |word| (*word, language))).collect()
+}
+
+/// The language of a file, by its name.
+#[must_use]
+pub(crate) fn language(path: &str) -> &'static Language {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if let Some(language) = BY_NAME.get(name) {
+        return language;
+    }
+    let Some((bare, extension)) = name.rsplit_once('.') else { return &UNKNOWN };
+    let known = BY_EXTENSION.get(extension).copied().or_else(|| {
+        let upper = extension.bytes().any(|byte| byte.is_ascii_uppercase());
+        BY_EXTENSION.get(extension.to_ascii_lowercase().as_str()).copied().filter(|_| upper)
+    });
+    match known {
+        Some(language) => language,
+        // What is made of it has its language.
+        None if TEMPLATES.contains(&extension) => language(bare),
+        // `Dockerfile.dev`.
+        None => BY_NAME.get(bare).copied().unwrap_or(&UNKNOWN),
+    }
+}
+
+/// Extensions that stand behind that of what a file is a template or a sample of.
+const TEMPLATES: &[&str] = &["in", "tmpl", "tpl", "template", "dist", "example", "sample", "j2"];
+
+/// The language that somebody means with a name, an alias or an extension.
+pub(crate) fn called(name: &str) -> Option<&'static Language> {
+    let lower = name.to_lowercase();
+    let lower = lower.strip_prefix('.').unwrap_or(&lower);
+    let is_called = |language: &&Language| language.name == lower || language.aliases.contains(&lower);
+    let found = LANGUAGES.iter().find(is_called).or_else(|| BY_EXTENSION.get(lower).copied());
+    found.filter(|language| language.name != DATA_NAME)
+}
+
+/// What the language of a file is called, by its path, in lower case (`rust`, `cpp`, `csharp`, `markdown`, `json`);
+/// nothing for a file of no language that is known.
+#[must_use]
+pub fn language_of(path: &str) -> Option<&'static str> {
+    let name = language(path).name;
+    (!name.is_empty() && name != DATA_NAME).then_some(name)
+}
+
+/// What [`language_of`] calls a language that somebody calls by its name, by an alias (`c++`, `golang`) or by an
+/// extension (`ts`, `.md`), in upper or lower case; nothing for what is no language that is known.
+#[must_use]
+pub fn known_language(name: &str) -> Option<&'static str> {
+    called(name).map(|language| language.name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Bounds of the ranking, with their units and reasons.
+
+use std::time::Duration;
+
+/// Lines from which on a definition begins a new chunk; shorter ones stay together.
+pub const SHORT_CHUNK: u32 = 12;
+
+/// Lines of the longest chunk; what is longer is cut at blank lines.
+pub const LONG_CHUNK: u32 = 80;
+
+/// Bytes of a file that is indexed. Larger ones are data or generated.
+pub const FILE_BYTES: usize = 1 << 20;
+
+/// Bytes of a line in which a definition is looked for. Lines that are longer are generated, and a definition begins its
+/// line; each modifier is looked for in the rest of it, so this bounds the square.
+pub const DEFINITION_BYTES: usize = 512;
+
+/// Bytes of a token; what is longer is data (hashes, encoded blobs) that nobody asks for.
+pub const LONGEST_TOKEN: usize = 64;
+
+/// Words of a chunk of usual length, for the normalisation of lengths; measured over nineteen languages.
+pub const USUAL_CHUNK: f32 = 150.0;
+
+/// Distance, in words, of neighbours: one may stand between.
+pub const NEAR: u32 = 2;
+
+/// Words of a file without definitions that are its head: some paragraphs.
+pub const BARE_HEAD: u32 = 200;
+
+/// Words of the longest head: a licence and what a file says of itself. A definition that comes later ends no head.
+pub const LONGEST_HEAD: u32 = 400;
+
+/// Files that are looked at closely after retrieval. A longer answer has them first, so that its beginning is that of
+/// a shorter one, and behind them as many more as it needs.
+pub const CANDIDATES: usize = 80;
+
+/// Files in which the words of a phrase are looked at, of those that have all of them.
+pub const PHRASE_CANDIDATES: usize = 4000;
+
+/// Of these, how many are read at a time.
+pub const PHRASE_BATCH: usize = 128;
+
+/// Files of an answer.
+pub const RESULTS: usize = 1000;
+
+/// Chunks of a file that an answer has, the best first; who wants more reads the file.
+pub const CHUNKS_OF_A_FILE: usize = 5;
+
+/// Steps of a search (a posting read, a position) after which it asks whether to stop: some microseconds.
+pub const STOP_STEPS: usize = 4096;
+
+/// Occurrences of a word in a field of a file that are looked at. More tell nothing, and a file can have half a million.
+pub const HITS: usize = 1024;
+
+/// As above for words of phrases, which may stand together late.
+pub const PHRASE_HITS: usize = 16_384;
+
+/// Bytes of a query that are read; the longest bug reports have as many.
+pub const QUERY_BYTES: usize = 32 << 10;
+
+/// Words up to which a query is written for a search: in what is longer, and pasted, quotes and minus signs are text.
+pub const SHORT_QUERY: usize = 16;
+
+/// Names of a query that definitions are compared with.
+pub const QUERY_NAMES: usize = 32;
+
+/// Bytes of a part of a path, or of a pattern, that a query filters by. Each is compared with all of every path.
+pub const PATH_FILTER_BYTES: usize = 256;
+
+/// Words that a query leaves out.
+pub const EXCLUDED_WORDS: usize = 16;
+
+/// Distinct words of a query that are looked up.
+pub const QUERY_WORDS: usize = 256;
+
+/// Of these, the rarest that count.
+pub const KEPT_WORDS: usize = 48;
+
+/// Threads that write an index.
+pub const WRITER_THREADS: usize = 8;
+
+/// Bytes that a thread gathers before it writes a segment; less makes many small segments, which queries pay for.
+pub const WRITER_BYTES: usize = 64 << 20;
+
+/// The same for a thread that writes alone, a few files as a rule: its tables are as large as that lets them become,
+/// whatever is in them. The engine takes no less than 15 million.
+pub const LONE_WRITER_BYTES: usize = 16 << 20;
+
+/// Words of a query, the rarest, whose rarity is all that an answer is expected to have. Questions have no more; with 8
+/// of the words of a report the mark for weak answers is rather missed than wrong.
+pub const STRENGTH_WORDS: usize = 8;
+
+/// Share of a query's rarity below which the best file may be no answer (`evaluate --strength`). Of 641 queries with an
+/// answer 8 % are below it, of queries that were put to other repositories than they were made for 73 %. Of passages of
+/// documentation, 150 words long, it is 19 % and 39 %: so long a text has something of everything.
+pub const WEAK_STRENGTH: f32 = 0.35;
+
+/// Files up to which segments count as alike when it is decided what is merged. Eight alike become one.
+pub const SMALL_SEGMENT: u32 = 64;
+
+/// Share of a segment's files that are gone or changed from which on it is written anew without them.
+pub const DELETED_SHARE: f32 = 0.3;
+
+/// Changed files from which on more than one thread writes them.
+pub const FILES_FOR_ONE_WRITER: usize = 200;
+
+/// Targets of a query whose answers are known; a candidate remembers which it is as bits of a word.
+pub const TARGETS: usize = 64;
+
+/// The largest weight of a rule that is fitted or taken. Those that are built in are below 3; a rule that outweighs all
+/// others tenfold is the only one.
+pub const RULE_WEIGHT: f32 = 10.0;
+
+/// Files from which on segments are merged no more: that would take longer than reading them costs searches.
+pub const LARGE_SEGMENT: usize = 50_000;
+
+/// Time that must be left of an update for segments to be merged in it.
+pub const MERGE_TIME: Duration = Duration::from_secs(8);
+
+/// Bytes of files that are read before all of it has to be written; what waits takes some three times as much memory.
+pub const BYTES_AT_ONCE: usize = 192 << 20;
+
+/// Files of which an update writes down the states alone.
+pub const SETTLED_AT_ONCE: usize = 1_000;

@@ -1,0 +1,64 @@
+//! Which lines of a file say most about why it was found.
+
+use std::collections::BTreeMap;
+
+use crate::query::Query;
+use crate::retrieve::Retrieved;
+use crate::tokens::{Parts, stem, words};
+
+/// The words of a query as lines have them, with what each is worth.
+#[derive(Clone, Debug, Default)]
+pub struct Words(BTreeMap<String, (usize, f32)>);
+
+impl Words {
+    pub(crate) fn new(query: &Query, retrieved: &Retrieved) -> Self {
+        let mut words = BTreeMap::new();
+        for ((nth, concept), idf) in query.concepts.iter().enumerate().zip(&retrieved.idf) {
+            for (token, weight) in &concept.tokens {
+                let worth = idf * weight;
+                let entry = words.entry(token.clone()).or_insert((nth, worth));
+                if worth > entry.1 {
+                    *entry = (nth, worth);
+                }
+            }
+        }
+        Self(words)
+    }
+
+    /// What a line says: the sum over distinct words of the query; 0 for none of them.
+    #[must_use]
+    pub fn worth(&self, line: &str) -> f32 {
+        let mut met: Vec<(usize, f32)> = Vec::new();
+        let mut parts = Parts::default();
+        let mut meet = |token: &str| {
+            let Some(&(concept, worth)) = self.0.get(token) else { return };
+            match met.iter_mut().find(|(other, _)| *other == concept) {
+                Some(known) => known.1 = known.1.max(worth),
+                None => met.push((concept, worth)),
+            }
+        };
+        for (_, word) in words(line) {
+            parts.split(word);
+            if parts.is_compound() {
+                meet(parts.whole());
+            }
+            parts.iter().for_each(|part| meet(&stem(part)));
+        }
+        met.iter().map(|(_, worth)| worth).sum()
+    }
+
+    /// Numbers of the best of some lines, so many at the most, in their own order. Of equal lines the first.
+    #[must_use]
+    pub fn best<'a>(&self, lines: impl Iterator<Item = &'a str>, most: usize) -> Vec<usize> {
+        let mut worth: Vec<(f32, usize)> = lines
+            .enumerate()
+            .map(|(nth, line)| (self.worth(line), nth))
+            .filter(|(worth, _)| *worth > 0.0)
+            .collect();
+        worth.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        worth.truncate(most);
+        let mut best: Vec<usize> = worth.into_iter().map(|(_, nth)| nth).collect();
+        best.sort_unstable();
+        best
+    }
+}

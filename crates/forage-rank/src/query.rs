@@ -1,0 +1,440 @@
+//! What is asked for.
+//!
+//! Nothing that a person or a model types is an error: what isn't understood as syntax is words.
+
+mod filter;
+
+use filter::{Filters, PathFilter};
+
+use crate::languages::{called, language};
+use crate::limits;
+use crate::tokens::{Parts, abbreviation, is_question_word, is_weak_word, stem, synonyms, words};
+
+/// A query, taken apart.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    /// What is looked up, in the order of the query.
+    pub(crate) concepts: Vec<Concept>,
+    /// Names as they stand in the query: identifiers that look like no plain word, or the whole query.
+    pub(crate) names: Vec<String>,
+    /// The query is one name.
+    pub(crate) is_symbol: bool,
+    /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
+    pub(crate) is_long: bool,
+    /// Concepts that have to stand at these distances from the first of them.
+    pub(crate) phrases: Vec<Vec<(usize, u32)>>,
+    /// What a file's path must have and be.
+    pub(crate) filters: Filters,
+    /// What was understood as syntax, as it was written.
+    pub(crate) understood: Vec<String>,
+    /// What looks like a filter and is none.
+    pub(crate) ignored: Vec<String>,
+    /// Tokens that a file must not have.
+    pub(crate) excluded: Vec<String>,
+}
+
+/// One thing of a query: a word with what else it may be called.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Concept {
+    /// The word in lower case.
+    pub(crate) word: String,
+    /// Tokens with what an occurrence counts, the word's own first.
+    pub(crate) tokens: Vec<(String, f32)>,
+    /// How much it matters beside its rarity.
+    pub(crate) weight: f32,
+    /// What it is.
+    pub(crate) role: Role,
+    /// How often the query has it.
+    pub(crate) times: u32,
+}
+
+impl Concept {
+    /// Another word for it.
+    fn also(&mut self, word: &str, weight: f32) {
+        let token = stem(word).into_owned();
+        if weight > 0.0 && self.tokens.iter().all(|(known, _)| *known != token) {
+            self.tokens.push((token, weight));
+        }
+    }
+}
+
+/// The word before, for what the two are together.
+struct Before {
+    /// The byte behind it.
+    end: usize,
+    word: String,
+    /// The place of its last part.
+    concept: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A word, or part of a name.
+    Word,
+    /// A name of several parts, as a whole.
+    Name,
+    /// Neighbours written as one; nothing is missed where code has none.
+    Joined,
+}
+
+/// What of a query has which weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueryWeights {
+    /// Parts of a name, beside the whole.
+    pub part: f32,
+    /// Neighbouring words as one name.
+    pub joined: f32,
+    /// Words that questions have whatever they are about.
+    pub weak: f32,
+    /// An occurrence of another word for the same.
+    pub synonym: f32,
+    /// Words behind the first preposition: what is asked for comes first.
+    pub later: f32,
+}
+
+impl Default for QueryWeights {
+    fn default() -> Self {
+        Self { part: 0.5, joined: 0.5, weak: 0.5, synonym: 0.3, later: 0.8 }
+    }
+}
+
+impl Query {
+    /// Takes a query apart.
+    pub(crate) fn parse(text: &str, weights: &QueryWeights) -> Self {
+        let text = &text[..text.floor_char_boundary(limits::QUERY_BYTES)];
+        let mut query = Self::default();
+        let mut plain = String::new();
+        let mut phrases = Vec::new();
+        let is_short = text.split_whitespace().nth(limits::SHORT_QUERY).is_none();
+        for piece in pieces(text, is_short) {
+            let word = match piece {
+                Piece::Phrase(phrase) => {
+                    let tokens = phrase_tokens(phrase);
+                    let told = if tokens.is_empty() { &mut query.ignored } else { &mut query.understood };
+                    told.push(format!("\"{phrase}\""));
+                    phrases.push(tokens);
+                    phrase
+                }
+                Piece::Filter(filter) => {
+                    query.push_filter(filter);
+                    continue;
+                }
+                Piece::Excluded(token, written) => {
+                    if query.excluded.len() < limits::EXCLUDED_WORDS {
+                        query.excluded.push(token);
+                        query.understood.push(written.to_owned());
+                    } else {
+                        query.ignored.push(written.to_owned());
+                    }
+                    continue;
+                }
+                Piece::Word(word) => word,
+            };
+            plain.push_str(word);
+            plain.push(' ');
+        }
+        query.read(plain.trim(), weights);
+        query.is_long = !is_short;
+        if query.is_long {
+            // A text comes back to what it is about. The root, for a log or a listing repeats words that it isn't about.
+            for concept in &mut query.concepts {
+                concept.weight *= (concept.times as f32).sqrt();
+            }
+        }
+        for phrase in phrases.iter().filter(|phrase| !phrase.is_empty()) {
+            query.push_phrase(phrase);
+        }
+        query
+    }
+
+    fn push_filter(&mut self, filter: Filter<'_>) {
+        let Filter { written, without, what } = filter;
+        let filters = &mut self.filters;
+        match what {
+            What::Path(path) => {
+                if let Some(path) = PathFilter::parse(path) {
+                    if without { &mut filters.without_paths } else { &mut filters.paths }.push(path);
+                    self.understood.push(written.to_owned());
+                    return;
+                }
+            }
+            What::Language(name) => {
+                if let Some(found) = called(name) {
+                    if without { &mut filters.without_languages } else { &mut filters.languages }.push(found);
+                    self.understood.push(written.to_owned());
+                    return;
+                }
+            }
+        }
+        self.ignored.push(written.to_owned());
+    }
+
+    /// All words of a phrase with their places. Those that a question would have for its grammar are looked up here.
+    fn push_phrase(&mut self, tokens: &[String]) {
+        let mut places = Vec::new();
+        for (nth, token) in tokens.iter().enumerate() {
+            let known = self.concepts.iter().position(|known| known.tokens[0].0 == *token);
+            let concept = known.unwrap_or_else(|| {
+                self.concepts.push(Concept {
+                    word: token.clone(),
+                    tokens: vec![(token.clone(), 1.0)],
+                    weight: SILENT,
+                    role: Role::Word,
+                    times: 1,
+                });
+                self.concepts.len() - 1
+            });
+            places.push((concept, nth as u32));
+        }
+        self.phrases.push(places);
+    }
+
+    /// Whether a concept is a word of a phrase.
+    pub(crate) fn is_in_phrase(&self, concept: usize) -> bool {
+        self.phrases.iter().flatten().any(|(of_phrase, _)| *of_phrase == concept)
+    }
+
+    fn read(&mut self, text: &str, weights: &QueryWeights) {
+        self.is_symbol = !text.is_empty() && !text.contains(char::is_whitespace) && looks_like_name(text);
+        let mut parts = Parts::default();
+        let mut before: Option<Before> = None;
+        let found: Vec<(usize, &str)> = words(text).collect();
+        let path_name = path_name(text);
+        self.is_symbol &= path_name.is_none();
+        // A single letter is silent unless it is all there is, or a name (the `X` monad, `C`).
+        let is_short = |word: &str| word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
+        // `Option::Some` and `From::from` are names, whatever their words are elsewhere.
+        let all_matter = self.is_symbol
+            || path_name.is_some()
+            || found.iter().all(|(_, word)| is_short(word) || is_question_word(&word.to_lowercase()));
+        let mut later = false;
+        for &(at, word) in &found {
+            let lower = word.to_lowercase();
+            if self.concepts.len() >= limits::QUERY_WORDS {
+                break;
+            }
+            later |= !self.concepts.is_empty() && PREPOSITIONS.contains(&lower.as_str());
+            if !all_matter && (is_short(word) || is_question_word(&lower)) {
+                before = None;
+                continue;
+            }
+            parts.split(word);
+            if parts.len() == 0 {
+                continue;
+            }
+            let is_name = path_name.is_none() && (self.is_symbol || is_identifier(word, at));
+            let is_new = || self.names.iter().all(|known| known != word);
+            if is_name && (self.is_symbol || (self.names.len() < limits::QUERY_NAMES && is_new())) {
+                self.names.push(word.to_owned());
+            }
+            let mut weight = if is_weak_word(&lower) && !self.is_symbol { weights.weak } else { 1.0 };
+            if later {
+                weight *= weights.later;
+            }
+            if parts.is_compound() {
+                let whole = parts.whole().to_owned();
+                self.push(Concept {
+                    word: whole.clone(),
+                    tokens: whole_tokens(whole),
+                    weight,
+                    role: Role::Name,
+                    times: 1,
+                });
+            }
+            let part_weight = if parts.is_compound() { weights.part * weight } else { weight };
+            let mut concept = 0;
+            for part in parts.iter() {
+                concept = self.push_word(part, part_weight, weights);
+            }
+            if let Some(Before { word: last, concept: first, .. }) = &before
+                && let Some(short) = abbreviation(last, parts.whole())
+            {
+                for nth in [*first, concept] {
+                    self.concepts[nth].also(short, weights.synonym);
+                }
+            }
+            if let Some(Before { end, word: last, .. }) = before.take()
+                && at == end + 1
+            {
+                let joined = format!("{last}{}", parts.whole());
+                self.push(Concept {
+                    word: joined.clone(),
+                    tokens: whole_tokens(joined),
+                    weight: weights.joined,
+                    role: Role::Joined,
+                    times: 1,
+                });
+            }
+            before = Some(Before { end: at + word.len(), word: parts.whole().to_owned(), concept });
+        }
+        if self.is_symbol
+            && let Some(last) = self.names.pop()
+        {
+            // What qualifies a name is context.
+            self.names = vec![last];
+        }
+        if let Some(name) = path_name {
+            self.names = vec![name.to_owned()];
+        }
+        self.concepts.truncate(limits::QUERY_WORDS);
+    }
+
+    fn push_word(&mut self, word: &str, weight: f32, weights: &QueryWeights) -> usize {
+        let tokens = vec![(stem(word).into_owned(), 1.0)];
+        let mut concept = Concept { word: word.to_owned(), tokens, weight, role: Role::Word, times: 1 };
+        for synonym in synonyms(word) {
+            concept.also(synonym, weights.synonym);
+        }
+        self.push(concept)
+    }
+
+    /// A concept that is there already counts once, with the greater weight. Returns its place.
+    fn push(&mut self, concept: Concept) -> usize {
+        let same = |known: &Concept| known.tokens[0].0 == concept.tokens[0].0;
+        match self.concepts.iter().position(same) {
+            Some(nth) => {
+                let known = &mut self.concepts[nth];
+                known.weight = known.weight.max(concept.weight);
+                known.times += 1;
+                if concept.role != Role::Joined {
+                    known.role = concept.role;
+                }
+                nth
+            }
+            None => {
+                self.concepts.push(concept);
+                self.concepts.len() - 1
+            }
+        }
+    }
+}
+
+/// A name has a shape of its own: capitals within or at the start, `_`, `::`, `.`, digits.
+fn looks_like_name(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || "_.:$!?#@/\\->".contains(c))
+}
+
+/// The tokens of a name as a whole: code that writes it as one word has that word's stem.
+fn whole_tokens(whole: String) -> Vec<(String, f32)> {
+    let stemmed = stem(&whole).into_owned();
+    let differs = stemmed != whole;
+    let mut tokens = vec![(whole, 1.0)];
+    if differs {
+        tokens.push((stemmed, 1.0));
+    }
+    tokens
+}
+
+/// The name of the file where a query is a path: of a language that is known, or of several names.
+fn path_name(text: &str) -> Option<&str> {
+    let name = text.rsplit('/').next()?;
+    let (bare, _) = name.rsplit_once('.')?;
+    let is_path = !text.contains(char::is_whitespace)
+        && !bare.is_empty()
+        && !bare.contains("..")
+        && !text.contains(':')
+        && !language(text).name.is_empty();
+    is_path.then_some(bare)
+}
+
+/// Whether a word of a sentence is a name. A capital at the start of the query is grammar.
+fn is_identifier(word: &str, at: usize) -> bool {
+    let inner_capital = word.chars().skip(1).any(char::is_uppercase) && word.chars().any(char::is_lowercase);
+    word.contains('_') || inner_capital || (at > 0 && word.starts_with(|c: char| c.is_uppercase()))
+}
+
+/// What a word of a phrase matters that would be none of a question: enough to be looked up.
+const SILENT: f32 = 0.05;
+
+/// What is asked for stands before, how and whereto behind.
+const PREPOSITIONS: &[&str] = &[
+    "for", "to", "with", "in", "from", "using", "via", "into", "on", "by", "of", "when", "as", "through",
+    "without",
+];
+
+enum Piece<'a> {
+    Word(&'a str),
+    Phrase(&'a str),
+    Filter(Filter<'a>),
+    /// The token, and how it was written.
+    Excluded(String, &'a str),
+}
+
+struct Filter<'a> {
+    written: &'a str,
+    /// It leaves out what it names.
+    without: bool,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Path(&'a str),
+    Language(&'a str),
+}
+
+/// What is pasted (a report, a patch, a command) has quotes and minus signs of its own: in a long text they are none
+/// of ours.
+fn pieces(text: &str, is_short: bool) -> Vec<Piece<'_>> {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        if is_short && let Some((phrase, after)) = phrase(rest) {
+            found.push(Piece::Phrase(phrase));
+            rest = after.trim_start();
+            continue;
+        }
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let word = &rest[..end];
+        rest = rest[end..].trim_start();
+        found.push(piece(word, is_short));
+    }
+    found
+}
+
+/// A phrase touches its quotes, and no word touches them from without: a stray quote begins none.
+fn phrase(rest: &str) -> Option<(&str, &str)> {
+    let inner = rest.strip_prefix('"')?;
+    let (phrase, after) = inner.split_once('"')?;
+    let touches = !phrase.starts_with(char::is_whitespace) && !phrase.ends_with(char::is_whitespace);
+    (touches && !phrase.is_empty() && !after.starts_with(char::is_alphanumeric)).then_some((phrase, after))
+}
+
+fn piece(word: &str, is_short: bool) -> Piece<'_> {
+    let (without, bare) = word.strip_prefix('-').map_or((false, word), |bare| (true, bare));
+    let after = |prefix: &str| {
+        // `path::Component` is a name.
+        let value = bare.strip_prefix(prefix).filter(|value| !value.is_empty() && !value.starts_with(':'));
+        value.filter(|_| is_short)
+    };
+    if let Some(path) = after("path:") {
+        return Piece::Filter(Filter { written: word, without, what: What::Path(path) });
+    }
+    if let Some(name) = after("lang:").or_else(|| after("language:")) {
+        return Piece::Filter(Filter { written: word, without, what: What::Language(name) });
+    }
+    match excluded(bare).filter(|_| without && is_short) {
+        Some(token) => Piece::Excluded(token, word),
+        None => Piece::Word(word),
+    }
+}
+
+/// The token of what follows a minus sign. `-1`, `-x`, `--flag` and `->` are something else.
+fn excluded(bare: &str) -> Option<String> {
+    let is_word = words(bare).next().is_some_and(|(_, word)| word.len() == bare.len());
+    if !is_word || bare.chars().count() < 3 || !bare.starts_with(char::is_alphabetic) {
+        return None;
+    }
+    let mut parts = Parts::default();
+    parts.split(bare);
+    match parts.is_compound() {
+        true => Some(parts.whole().to_owned()),
+        false => parts.iter().next().map(|part| stem(part).into_owned()),
+    }
+}
+
+fn phrase_tokens(phrase: &str) -> Vec<String> {
+    crate::tokens::tokens(phrase).into_iter().filter(|token| !token.whole).map(|token| token.text).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Which files a query leaves out by their paths.
+
+use crate::languages::{Language, language};
+use crate::limits;
+
+/// A part of a path, or a pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PathFilter {
+    /// In lower case, without `./` and `/` before it.
+    text: String,
+    /// It begins where the path does.
+    anchored: bool,
+    pattern: bool,
+}
+
+impl PathFilter {
+    /// Nothing for what names no path, or is longer than paths are.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let bare = lower.trim_start_matches("./").trim_start_matches('/');
+        let anchored = bare.len() < lower.len();
+        let pattern = bare.contains(['*', '?']);
+        (!bare.is_empty() && bare.len() <= limits::PATH_FILTER_BYTES).then(|| Self {
+            text: bare.to_owned(),
+            anchored,
+            pattern,
+        })
+    }
+
+    /// `path` is in lower case.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        if !self.pattern {
+            return if self.anchored { path.starts_with(&self.text) } else { path.contains(&self.text) };
+        }
+        fits(&self.text, self.anchored, path)
+    }
+}
+
+/// Whether a pattern is the whole of a path or a directory above it, from the path's beginning or that of any name in
+/// it. `*` and `?` stay within a name, `**` doesn't. Each character of the pattern is a step over the set of places
+/// that may be reached, so no pattern is slow.
+fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
+    let path = path.as_bytes();
+    let begins_name = |at: usize| at == 0 || path[at - 1] == b'/';
+    let mut reached: Vec<bool> =
+        (0..=path.len()).map(|at| at == 0 || (!anchored && begins_name(at))).collect();
+    let mut rest = pattern.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(b"**/") {
+            // Any directories, or none.
+            rest = after;
+            let from = reached.iter().position(|reached| *reached).unwrap_or(path.len());
+            (from..path.len()).for_each(|at| reached[at] |= begins_name(at));
+            continue;
+        }
+        if first == b'*' {
+            let any = after.first() == Some(&b'*');
+            rest = if any { &after[1..] } else { after };
+            for at in 0..path.len() {
+                reached[at + 1] |= reached[at] && (any || path[at] != b'/');
+            }
+            continue;
+        }
+        rest = after;
+        let mut alive = false;
+        for at in (0..path.len()).rev() {
+            reached[at + 1] = reached[at] && (path[at] == first || (first == b'?' && path[at] != b'/'));
+            alive |= reached[at + 1];
+        }
+        reached[0] = false;
+        if !alive {
+            return false;
+        }
+    }
+    (0..=path.len()).any(|at| reached[at] && (at == path.len() || path[at] == b'/' || pattern.ends_with('/')))
+}
+
+/// What a query says of paths.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters {
+    pub(crate) paths: Vec<PathFilter>,
+    pub(crate) languages: Vec<&'static Language>,
+    pub(crate) without_paths: Vec<PathFilter>,
+    pub(crate) without_languages: Vec<&'static Language>,
+}
+
+impl Filters {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+            && self.languages.is_empty()
+            && self.without_paths.is_empty()
+            && self.without_languages.is_empty()
+    }
+
+    /// Whether a file may be among the answers. `lower` is a buffer for its path in lower case.
+    pub(crate) fn allow(&self, path: &str, lower: &mut String) -> bool {
+        lower.clear();
+        if path.is_ascii() {
+            lower.push_str(path);
+            lower.make_ascii_lowercase();
+        } else {
+            lower.extend(path.chars().flat_map(char::to_lowercase));
+        }
+        let is_in = |languages: &[&Language]| {
+            let own = if languages.is_empty() { "" } else { language(path).name };
+            languages.iter().any(|language| language.name == own)
+        };
+        let languages =
+            (self.languages.is_empty() || is_in(&self.languages)) && !is_in(&self.without_languages);
+        let path = lower.as_str();
+        languages
+            && (self.paths.is_empty() || self.paths.iter().any(|filter| filter.has(path)))
+            && !self.without_paths.iter().any(|filter| filter.has(path))
+    }
+}

@@ -1,0 +1,559 @@
+//! From the words of a query to files that may answer it, with where the words stand in them.
+
+use std::ops::Range;
+
+use tantivy::postings::Postings as _;
+use tantivy::schema::{Field, IndexRecordOption, Value as _};
+use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
+
+use crate::halt::{Halt, Pace};
+use crate::index::{ASIDE, FIELD_COUNT, FileRecord, IndexError, Paths, RankIndex, State};
+use crate::limits;
+use crate::query::{Concept, Query, Role};
+use crate::rules::PathWords;
+
+/// Weights of fields and the shape of the term weighting (Robertson and Zaragoza, «The Probabilistic Relevance
+/// Framework: BM25 and Beyond», 2009, section 3.6: BM25F).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FieldWeights {
+    /// Weights of path, definitions, body, comments.
+    pub weight: [f32; FIELD_COUNT],
+    /// Length normalisation of each, 0 for none, 1 for full.
+    pub length: [f32; FIELD_COUNT],
+    /// Beside BM25F: rarity of words in paths.
+    pub path_names: f32,
+    /// Beside BM25F: rarity of words in names of definitions.
+    pub definition_names: f32,
+    /// Saturation of a term's frequency in a file.
+    pub saturation: f32,
+    /// Saturation in a chunk.
+    pub chunk_saturation: f32,
+    /// Length normalisation of a chunk.
+    pub chunk_length: f32,
+}
+
+impl Default for FieldWeights {
+    fn default() -> Self {
+        Self {
+            weight: [8.0, 4.0, 1.0, 1.5],
+            length: [0.5, 0.6, 0.6, 0.6],
+            path_names: 2.0,
+            definition_names: 0.5,
+            saturation: 2.0,
+            chunk_saturation: 1.2,
+            chunk_length: 0.5,
+        }
+    }
+}
+
+/// A file that may answer.
+#[derive(Debug)]
+pub(crate) struct Candidate {
+    pub(crate) record: FileRecord,
+    pub(crate) path_words: PathWords,
+    /// What it was chosen by.
+    pub(crate) choice: f32,
+    /// BM25F of the whole file.
+    pub(crate) score: f32,
+    /// Weighted frequency per concept in the file.
+    pub(crate) frequencies: Vec<f32>,
+    /// Occurrences, in the order of positions.
+    pub(crate) hits: Vec<Hit>,
+    /// A word of a phrase has occurrences beyond [`limits::PHRASE_HITS`] that are not among them.
+    pub(crate) is_cut: bool,
+    pub(crate) tokens: u32,
+}
+
+/// An occurrence of a concept.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hit {
+    pub(crate) position: u32,
+    pub(crate) concept: u16,
+    /// Of [`FIELD_COUNT`], never the path.
+    pub(crate) field: u8,
+    pub(crate) weight: f32,
+}
+
+/// The field of names of definitions among those of hits.
+pub(crate) const DEFINITIONS: u8 = 1;
+
+/// Share of its score that a file of tests, documentation or data loses when candidates are chosen.
+const ASIDE_SHARE: f32 = 0.5;
+
+/// What retrieval found.
+#[derive(Debug, Default)]
+pub(crate) struct Retrieved {
+    pub(crate) candidates: Vec<Candidate>,
+    /// Rarity of each concept, with its weight; 0 for what the index doesn't know.
+    pub(crate) idf: Vec<f32>,
+    /// Files in the index.
+    pub(crate) files: f32,
+    /// Mean words per file.
+    pub(crate) mean_tokens: f32,
+    /// Rarity of each concept in paths and in names of definitions.
+    pub(crate) named_idf: [Vec<f32>; 2],
+    /// Files with the concept.
+    pub(crate) document_frequency: Vec<u32>,
+    /// Files that have something of what is looked up and that the filters let through.
+    pub(crate) matching: usize,
+    /// Files with all words of the phrases that were not looked at for their places, or not to the end.
+    pub(crate) not_looked_at: usize,
+}
+
+struct Segment<'a> {
+    reader: &'a SegmentReader,
+    scores: Vec<f32>,
+    /// What the names add to the scores for the choice of candidates.
+    bonus: Vec<f32>,
+    /// Files that are seldom asked for.
+    aside: Vec<DocId>,
+    paths: &'a Paths,
+    /// Per concept: files and weighted frequencies.
+    found: Vec<Vec<(DocId, f32)>>,
+    /// Per concept: files with it in their paths, and in names of definitions, with what the occurrences weigh.
+    named: [Vec<Vec<(DocId, f32)>>; 2],
+}
+
+/// Rarity of what so many of the files have.
+fn rarity(total: f32, count: u32) -> f32 {
+    let count = count as f32;
+    (1.0 + (total - count + 0.5) / (count + 0.5)).ln()
+}
+
+/// Of a long query (a whole bug report) the rare words tell what it is about; the others cost time and blur. Words of
+/// phrases are looked up whatever they are: without them no file would have the phrase.
+fn keep_the_rarest(query: &Query, counts: &[u32], total: f32) -> Vec<bool> {
+    let value = |nth: usize| {
+        let known = if counts[nth] > 0 { rarity(total, counts[nth]) } else { 0.0 };
+        known * query.concepts[nth].weight
+    };
+    let mut order: Vec<usize> = (0..counts.len()).collect();
+    order.sort_by(|&left, &right| value(right).total_cmp(&value(left)).then(left.cmp(&right)));
+    let mut kept: Vec<bool> = (0..counts.len()).map(|nth| query.is_in_phrase(nth)).collect();
+    for &nth in order.iter().take(limits::KEPT_WORDS) {
+        kept[nth] = true;
+    }
+    kept
+}
+
+/// Living files with each concept.
+fn count_files(state: &State, query: &Query, fields: &[Field], pace: &Pace<'_>) -> Result<Vec<u32>, Halt> {
+    let mut counts = vec![0_u32; query.concepts.len()];
+    for reader in state.searcher.segment_readers() {
+        let mut seen = vec![u32::MAX; reader.max_doc() as usize];
+        for (nth, concept) in query.concepts.iter().enumerate() {
+            pace.check()?;
+            for &field in fields {
+                let inverted = reader.inverted_index(field)?;
+                for (token, _) in &concept.tokens {
+                    let term = Term::from_field_text(field, token);
+                    let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                        continue;
+                    };
+                    let mut document = postings.doc();
+                    while document != TERMINATED {
+                        let place = &mut seen[document as usize];
+                        if *place != nth as u32 && !reader.is_deleted(document) {
+                            *place = nth as u32;
+                            counts[nth] += 1;
+                        }
+                        pace.step(1)?;
+                        document = postings.advance();
+                    }
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// What candidates are looked for, and where.
+pub(crate) struct Demand<'a> {
+    pub(crate) index: &'a RankIndex,
+    pub(crate) query: &'a Query,
+    pub(crate) weights: &'a FieldWeights,
+    /// Which paths may be candidates, beside what the query says of them.
+    pub(crate) allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
+    pub(crate) pace: &'a Pace<'a>,
+    /// Candidates at most.
+    pub(crate) most: usize,
+}
+
+/// A document that may become a candidate: what it is chosen by, its segment, itself.
+type Choice = (f32, usize, DocId);
+
+/// Finds the files with the highest BM25F, the best first, and reads where the words stand in them. The first of
+/// many are the same as of few.
+pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
+    let Demand { index, query, weights, pace, .. } = *demand;
+    let state = index.state();
+    let (searcher, means) = (&state.searcher, &state.means);
+    let fields = index.fields().words();
+    let total = state.files as f32;
+    let mut retrieved = Retrieved::default();
+    pace.check()?;
+    if total == 0.0 || query.concepts.is_empty() {
+        return Ok(retrieved);
+    }
+    retrieved.files = total;
+    retrieved.mean_tokens = means[1..].iter().sum();
+
+    let many = query.concepts.len() > limits::KEPT_WORDS;
+    let (counts, kept) = if many {
+        let counts = count_files(&state, query, &fields, pace)?;
+        let kept = keep_the_rarest(query, &counts, total);
+        (counts, kept)
+    } else {
+        (Vec::new(), vec![true; query.concepts.len()])
+    };
+    let scope = Scope { demand, kept: &kept, fields, means };
+    let mut segments = Vec::new();
+    for (reader, paths) in searcher.segment_readers().iter().zip(&state.paths) {
+        segments.push(scope.read_segment(reader, paths)?);
+    }
+    for (nth, concept) in query.concepts.iter().enumerate() {
+        let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
+        let count = if many { counts[nth] } else { found as u32 };
+        let idf = if found > 0 { rarity(total, count) * concept.weight } else { 0.0 };
+        retrieved.idf.push(idf);
+        retrieved.document_frequency.push(count);
+    }
+    for place in 0..2 {
+        for (nth, concept) in query.concepts.iter().enumerate() {
+            let count: usize = segments.iter().map(|segment| segment.named[place][nth].len()).sum();
+            // What names have nowhere is no rarity of theirs.
+            let idf = if count > 0 { rarity(total, count as u32) * concept.weight } else { 0.0 };
+            retrieved.named_idf[place].push(idf);
+        }
+    }
+    let mut best: Vec<Choice> = Vec::new();
+    for (nth, segment) in segments.iter_mut().enumerate() {
+        segment.score(&retrieved, weights, pace)?;
+        scope.choose(nth, segment, &mut best)?;
+    }
+    retrieved.matching = best.len();
+    scope.read(&segments, best, &mut retrieved)?;
+    Ok(retrieved)
+}
+
+impl Segment<'_> {
+    /// Adds up what the files have.
+    fn score(&mut self, retrieved: &Retrieved, weights: &FieldWeights, pace: &Pace<'_>) -> Result<(), Halt> {
+        for (found, idf) in self.found.iter().zip(&retrieved.idf) {
+            pace.step(found.len())?;
+            for &(document, frequency) in found {
+                let gain = frequency * (weights.saturation + 1.0) / (frequency + weights.saturation);
+                self.scores[document as usize] += idf * gain;
+            }
+        }
+        for (place, weight) in [weights.path_names, weights.definition_names].into_iter().enumerate() {
+            for (found, idf) in self.named[place].iter().zip(&retrieved.named_idf[place]) {
+                pace.step(found.len())?;
+                for &(document, value) in found {
+                    self.bonus[document as usize] += weight * idf * value;
+                }
+            }
+        }
+        // Only the choice of candidates: whether a test is what is asked for, the rules decide.
+        for &document in &self.aside {
+            let total = self.scores[document as usize] + self.bonus[document as usize];
+            self.bonus[document as usize] -= total * ASIDE_SHARE;
+        }
+        Ok(())
+    }
+}
+
+/// What is the same for all segments of a query.
+struct Scope<'a> {
+    demand: &'a Demand<'a>,
+    /// Concepts that are looked up.
+    kept: &'a [bool],
+    fields: [Field; FIELD_COUNT],
+    means: &'a [f32; FIELD_COUNT],
+}
+
+impl Scope<'_> {
+    /// The documents of a segment that the query allows, before any of them is read: paths, languages, words that are
+    /// left out, and that all words of the phrases are there.
+    fn choose(&self, nth: usize, segment: &Segment<'_>, best: &mut Vec<Choice>) -> Result<(), Halt> {
+        let Demand { query, allow, pace, .. } = *self.demand;
+        let excluded = self.excluded(segment)?;
+        let needed: Vec<usize> = (0..query.concepts.len()).filter(|&nth| query.is_in_phrase(nth)).collect();
+        let mut lower = String::new();
+        for (document, (score, bonus)) in segment.scores.iter().zip(&segment.bonus).enumerate() {
+            let id = document as DocId;
+            let has = |nth: &usize| segment.found[*nth].binary_search_by_key(&id, |entry| entry.0).is_ok();
+            if *score <= 0.0 || excluded.get(document) == Some(&true) || !needed.iter().all(has) {
+                continue;
+            }
+            // A path is looked at in many steps, with filters in thousands.
+            pace.step(limits::STOP_STEPS / if query.filters.is_empty() { 64 } else { 4 })?;
+            let path = segment.paths.get(id);
+            let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
+            if filtered && allow.is_none_or(|allow| allow(path)) {
+                best.push((score + bonus, nth, id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Per document whether it has a word that is left out; nothing where none is.
+    fn excluded(&self, segment: &Segment<'_>) -> Result<Vec<bool>, Halt> {
+        let Demand { query, pace, .. } = *self.demand;
+        let mut excluded = Vec::new();
+        if !query.excluded.is_empty() {
+            excluded.resize(segment.reader.max_doc() as usize, false);
+        }
+        for token in &query.excluded {
+            for field in self.fields {
+                let term = Term::from_field_text(field, token);
+                let inverted = segment.reader.inverted_index(field)?;
+                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                while postings.doc() != TERMINATED {
+                    excluded[postings.doc() as usize] = true;
+                    pace.step(1)?;
+                    postings.advance();
+                }
+            }
+        }
+        Ok(excluded)
+    }
+
+    /// Reads the best of what was chosen, with phrases as many as it takes.
+    fn read(
+        &self,
+        segments: &[Segment<'_>],
+        mut best: Vec<Choice>,
+        retrieved: &mut Retrieved,
+    ) -> Result<(), Halt> {
+        let Demand { query, most, .. } = *self.demand;
+        // Of equal files the first by path: the order of documents is that of threads and merges.
+        let path = |entry: &Choice| segments[entry.1].paths.get(entry.2);
+        let order = |left: &Choice, right: &Choice| {
+            right.0.total_cmp(&left.0).then_with(|| path(left).cmp(path(right)))
+        };
+        let has_phrases = !query.phrases.is_empty();
+        let looked_at = if has_phrases { limits::PHRASE_CANDIDATES } else { most };
+        if best.len() > looked_at {
+            best.select_nth_unstable_by(looked_at, order);
+            if has_phrases {
+                retrieved.not_looked_at = best.len() - looked_at;
+            }
+            best.truncate(looked_at);
+        }
+        best.sort_unstable_by(order);
+        let batch = if has_phrases { limits::PHRASE_BATCH } else { looked_at };
+        for batch in best.chunks_mut(batch.max(1)) {
+            batch.sort_unstable_by_key(|&(_, segment, document)| (segment, document));
+            for (nth, segment) in segments.iter().enumerate() {
+                let from = batch.partition_point(|entry| entry.1 < nth);
+                let to = batch.partition_point(|entry| entry.1 <= nth);
+                self.read_candidates(segment, &batch[from..to], retrieved)?;
+            }
+            if has_phrases {
+                let Retrieved { candidates, matching, not_looked_at, .. } = retrieved;
+                candidates.retain(|candidate| {
+                    let has = query.phrases.iter().all(|phrase| candidate.has_phrase(phrase));
+                    if !has && candidate.is_cut {
+                        *not_looked_at += 1;
+                    } else if !has {
+                        *matching -= 1;
+                    }
+                    has
+                });
+            }
+            if retrieved.candidates.len() >= most {
+                break;
+            }
+        }
+        retrieved.candidates.sort_by(|left, right| {
+            right.choice.total_cmp(&left.choice).then_with(|| left.record.path.cmp(&right.record.path))
+        });
+        retrieved.candidates.truncate(most);
+        Ok(())
+    }
+
+    fn read_segment<'a>(&self, reader: &'a SegmentReader, paths: &'a Paths) -> Result<Segment<'a>, Halt> {
+        let Self { demand: &Demand { index, query, weights, pace, .. }, fields, means, .. } = *self;
+        let size = reader.max_doc() as usize;
+        let mut found = Vec::with_capacity(query.concepts.len());
+        let mut named = [Vec::new(), Vec::new()];
+        let mut frequencies = vec![0.0_f32; size];
+        for (concept, kept) in query.concepts.iter().zip(self.kept) {
+            if !kept {
+                found.push(Vec::new());
+                named.iter_mut().for_each(|named| named.push(Vec::new()));
+                continue;
+            }
+            pace.check()?;
+            let mut touched: Vec<DocId> = Vec::new();
+            for (nth, field) in fields.into_iter().enumerate() {
+                let mut here: Vec<(DocId, f32)> = Vec::new();
+                let inverted = reader.inverted_index(field)?;
+                let norms = reader.get_fieldnorms_reader(field)?;
+                for (token, token_weight) in &concept.tokens {
+                    let term = Term::from_field_text(field, token);
+                    let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)?
+                    else {
+                        continue;
+                    };
+                    let mut document = postings.doc();
+                    while document != TERMINATED {
+                        if !reader.is_deleted(document) {
+                            let length = norms.fieldnorm(document) as f32 / means[nth];
+                            let share = weights.length[nth];
+                            let gain = weights.weight[nth] * token_weight * postings.term_freq() as f32
+                                / (1.0 - share + share * length);
+                            let place = &mut frequencies[document as usize];
+                            if *place == 0.0 {
+                                touched.push(document);
+                            }
+                            *place += gain;
+                            if nth < 2 {
+                                here.push((document, *token_weight));
+                            }
+                        }
+                        pace.step(1)?;
+                        document = postings.advance();
+                    }
+                }
+                if nth < 2 {
+                    // A file counts once, with the best of its words.
+                    here.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+                    here.dedup_by_key(|entry| entry.0);
+                    named[nth].push(here);
+                }
+            }
+            touched.sort_unstable();
+            let taken = touched
+                .into_iter()
+                .map(|document| (document, std::mem::take(&mut frequencies[document as usize])));
+            found.push(taken.collect());
+        }
+        let mut aside = Vec::new();
+        let place = index.fields().place;
+        let term = Term::from_field_text(place, ASIDE);
+        if let Some(mut postings) =
+            reader.inverted_index(place)?.read_postings(&term, IndexRecordOption::Basic)?
+        {
+            while postings.doc() != TERMINATED {
+                aside.push(postings.doc());
+                postings.advance();
+            }
+        }
+        Ok(Segment { reader, paths, aside, scores: vec![0.0; size], bonus: vec![0.0; size], found, named })
+    }
+
+    fn read_candidates(
+        &self,
+        segment: &Segment<'_>,
+        best: &[Choice],
+        retrieved: &mut Retrieved,
+    ) -> Result<(), Halt> {
+        let Self { demand: &Demand { index, query, pace, .. }, fields, .. } = *self;
+        if best.is_empty() {
+            return Ok(());
+        }
+        let Retrieved { candidates, idf, .. } = retrieved;
+        let store = segment.reader.get_store_reader(8)?;
+        let first = candidates.len();
+        for &(choice, _, document) in best {
+            pace.check()?;
+            let score = segment.scores[document as usize];
+            let stored: TantivyDocument = store.get(document)?;
+            let text = stored.get_first(index.fields().record).and_then(|value| value.as_str());
+            let record = text.and_then(FileRecord::from_text).ok_or(IndexError::Damaged)?;
+            let path_words = PathWords::new(&record.path);
+            let frequency = |found: &Vec<(DocId, f32)>| {
+                found.binary_search_by_key(&document, |entry| entry.0).map_or(0.0, |at| found[at].1)
+            };
+            let frequencies = segment.found.iter().map(frequency).collect();
+            let tokens = record.end_position;
+            let hits = Vec::new();
+            candidates.push(Candidate {
+                record,
+                path_words,
+                choice,
+                score,
+                frequencies,
+                hits,
+                is_cut: false,
+                tokens,
+            });
+        }
+        let mut positions = Vec::new();
+        for (nth_concept, Concept { tokens, .. }) in query.concepts.iter().enumerate() {
+            if idf[nth_concept] == 0.0 {
+                continue;
+            }
+            let in_phrase = query.is_in_phrase(nth_concept);
+            let most_hits = if in_phrase { limits::PHRASE_HITS } else { limits::HITS };
+            for (nth_field, field) in fields.into_iter().enumerate().skip(1) {
+                let inverted = segment.reader.inverted_index(field)?;
+                for (token, weight) in tokens {
+                    let term = Term::from_field_text(field, token);
+                    let option = IndexRecordOption::WithFreqsAndPositions;
+                    let Some(mut postings) = inverted.read_postings(&term, option)? else { continue };
+                    for (nth, &(_, _, document)) in best.iter().enumerate() {
+                        if postings.doc() < document {
+                            postings.seek(document);
+                        }
+                        if postings.doc() != document {
+                            continue;
+                        }
+                        postings.positions(&mut positions);
+                        pace.step(1 + positions.len())?;
+                        candidates[first + nth].is_cut |= in_phrase && positions.len() > most_hits;
+                        candidates[first + nth].hits.extend(positions.iter().take(most_hits).map(
+                            |&position| Hit {
+                                position,
+                                concept: nth_concept as u16,
+                                field: nth_field as u8,
+                                weight: *weight,
+                            },
+                        ));
+                    }
+                }
+            }
+        }
+        for candidate in &mut candidates[first..] {
+            pace.check()?;
+            candidate.hits.sort_unstable_by_key(|hit| (hit.position, hit.concept, hit.field));
+        }
+        Ok(())
+    }
+}
+
+impl Candidate {
+    /// Whether the words of a phrase stand where they have to somewhere.
+    pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
+        let Some(((first, _), rest)) = phrase.split_first() else { return true };
+        // A name is also among the definitions, at the beginning of its line: there it stands behind nothing.
+        let counts = |hit: &Hit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
+        let stands = |position: u32, concept: usize| {
+            let from = self.hits.partition_point(|hit| hit.position < position);
+            let here = self.hits[from..].iter().take_while(|hit| hit.position == position);
+            here.into_iter().any(|hit| usize::from(hit.concept) == concept && counts(hit))
+        };
+        let starts = self.hits.iter().filter(|hit| usize::from(hit.concept) == *first && counts(hit));
+        starts.into_iter().any(|hit| rest.iter().all(|&(concept, step)| stands(hit.position + step, concept)))
+    }
+
+    /// The hits of a chunk, as a range of `hits`.
+    pub(crate) fn hits_of_chunk(&self, chunk: usize) -> Range<usize> {
+        let start = self.record.chunks[chunk].position;
+        let end = start + self.record.chunk_length(chunk);
+        let from = self.hits.partition_point(|hit| hit.position < start);
+        let to = self.hits.partition_point(|hit| hit.position < end);
+        from..to
+    }
+}
+
+impl Query {
+    /// Whether a concept is one whose absence is a lack.
+    pub(crate) fn is_expected(&self, concept: usize) -> bool {
+        self.concepts[concept].role != Role::Joined
+    }
+}

@@ -1,0 +1,134 @@
+//! The rules that order what retrieval found.
+//!
+//! Each rule is one entry of [`RULES`] and gives a file a value between 0 and 1. Values are added with their weights,
+//! or, for what lowers a file, taken off its sum as a share. All values are shares of what the query has (of its
+//! rarity, so that a rare word counts for more than a common one), so weights mean the same in every repository.
+
+mod evidence;
+mod paths;
+
+pub(crate) use evidence::{Evidence, gather};
+pub(crate) use paths::{PathWords, is_aside, place_values};
+
+/// What a rule's value does to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Its value times its weight is added.
+    Adds,
+    /// Its value times its weight is the share of the sum that is taken off.
+    Lowers,
+}
+
+/// A rule of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// What ablation and configuration call it.
+    pub name: &'static str,
+    /// Its weight, fitted on the evaluation set over several languages.
+    pub weight: f32,
+    /// What its value does.
+    pub effect: Effect,
+    /// What its value is.
+    pub about: &'static str,
+}
+
+macro_rules! rules {
+    ($($variant:ident $name:literal $weight:literal $effect:ident $about:literal;)*) => {
+        /// The place of each rule in [`RULES`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Id { $($variant),* }
+
+        /// All rules.
+        pub const RULES: &[Rule] = &[
+            $(Rule { name: $name, weight: $weight, effect: Effect::$effect, about: $about }),*
+        ];
+    };
+}
+
+rules! {
+    File "file" 0.65 Adds "BM25F of the whole file";
+    Chunk "chunk" 0.65 Adds "BM25 of its best chunk";
+    Coverage "coverage" 0.25 Adds "share of the query that occurs in the file";
+    Stem "stem" 0.9 Adds "share of the query that is in the file's name";
+    StemPrecision "stem-precision" 2.35 Adds "share of the file's name that is in the query";
+    StemExact "stem-exact" 1.0 Adds "the file's name is a name in the query, or the whole query";
+    StemFirst "stem-first" 0.45 Adds "the file's name has what the query names first";
+    DefinesFirst "defines-first" 1.0 Adds "defines what the query names first";
+    Directory "directory" 0.95 Adds "share of the query that is in the names of directories";
+    DefinitionRare "definition-rare" 0.7 Adds "share of the query that is in names of definitions, by rarity there";
+    FileBeside "file-beside" 0.35 Adds "BM25F of the file beside that of the best file";
+    ChunkBeside "chunk-beside" 0.4 Adds "BM25 of its best chunk beside that of the best chunk of all";
+    PathCoverage "path-coverage" 0.45 Adds "share of the query's words that are in the path, rare or not";
+    Definition "definition" 0.7 Adds "the definition whose name has most of the query, and little else";
+    DefinitionCoverage "definition-coverage" 0.3 Adds "share of the query that is in names of definitions";
+    Defines "defines" 0.8 Adds "defines a name in the query";
+    DefinesAsked "defines-asked" 1.55 Adds "defines the name that is the whole query";
+    SeveralChunks "several-chunks" 0.8 Adds "mean of its second to fourth chunk";
+    Proximity "proximity" 1.8 Adds "share of neighbouring words of the query that are neighbours in the file";
+    Head "head" 0.55 Adds "share of the query in what stands before the first definition";
+    Comments "comments" 0.65 Adds "share of the query in comments";
+    MainComment "main-comment" 0.3 Adds "share of the query in the chunk of its first type or of what has its name";
+    Size "size" 0.5 Adds "logarithm of its words";
+    Test "test" 0.7 Lowers "a test, unless tests are asked for";
+    Example "example" 0.45 Lowers "an example or a benchmark";
+    Prose "prose" 0.7 Lowers "documentation, not code";
+    Data "data" 0.6 Lowers "data and configuration";
+    Generated "generated" 0.6 Lowers "generated or vendored";
+    Legacy "legacy" 0.35 Lowers "compatibility and what is deprecated";
+    Reexport "reexport" 0.3 Lowers "a file that hands names on";
+    Internal "internal" 0.15 Lowers "below a directory that is called internal or private";
+    DeclarationOnly "declaration-only" 0.3 Lowers "declarations of what is defined elsewhere";
+}
+
+/// Values of all rules for a file.
+pub(crate) type Values = [f32; RULES.len()];
+
+/// Weights of all rules, in the order of [`RULES`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct RuleWeights(pub(crate) [f32; RULES.len()]);
+
+impl Default for RuleWeights {
+    fn default() -> Self {
+        let mut weights = [0.0; RULES.len()];
+        for (weight, rule) in weights.iter_mut().zip(RULES) {
+            *weight = rule.weight;
+        }
+        Self(weights)
+    }
+}
+
+impl RuleWeights {
+    /// The weight of a rule by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<f32> {
+        let at = RULES.iter().position(|rule| rule.name == name)?;
+        self.0.get(at).copied()
+    }
+
+    /// All rules with their weights.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Rule, f32)> {
+        RULES.iter().zip(self.0)
+    }
+
+    /// The weight of a rule by its name.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut f32> {
+        let at = RULES.iter().position(|rule| rule.name == name)?;
+        self.0.get_mut(at)
+    }
+
+    /// The score of a file with these values.
+    #[must_use]
+    pub fn score(&self, values: &[f32; RULES.len()]) -> f32 {
+        let (mut sum, mut share) = (0.0, 1.0);
+        for ((rule, weight), value) in RULES.iter().zip(&self.0).zip(values) {
+            match rule.effect {
+                Effect::Adds => sum += weight * value,
+                Effect::Lowers => share *= 1.0 - (weight * value).clamp(0.0, 1.0),
+            }
+        }
+        sum * share
+    }
+}
+
+#[cfg(test)]
+mod tests;

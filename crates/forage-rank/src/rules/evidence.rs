@@ -1,0 +1,426 @@
+//! The values of the rules for one file.
+
+use crate::halt::{Halt, Pace};
+use crate::index::FIELD_COUNT;
+use crate::languages::Kind;
+use crate::limits;
+use crate::query::{Query, Role};
+use crate::retrieve::{Candidate, DEFINITIONS, FieldWeights, Retrieved};
+
+use super::{Id, PathWords, RULES, Values, place_values};
+
+/// The field of comments among those of hits.
+const COMMENTS: u8 = 3;
+
+/// How much a definition of a kind counts.
+const fn kind_share(kind: Kind) -> f32 {
+    match kind {
+        Kind::Type | Kind::Module | Kind::Heading => 1.0,
+        Kind::Function => 0.8,
+        Kind::Constant => 0.6,
+        Kind::Extension | Kind::Declaration => 0.3,
+    }
+}
+
+/// A chunk of a file and how well it answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkScore {
+    pub(crate) chunk: usize,
+    pub(crate) score: f32,
+}
+
+/// What is known of a file for a query.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    pub(crate) values: Values,
+    /// The best first.
+    pub(crate) chunks: Vec<ChunkScore>,
+}
+
+/// What is the same for all files of a query.
+pub(crate) struct Gatherer<'a> {
+    query: &'a Query,
+    retrieved: &'a Retrieved,
+    weights: &'a FieldWeights,
+    /// Concepts whose absence is a lack.
+    expected: Vec<usize>,
+    /// Sum of their rarities.
+    mass: f32,
+    words: Vec<&'a str>,
+}
+
+/// Gathers the values of all rules for all candidates, in their order.
+pub(crate) fn gather(
+    query: &Query,
+    retrieved: &Retrieved,
+    weights: &FieldWeights,
+    pace: &Pace<'_>,
+) -> Result<Vec<Evidence>, Halt> {
+    if retrieved.candidates.is_empty() {
+        return Ok(Vec::new());
+    }
+    let concepts = || (0..query.concepts.len()).filter(|&nth| retrieved.idf[nth] > 0.0);
+    // Where the index knows neighbours as one name only, they are what is asked for.
+    let only_joined = concepts().all(|nth| !query.is_expected(nth));
+    let expected: Vec<usize> =
+        (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
+    let mass: f32 = expected.iter().map(|&nth| retrieved.idf[nth]).sum();
+    let words = query.concepts.iter().map(|concept| concept.word.as_str()).collect();
+    let gatherer = Gatherer { query, retrieved, weights, mass: mass.max(f32::MIN_POSITIVE), expected, words };
+    let mut found = Vec::with_capacity(retrieved.candidates.len());
+    for candidate in &retrieved.candidates {
+        pace.check()?;
+        found.push(gatherer.file(candidate));
+    }
+    for evidence in &mut found {
+        for value in &mut evidence.values {
+            // A mass of nothing has no shares.
+            *value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
+        }
+    }
+    if query.is_long {
+        weigh_for_text(&mut found);
+    }
+    for (id, beside) in [(Id::File, Id::FileBeside), (Id::Chunk, Id::ChunkBeside)] {
+        // Of the first only, so that a longer answer has no other beginning.
+        let first = found.iter().take(limits::CANDIDATES);
+        let best = first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
+        for evidence in &mut found {
+            evidence.values[beside as usize] = (evidence.values[id as usize] / best).min(1.0);
+        }
+    }
+    Ok(found)
+}
+
+/// Values that are shares of the query.
+const SHARES: &[Id] = &[
+    Id::File,
+    Id::Chunk,
+    Id::SeveralChunks,
+    Id::Coverage,
+    Id::Stem,
+    Id::Directory,
+    Id::Definition,
+    Id::DefinitionRare,
+    Id::DefinitionCoverage,
+    Id::Proximity,
+    Id::Head,
+    Id::Comments,
+    Id::MainComment,
+];
+
+/// What a name is worth that a text has too: among so many words one is that of some file by chance.
+const BY_CHANCE: f32 = 0.5;
+
+/// No file has much of a long text, so that its shares would be nothing beside a name that is one of the words: they
+/// count beside those of the file that has most.
+fn weigh_for_text(found: &mut [Evidence]) {
+    for &id in SHARES {
+        let best =
+            found.iter().map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
+        for evidence in found.iter_mut() {
+            evidence.values[id as usize] /= best;
+        }
+    }
+    for evidence in found {
+        for id in [Id::StemPrecision, Id::StemExact] {
+            evidence.values[id as usize] *= BY_CHANCE;
+        }
+    }
+}
+
+impl Gatherer<'_> {
+    fn share(&self, has: impl Fn(usize) -> f32) -> f32 {
+        self.expected.iter().map(|&nth| self.retrieved.idf[nth] * has(nth)).sum::<f32>() / self.mass
+    }
+
+    /// As [`Gatherer::share`], by rarity in names.
+    fn named_share(&self, place: usize, has: impl Fn(usize) -> f32) -> f32 {
+        let (mut sum, mut mass) = (0.0, f32::MIN_POSITIVE);
+        for &nth in &self.expected {
+            let idf = self.retrieved.named_idf[place][nth];
+            sum += idf * has(nth);
+            mass += if idf > 0.0 { idf } else { self.retrieved.idf[nth] };
+        }
+        sum / mass
+    }
+
+    fn file(&self, candidate: &Candidate) -> Evidence {
+        let mut values: Values = [0.0; RULES.len()];
+        let path = &candidate.record.path;
+        place_values(path, &self.words, &mut values);
+        values[Id::Reexport as usize] = if hands_on(candidate) { 1.0 } else { 0.0 };
+        let mut set = |id: Id, value: f32| values[id as usize] = value;
+
+        set(Id::File, candidate.score / (self.mass * (self.weights.saturation + 1.0)));
+        set(Id::Coverage, self.share(|nth| if candidate.frequencies[nth] > 0.0 { 1.0 } else { 0.0 }));
+        set(Id::Size, (candidate.tokens as f32 / self.retrieved.mean_tokens.max(1.0)).ln_1p().min(3.0) / 3.0);
+
+        let mut chunks = self.chunks(candidate);
+        if let Some(best) = chunks.first() {
+            set(Id::Chunk, best.score);
+            let next: f32 = chunks.iter().skip(1).take(3).map(|chunk| chunk.score).sum();
+            set(Id::SeveralChunks, next / 3.0);
+        }
+        // What is shown first needn't be what is worth most.
+        self.definition_first(candidate, &mut chunks);
+
+        self.path(&candidate.path_words, &mut set);
+        self.definitions(candidate, &mut set);
+        self.places(candidate, &mut set);
+        Evidence { values, chunks }
+    }
+
+    fn path(&self, path: &PathWords, set: &mut impl FnMut(Id, f32)) {
+        let count = self.query.concepts.len();
+        let mut matched = vec![0.0_f32; path.stem.len()];
+        let mut stems = vec![0.0; count];
+        let mut directories = vec![0.0; count];
+        for (nth, concept) in self.query.concepts.iter().enumerate() {
+            let (value, place) = PathWords::matches(&path.stem, concept);
+            stems[nth] = value;
+            if let Some(place) = place {
+                matched[place] = matched[place].max(value);
+            }
+            directories[nth] = PathWords::matches(&path.directories, concept).0;
+            if concept.role != Role::Word && concept.word == path.whole {
+                stems[nth] = 1.0;
+                matched.fill(1.0);
+            }
+        }
+        let exact = |name: &str| name.to_lowercase().replace('_', "") == path.whole;
+        let named = self.query.names.iter().any(|name| exact(name))
+            || self
+                .query
+                .concepts
+                .iter()
+                .any(|concept| concept.role != Role::Word && concept.word == path.whole);
+        set(Id::Stem, self.share(|nth| stems[nth]));
+        let precision = matched.iter().sum::<f32>() / matched.len().max(1) as f32;
+        set(Id::StemPrecision, precision);
+        set(Id::StemExact, if named { 1.0 } else { 0.0 });
+        set(Id::Directory, self.share(|nth| directories[nth]));
+        let words = self.query.concepts.iter().enumerate().filter(|(_, concept)| concept.role == Role::Word);
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (nth, concept) in words {
+            sum += concept.weight * f32::max(stems[nth], 0.7 * directories[nth]);
+            total += concept.weight;
+        }
+        set(Id::StemFirst, self.first(&stems));
+        set(Id::PathCoverage, if total > 0.0 { sum / total } else { 0.0 });
+    }
+
+    /// How early in the query a word stands that a file has. Words that nearly all files have, the project's
+    /// own name among them, count for nothing.
+    fn first(&self, has: &[f32]) -> f32 {
+        let idf = &self.retrieved.idf;
+        let mut place = 0.0;
+        let mut best = 0.0_f32;
+        let concepts = || self.query.concepts.iter().zip(idf).zip(has);
+        let rarest = concepts().map(|((_, idf), _)| *idf).fold(0.0, f32::max);
+        for ((concept, &idf), has) in concepts() {
+            if concept.role == Role::Joined || idf < rarest / 4.0 {
+                continue;
+            }
+            best = best.max(has / (1.0 + place));
+            // A name stands before its parts, in the place of the first.
+            if concept.role == Role::Word {
+                place += 1.0;
+            }
+        }
+        best
+    }
+
+    fn definitions(&self, candidate: &Candidate, set: &mut impl FnMut(Id, f32)) {
+        let record = &candidate.record;
+        let mut seen = vec![false; self.query.concepts.len()];
+        let mut entire = vec![0.0_f32; self.query.concepts.len()];
+        let mut best = 0.0_f32;
+        let definitions: Vec<_> = candidate.hits.iter().filter(|hit| hit.field == DEFINITIONS).collect();
+        let mut at = 0;
+        for symbol in &record.symbols {
+            while at < definitions.len() && definitions[at].position < symbol.position {
+                at += 1;
+            }
+            let (mut recall, mut parts) = (0.0, 0);
+            let mut last = None;
+            let mut here = at;
+            while here < definitions.len() && definitions[here].position < symbol.position + symbol.parts {
+                let hit = definitions[here];
+                let nth = usize::from(hit.concept);
+                here += 1;
+                if self.query.concepts[nth].role == Role::Joined {
+                    continue;
+                }
+                seen[nth] = true;
+                let whole = symbol.parts == 1 || self.query.concepts[nth].role == Role::Name;
+                if whole && hit.weight >= 1.0 && hit.position == symbol.position {
+                    entire[nth] = entire[nth].max(kind_share(symbol.kind));
+                }
+                recall += self.retrieved.idf[nth] * hit.weight;
+                if last != Some(hit.position) {
+                    parts += 1;
+                    last = Some(hit.position);
+                }
+            }
+            if parts > 0 {
+                let precision = parts as f32 / symbol.parts as f32;
+                let value = (recall / self.mass).min(1.0) * precision.sqrt() * kind_share(symbol.kind);
+                best = best.max(value);
+            }
+        }
+        set(Id::Definition, best);
+        set(Id::DefinesFirst, self.first(&entire));
+        set(Id::DefinitionCoverage, self.share(|nth| if seen[nth] { 1.0 } else { 0.0 }));
+
+        set(Id::DefinitionRare, self.named_share(1, |nth| if seen[nth] { 1.0 } else { 0.0 }));
+        let mut defined = 0.0_f32;
+        for symbol in &record.symbols {
+            for name in &self.query.names {
+                let same = if record.name(symbol) == name {
+                    1.0
+                } else if record.name(symbol).eq_ignore_ascii_case(name) {
+                    0.8
+                } else {
+                    continue;
+                };
+                let depth = 1.0 / (1.0 + symbol.indent as f32 / 16.0);
+                defined = defined.max(same * kind_share(symbol.kind) * depth);
+            }
+        }
+        set(Id::Defines, defined);
+        set(Id::DefinesAsked, if self.query.is_symbol { defined } else { 0.0 });
+    }
+
+    /// What depends on where the words stand.
+    fn places(&self, candidate: &Candidate, set: &mut impl FnMut(Id, f32)) {
+        let count = self.query.concepts.len();
+        let (mut head, mut comments) = (vec![false; count], vec![false; count]);
+        let first = candidate.record.symbols.first().map_or(limits::BARE_HEAD, |symbol| symbol.position);
+        let first = first.min(limits::LONGEST_HEAD);
+        for hit in &candidate.hits {
+            let nth = usize::from(hit.concept);
+            if hit.position < first {
+                head[nth] = true;
+            }
+            if hit.field == COMMENTS {
+                comments[nth] = true;
+            }
+        }
+        set(Id::MainComment, self.main_chunk(candidate));
+        set(Id::Head, self.share(|nth| if head[nth] { 1.0 } else { 0.0 }));
+        set(Id::Comments, self.share(|nth| if comments[nth] { 1.0 } else { 0.0 }));
+        set(Id::Proximity, self.proximity(candidate));
+    }
+
+    /// What the chunk has where the file's main type begins, with its documentation.
+    fn main_chunk(&self, candidate: &Candidate) -> f32 {
+        let record = &candidate.record;
+        let whole = &candidate.path_words.whole;
+        let mut types = record.symbols.iter().filter(|symbol| {
+            matches!(symbol.kind, Kind::Type | Kind::Module | Kind::Heading | Kind::Function)
+                && is_called(record.name(symbol), whole)
+        });
+        let main = types.next().or_else(|| record.symbols.iter().find(|symbol| symbol.kind == Kind::Type));
+        let Some(main) = main else { return 0.0 };
+        let chunk = record.chunk_of_line(main.line);
+        let mut seen = vec![false; self.query.concepts.len()];
+        for hit in &candidate.hits[candidate.hits_of_chunk(chunk)] {
+            seen[usize::from(hit.concept)] = true;
+        }
+        self.share(|nth| if seen[nth] { 1.0 } else { 0.0 })
+    }
+
+    /// Neighbours of the query that are neighbours in the file, as a share of their rarities.
+    fn proximity(&self, candidate: &Candidate) -> f32 {
+        let words: Vec<usize> = (0..self.query.concepts.len())
+            .filter(|&nth| self.query.concepts[nth].role == Role::Word && self.retrieved.idf[nth] > 0.0)
+            .collect();
+        let mut rank = vec![usize::MAX; self.query.concepts.len()];
+        for (place, &nth) in words.iter().enumerate() {
+            rank[nth] = place;
+        }
+        let mut near = vec![false; words.len().saturating_sub(1)];
+        if near.is_empty() {
+            return 0.0;
+        }
+        // Names of definitions are counted from the beginning of their lines; they stand in the body as well.
+        let hits: Vec<_> = candidate.hits.iter().filter(|hit| hit.field != DEFINITIONS).collect();
+        for (at, hit) in hits.iter().enumerate() {
+            let place = rank[usize::from(hit.concept)];
+            if place == usize::MAX {
+                continue;
+            }
+            for next in hits[at + 1..].iter().take_while(|next| next.position <= hit.position + limits::NEAR)
+            {
+                let other = rank[usize::from(next.concept)];
+                if other != usize::MAX && other.abs_diff(place) == 1 {
+                    near[other.min(place)] = true;
+                }
+            }
+        }
+        let weight = |pair: usize| self.retrieved.idf[words[pair]] + self.retrieved.idf[words[pair + 1]];
+        let all: f32 = (0..near.len()).map(weight).sum();
+        let found: f32 = (0..near.len()).filter(|&pair| near[pair]).map(weight).sum();
+        found / all
+    }
+
+    fn chunks(&self, candidate: &Candidate) -> Vec<ChunkScore> {
+        let count = self.query.concepts.len();
+        let mut found = Vec::new();
+        let mut frequencies = vec![0.0_f32; count];
+        for chunk in 0..candidate.record.chunks.len() {
+            let hits = &candidate.hits[candidate.hits_of_chunk(chunk)];
+            if hits.is_empty() {
+                continue;
+            }
+            frequencies.fill(0.0);
+            for hit in hits {
+                let field = usize::from(hit.field) % FIELD_COUNT;
+                frequencies[usize::from(hit.concept)] += hit.weight * self.weights.weight[field];
+            }
+            let length = candidate.record.chunk_length(chunk) as f32 / limits::USUAL_CHUNK;
+            let share = self.weights.chunk_length;
+            let saturation = self.weights.chunk_saturation;
+            let norm = saturation * (1.0 - share + share * length);
+            let sum: f32 = frequencies
+                .iter()
+                .zip(&self.retrieved.idf)
+                .map(|(frequency, idf)| idf * frequency * (saturation + 1.0) / (frequency + norm))
+                .sum();
+            found.push(ChunkScore { chunk, score: sum / (self.mass * (saturation + 1.0)) });
+        }
+        found.sort_by(|left, right| right.score.total_cmp(&left.score).then(left.chunk.cmp(&right.chunk)));
+        found
+    }
+
+    /// Who asks for a name wants its definition, however short it is.
+    fn definition_first(&self, candidate: &Candidate, chunks: &mut [ChunkScore]) {
+        let exact = |name: &str| self.query.names.iter().any(|wanted| wanted == name);
+        let defining = candidate
+            .record
+            .symbols
+            .iter()
+            .filter(|symbol| symbol.kind != Kind::Extension && exact(candidate.record.name(symbol)))
+            .min_by_key(|symbol| symbol.indent);
+        if let Some(symbol) = defining {
+            let chunk = candidate.record.chunk_of_line(symbol.line);
+            if let Some(at) = chunks.iter().position(|score| score.chunk == chunk) {
+                chunks[..=at].rotate_right(1);
+            }
+        }
+    }
+}
+
+/// Whether a file with a name that says nothing defines nothing either.
+fn hands_on(candidate: &Candidate) -> bool {
+    let name = candidate.record.path.rsplit('/').next().unwrap_or_default();
+    let nameless =
+        ["__init__.", "index.", "mod.", "package-info."].iter().any(|start| name.starts_with(start));
+    nameless && candidate.record.symbols.iter().all(|symbol| symbol.kind == Kind::Constant)
+}
+
+fn is_called(symbol: &str, whole: &str) -> bool {
+    let mut letters = symbol.bytes().filter(|byte| *byte != b'_').map(|byte| byte.to_ascii_lowercase());
+    whole.bytes().all(|byte| letters.next() == Some(byte)) && letters.next().is_none()
+}

@@ -1,0 +1,81 @@
+use super::*;
+
+#[test]
+fn rules_have_names_of_their_own_and_say_what_they_do() {
+    for (nth, rule) in RULES.iter().enumerate() {
+        assert!(RULES[..nth].iter().all(|other| other.name != rule.name), "{}", rule.name);
+        assert!(!rule.about.is_empty() && rule.weight >= 0.0, "{}", rule.name);
+        assert!(rule.effect == Effect::Adds || rule.weight <= 1.0, "{}", rule.name);
+    }
+    assert!(RuleWeights::default().get_mut("no such rule").is_none());
+}
+
+#[test]
+fn what_lowers_takes_off_a_share() {
+    let mut weights = RuleWeights([0.0; RULES.len()]);
+    *weights.get_mut("file").unwrap() = 2.0;
+    *weights.get_mut("test").unwrap() = 0.25;
+    let mut values: Values = [0.0; RULES.len()];
+    values[Id::File as usize] = 0.5;
+    assert_eq!(weights.score(&values), 1.0);
+    values[Id::Test as usize] = 1.0;
+    assert_eq!(weights.score(&values), 0.75);
+}
+
+fn lowered(path: &str, asked: &[&str]) -> String {
+    let mut values: Values = [0.0; RULES.len()];
+    place_values(path, asked, &mut values);
+    let named = RULES.iter().zip(values).filter(|(_, value)| *value > 0.0).map(|(rule, _)| rule.name);
+    named.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn paths_tell_what_a_file_is_for() {
+    for (path, wanted) in [
+        ("src/router.rs", ""),
+        ("tests/router.rs", "test"),
+        ("pkg/router_test.go", "test"),
+        ("src/RouterTest.php", "test"),
+        ("src/router.spec.ts", "test"),
+        ("src/latest.rs", ""),
+        ("examples/hello/main.go", "example"),
+        ("README.md", "prose"),
+        ("docs/guide.py", "prose"),
+        ("package.json", "data"),
+        ("vendor/zlib/inflate.c", "generated"),
+        ("api/user.pb.go", "generated"),
+        ("src/compat/old.py", "legacy"),
+        ("src/LegacyClient.java", "legacy"),
+        ("src/compatibility_check.rs", ""),
+        ("src/internal/fields.py", "internal"),
+        ("src/window.c", ""),
+        ("types/index.d.ts", "declaration-only"),
+        ("man/tool.1", "prose"),
+        ("docs_src/router.py", "prose"),
+        ("single_include/json.hpp", "generated"),
+        ("include/json.hpp", ""),
+        // What no language is known of may be the language of the project.
+        ("modules/network.tf", ""),
+    ] {
+        assert_eq!(lowered(path, &[]), wanted, "{path}");
+    }
+    let of_test = |asked: &[&str]| {
+        let mut values: Values = [0.0; RULES.len()];
+        place_values("tests/router.rs", asked, &mut values);
+        values[Id::Test as usize]
+    };
+    assert!(of_test(&["tests"]) < of_test(&["router"]) && of_test(&["tests"]) > 0.0);
+}
+
+#[test]
+fn a_name_that_says_nothing_gives_way_to_its_directory() {
+    for (path, whole) in [
+        ("a/response/mod.rs", "response"),
+        ("a/json_pointer.hpp", "jsonpointer"),
+        ("pkg/web-socket/index.ts", "websocket"),
+        ("http/__init__.py", "http"),
+        ("Session.swift", "session"),
+    ] {
+        assert_eq!(PathWords::new(path).whole, whole);
+    }
+}

@@ -1,0 +1,237 @@
+//! A query answered.
+
+use crate::halt::{Halt, Pace};
+use crate::index::{FileRecord, IndexError, RankIndex};
+use crate::languages::Kind;
+use crate::limits;
+use crate::lines::Words;
+use crate::query::{Query, QueryWeights};
+use crate::retrieve::{Demand, FieldWeights, Retrieved, retrieve};
+use crate::rules::{Evidence, RULES, RuleWeights, gather};
+
+/// All that is fitted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Weights {
+    /// Of the rules.
+    pub rules: RuleWeights,
+    /// Of fields.
+    pub fields: FieldWeights,
+    /// Of what a query consists of.
+    pub query: QueryWeights,
+}
+
+/// What is asked of an index.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// Words, names, a question or a whole report; `path:`, `lang:`, `-word` and `"a phrase"` in a short one. Of more
+    /// than [`limits::QUERY_BYTES`] the beginning is read.
+    pub query: &'a str,
+    /// Files of the answer, up to [`limits::RESULTS`]. The first of a longer answer are those of a shorter one.
+    pub limit: usize,
+    /// Other weights than those that are built in.
+    pub weights: Option<&'a Weights>,
+    /// Whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are chosen, so
+    /// that what is ruled out takes no places; once per file that has something of the query.
+    pub allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
+    /// Whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a look at
+    /// a flag or a clock.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl<'a> Request<'a> {
+    /// A request for any files, which nothing stops.
+    #[must_use]
+    pub fn new(query: &'a str, limit: usize) -> Self {
+        Self { query, limit, weights: None, allow: None, stop: &|| false }
+    }
+}
+
+impl std::fmt::Debug for Request<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { query, limit, weights, allow, .. } = self;
+        let mut shown = formatter.debug_struct("Request");
+        shown.field("query", query).field("limit", limit).field("weights", weights);
+        shown.field("allow", &allow.is_some()).finish_non_exhaustive()
+    }
+}
+
+/// The answer to a query.
+#[derive(Clone, Debug, Default)]
+pub struct Ranking {
+    /// The best first.
+    pub files: Vec<FileHit>,
+    /// Files that have something of the query and that filters let through, of which `files` are the first. Of a query
+    /// with phrases those that have them; where not all could be looked at, those that may have them.
+    pub matching: usize,
+    /// Share of the query's rarity that the best file has, from 0 to 1; low for an answer that is none. Of a long query
+    /// the share of what its [`limits::STRENGTH_WORDS`] rarest words weigh.
+    pub strength: f32,
+    /// Words of the query that no file has.
+    pub unknown: Vec<String>,
+    /// Phrases, filters and words to leave out, as they were written.
+    pub understood: Vec<String>,
+    /// What looks like one of these and leaves out nothing: a language that isn't known, words beyond the limit.
+    pub ignored: Vec<String>,
+    /// Files that have all words of the phrases and were not looked at for their places, being beyond the first
+    /// [`limits::PHRASE_CANDIDATES`], or not to the end, having a word more than [`limits::PHRASE_HITS`] times: they
+    /// may have the phrases and are not in the answer.
+    pub not_looked_at: usize,
+    /// For choosing the lines of a file that are shown.
+    pub words: Words,
+    /// The search was stopped: there are no files, whatever the index has.
+    pub stopped: bool,
+}
+
+impl Ranking {
+    /// Whether the best file has so little of what is asked for that it may be no answer.
+    #[must_use]
+    pub fn is_weak(&self) -> bool {
+        self.strength < limits::WEAK_STRENGTH
+    }
+}
+
+/// A file of the answer.
+#[derive(Clone, Debug)]
+pub struct FileHit {
+    /// Its path.
+    pub path: String,
+    /// Comparable within one answer.
+    pub score: f32,
+    /// Its best chunks, the best first.
+    pub chunks: Vec<ChunkHit>,
+    /// Values of the rules, in the order of [`RULES`].
+    pub values: [f32; RULES.len()],
+}
+
+/// A chunk of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkHit {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
+    /// What it defines first, if anything.
+    pub symbol: Option<(String, Kind)>,
+    /// Comparable within one answer.
+    pub score: f32,
+}
+
+/// Answers a query.
+///
+/// # Errors
+/// The index can't be read. A search that was stopped is no error but says so ([`Ranking::stopped`]).
+pub fn search(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, IndexError> {
+    match answer(index, request) {
+        Ok(ranking) => Ok(ranking),
+        Err(Halt::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
+        Err(Halt::Failed(error)) => Err(error),
+    }
+}
+
+fn answer(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, Halt> {
+    let built_in;
+    let weights = match request.weights {
+        Some(weights) => weights,
+        None => {
+            built_in = Weights::default();
+            &built_in
+        }
+    };
+    let pace = Pace::new(request.stop);
+    let query = Query::parse(request.query, &weights.query);
+    let limit = request.limit.min(limits::RESULTS);
+    // Two sizes only: who turns a page finds it ready.
+    let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
+    let (fields, allow) = (&weights.fields, request.allow);
+    let demand = Demand { index, query: &query, weights: fields, allow, pace: &pace, most };
+    let retrieved = retrieve(&demand)?;
+    let evidence = gather(&query, &retrieved, fields, &pace)?;
+    pace.check()?;
+    let order = order(&retrieved, &evidence, &weights.rules);
+    let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
+    let hit = |(score, nth): (f32, usize)| file_hit(&retrieved.candidates[nth].record, &evidence[nth], score);
+    let words = Words::new(&query, &retrieved);
+    Ok(Ranking {
+        files: order.into_iter().take(limit).map(hit).collect(),
+        matching: retrieved.matching,
+        strength,
+        unknown: unknown(&query, &retrieved),
+        not_looked_at: retrieved.not_looked_at,
+        stopped: false,
+        understood: query.understood,
+        ignored: query.ignored,
+        words,
+    })
+}
+
+/// Scores and places of the candidates, the best first. What was chosen first stays before what only a longer answer
+/// has, and a score never rises from one file to the next.
+fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> Vec<(f32, usize)> {
+    let path = |nth: usize| &retrieved.candidates[nth].record.path;
+    let mut order: Vec<(f32, usize)> =
+        evidence.iter().enumerate().map(|(nth, evidence)| (rules.score(&evidence.values), nth)).collect();
+    let (first, more) = order.split_at_mut(limits::CANDIDATES.min(evidence.len()));
+    for part in [&mut *first, &mut *more] {
+        part.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| path(left.1).cmp(path(right.1))));
+    }
+    if let Some(&(least, _)) = first.last() {
+        for (score, _) in more {
+            *score = score.min(least);
+        }
+    }
+    order
+}
+
+/// What a file has of the query's rarity, as a share of what the rarest words weigh together: no file has most of a
+/// whole report, but one that it is about has as much as some rare words are. What no file has is as rare as can be.
+fn strength(query: &Query, retrieved: &Retrieved, nth: usize) -> f32 {
+    let frequencies = &retrieved.candidates[nth].frequencies;
+    let mut has = 0.0;
+    let mut rarities = Vec::with_capacity(frequencies.len());
+    for (concept, frequency) in frequencies.iter().enumerate().filter(|(nth, _)| query.is_expected(*nth)) {
+        let rarest = (1.0 + (retrieved.files + 0.5) / 0.5).ln() * query.concepts[concept].weight;
+        let known = retrieved.document_frequency[concept] > 0;
+        let rarity = if known { retrieved.idf[concept] } else { rarest };
+        rarities.push(rarity);
+        if *frequency > 0.0 {
+            has += rarity;
+        }
+    }
+    rarities.sort_by(|left, right| right.total_cmp(left));
+    let wants: f32 = rarities.iter().take(limits::STRENGTH_WORDS).sum();
+    (has / wants.max(f32::MIN_POSITIVE)).min(1.0)
+}
+
+fn unknown(query: &Query, retrieved: &Retrieved) -> Vec<String> {
+    let concepts = query.concepts.iter().zip(&retrieved.document_frequency).enumerate();
+    concepts
+        .filter(|(nth, (_, frequency))| **frequency == 0 && query.is_expected(*nth))
+        .map(|(_, (concept, _))| concept.word.clone())
+        .collect()
+}
+
+fn file_hit(record: &FileRecord, evidence: &Evidence, score: f32) -> FileHit {
+    let hit = |nth: usize, share: f32| {
+        let chunk = &record.chunks[nth];
+        let symbol = record
+            .symbols
+            .iter()
+            .find(|symbol| (chunk.start_line..=chunk.end_line).contains(&(symbol.line + 1)))
+            .map(|symbol| (record.name(symbol).to_owned(), symbol.kind));
+        ChunkHit { start_line: chunk.start_line, end_line: chunk.end_line, symbol, score: share }
+    };
+    let mut chunks: Vec<ChunkHit> = evidence
+        .chunks
+        .iter()
+        .take(limits::CHUNKS_OF_A_FILE)
+        .map(|chunk| hit(chunk.chunk, chunk.score))
+        .collect();
+    if chunks.is_empty() && !record.chunks.is_empty() {
+        // Only its path has been found.
+        chunks.push(hit(0, 0.0));
+    }
+    FileHit { path: record.path.clone(), score, chunks, values: evidence.values }
+}
+
+#[cfg(test)]
+mod tests;

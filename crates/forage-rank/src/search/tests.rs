@@ -1,0 +1,104 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::*;
+use crate::index::Stamp;
+
+/// Files with nothing but a word, and one among tests that has more to say.
+fn filled(count: usize) -> RankIndex {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    for nth in 0..count {
+        let text = format!("fn router() {{ path(); }}\n// word{nth} word{} other\n", nth % 200);
+        writer.add(&format!("src/{nth:05}.rs"), &text, Stamp::default()).unwrap();
+    }
+    writer
+        .add("tests/last.rs", "fn last() { let longer = text(); more(router) }\n", Stamp::default())
+        .unwrap();
+    writer.commit().unwrap();
+    index
+}
+
+fn paths(ranking: &Ranking) -> Vec<&str> {
+    ranking.files.iter().map(|file| file.path.as_str()).collect()
+}
+
+#[test]
+fn what_is_not_allowed_takes_no_place() {
+    let index = filled(2 * limits::CANDIDATES);
+    let request = Request::new("router", 10);
+    assert!(!paths(&search(&index, &request).unwrap()).contains(&"tests/last.rs"));
+    let allow = |path: &str| path.starts_with("tests/");
+    let request = Request { allow: Some(&allow), ..request };
+    let ranking = search(&index, &request).unwrap();
+    assert_eq!((paths(&ranking), ranking.matching), (vec!["tests/last.rs"], 1));
+    // The query's own filters count too.
+    let ranking = search(&index, &Request { query: "router path:src", ..request }).unwrap();
+    assert!(ranking.files.is_empty() && ranking.matching == 0 && !ranking.stopped);
+}
+
+/// The most that a query can be: as long as is read, of words that files have.
+fn hostile() -> String {
+    let mut text: String = (0..400).map(|nth| format!("word{nth} ")).collect();
+    text.push_str(&"router path other ".repeat(limits::QUERY_BYTES / 18));
+    text.truncate(limits::QUERY_BYTES);
+    text
+}
+
+#[test]
+fn a_search_stops_when_it_is_told() {
+    let index = filled(2_000);
+    for query in [&hostile()[..], "router -path:*x*y*z", "\"router path\" other"] {
+        let asked = AtomicUsize::new(0);
+        let never = || {
+            asked.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        let whole = search(&index, &Request { stop: &never, ..Request::new(query, 10) }).unwrap();
+        assert!(!whole.stopped && whole.files.len() == 10, "{query}");
+        let often = asked.load(Ordering::Relaxed);
+        assert!(often > limits::CANDIDATES, "asked {often} times of {query}");
+        for nth in (0..often).step_by(often / 50) {
+            let asked = AtomicUsize::new(0);
+            let stop = || asked.fetch_add(1, Ordering::Relaxed) >= nth;
+            let ranking = search(&index, &Request { stop: &stop, ..Request::new(query, 10) }).unwrap();
+            assert!(ranking.stopped && ranking.files.is_empty(), "{query} stopped at {nth}");
+            assert_eq!(asked.load(Ordering::Relaxed), nth + 1, "it went on");
+        }
+    }
+}
+
+#[test]
+fn a_longer_answer_begins_as_a_shorter_one() {
+    let index = filled(3 * limits::CANDIDATES);
+    for query in ["router word7 last", "\"router\" path", "how is the path of word7 routed"] {
+        let longest = search(&index, &Request::new(query, limits::RESULTS)).unwrap();
+        assert!(longest.files.len() > 2 * limits::CANDIDATES, "{query}");
+        assert_eq!(longest.files.len(), longest.matching);
+        assert!(longest.files.windows(2).all(|pair| pair[0].score >= pair[1].score));
+        for limit in [1, 10, limits::CANDIDATES, limits::CANDIDATES + 1, 2 * limits::CANDIDATES] {
+            let shorter = search(&index, &Request::new(query, limit)).unwrap();
+            let told = |ranking: &Ranking| {
+                let files = ranking.files.iter().take(limit);
+                files.map(|file| (file.path.clone(), file.score.to_bits())).collect::<Vec<_>>()
+            };
+            assert_eq!(told(&shorter), told(&longest), "{query} {limit}");
+            assert_eq!(shorter.matching, longest.matching);
+        }
+    }
+}
+
+#[test]
+fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
+    // H5 of the review: such files were left out unsaid.
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    let many = "router x\n".repeat(limits::PHRASE_HITS);
+    writer.add("late.rs", &format!("{many}router path\n"), Stamp::default()).unwrap();
+    writer.add("early.rs", &format!("router path\n{many}"), Stamp::default()).unwrap();
+    writer.add("none.rs", "path router", Stamp::default()).unwrap();
+    writer.commit().unwrap();
+    let ranking = search(&index, &Request::new("\"router path\"", 10)).unwrap();
+    assert_eq!((paths(&ranking), ranking.not_looked_at, ranking.matching), (vec!["early.rs"], 1, 2));
+    let ranking = search(&index, &Request::new("router \"->\"", 10)).unwrap();
+    assert_eq!((ranking.files.len(), &ranking.ignored[..]), (3, &["\"->\"".to_owned()][..]));
+}

@@ -1,0 +1,149 @@
+//! Stems of English words as programmers use them.
+//!
+//! Stronger than Porter's on the families that names of code are made of: `serialize`, `serializer`,
+//! `serialization` and `serializable` are one stem, as are `connect`, `connection` and `connector`. What it makes is
+//! compared with itself only and never shown.
+
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+/// An ending, its replacement and the letters before it.
+type Ending = (&'static str, &'static str, usize);
+
+/// Endings that are taken off, longer ones first, with what is put in their place and the letters that have to stay.
+const ENDINGS: &[Ending] = &[
+    ("izations", "", 3),
+    ("ization", "", 3),
+    ("isation", "", 3),
+    ("izers", "", 3),
+    ("izing", "", 3),
+    ("izable", "", 3),
+    ("izer", "", 3),
+    ("ized", "", 3),
+    ("izes", "", 3),
+    ("ize", "", 3),
+    ("isers", "", 4),
+    ("ising", "", 4),
+    ("iser", "", 4),
+    ("ised", "", 4),
+    ("ise", "", 4),
+    ("ifications", "ify", 2),
+    ("ification", "ify", 2),
+    ("ifiers", "ify", 2),
+    ("ifier", "ify", 2),
+    ("ified", "ify", 2),
+    ("ifies", "ify", 2),
+    ("ifying", "ify", 2),
+    ("iptions", "ib", 3),
+    ("iption", "ib", 3),
+    ("utions", "ut", 3),
+    ("ution", "ut", 3),
+    ("ations", "", 3),
+    ("ation", "", 3),
+    ("ators", "", 3),
+    ("ator", "", 3),
+    ("atives", "", 3),
+    ("ative", "", 3),
+    ("ating", "", 3),
+    ("ates", "", 3),
+    ("ated", "", 3),
+    ("ate", "", 3),
+    ("itions", "it", 3),
+    ("ition", "it", 3),
+    ("ctions", "ct", 2),
+    ("ction", "ct", 2),
+    ("ctors", "ct", 2),
+    ("ctor", "ct", 2),
+    ("ctive", "ct", 2),
+    ("ptions", "pt", 2),
+    ("ption", "pt", 2),
+    ("rsions", "rs", 2),
+    ("rsion", "rs", 2),
+    ("ssions", "ss", 2),
+    ("ssion", "ss", 2),
+    ("ements", "", 4),
+    ("ement", "", 4),
+    ("ments", "", 4),
+    ("ment", "", 4),
+    ("ances", "", 4),
+    ("ance", "", 4),
+    ("ences", "", 4),
+    ("ence", "", 4),
+    ("encies", "", 4),
+    ("ency", "", 4),
+    ("able", "", 4),
+    ("ible", "", 4),
+    ("ables", "", 4),
+    ("nesses", "", 4),
+    ("ness", "", 4),
+    ("fully", "", 4),
+    ("ful", "", 4),
+    ("ically", "ic", 3),
+    ("ities", "", 4),
+    ("ity", "", 4),
+    ("ally", "", 4),
+    ("ly", "", 4),
+    ("ives", "", 4),
+    ("ive", "", 4),
+    ("als", "", 4),
+    ("al", "", 4),
+    ("ies", "y", 2),
+    ("ied", "y", 2),
+    ("sses", "ss", 2),
+    ("shes", "sh", 2),
+    ("ches", "ch", 2),
+    ("xes", "x", 2),
+    ("ings", "", 3),
+    ("ing", "", 3),
+    ("ers", "", 3),
+    ("er", "", 3),
+    ("ors", "", 4),
+    ("or", "", 4),
+    ("ed", "", 3),
+    ("es", "", 3),
+    ("s", "", 3),
+    ("e", "", 3),
+];
+
+/// The endings by their last letter: most words are looked at with a handful of them.
+static BY_LAST_LETTER: LazyLock<Vec<Vec<&'static Ending>>> = LazyLock::new(|| {
+    (b'a'..=b'z')
+        .map(|last| ENDINGS.iter().filter(|ending| ending.0.as_bytes().ends_with(&[last])).collect())
+        .collect()
+});
+
+/// The stem of a word in lower case.
+#[must_use]
+pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+    if word.len() < 4 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(word);
+    }
+    if word.ends_with("ss") || word.ends_with("us") || word.ends_with("is") {
+        return Cow::Borrowed(word);
+    }
+    let last = word.as_bytes()[word.len() - 1] - b'a';
+    for &&(ending, replacement, least) in BY_LAST_LETTER.get(usize::from(last)).into_iter().flatten() {
+        let Some(rest) = word.strip_suffix(ending) else { continue };
+        if rest.len() < least || !rest.bytes().any(|byte| b"aeiouy".contains(&byte)) {
+            continue;
+        }
+        if !replacement.is_empty() {
+            return Cow::Owned(format!("{rest}{replacement}"));
+        }
+        return Cow::Borrowed(settle(rest));
+    }
+    Cow::Borrowed(word)
+}
+
+/// What remains of `running`, `cached` and `cache`: no doubled consonant, no `e`, as of their relatives.
+fn settle(rest: &str) -> &str {
+    let bytes = rest.as_bytes();
+    let [.., before, last] = bytes else { return rest };
+    if before == last && !b"aeioulsz".contains(last) {
+        return &rest[..rest.len() - 1];
+    }
+    if *last == b'e' && rest.len() > 3 {
+        return &rest[..rest.len() - 1];
+    }
+    rest
+}

@@ -1,0 +1,150 @@
+#![expect(clippy::disallowed_methods, reason = "a tree of the test's own")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use forage_fs::{Mounts, RootPolicy, SecretPolicy, Watched};
+
+use super::*;
+use crate::search::{Request, search};
+
+const QUERIES: &[&str] =
+    &["open session", "Router", "parse header token", "path:src session", "\"open session\""];
+const WORDS: &[&str] =
+    &["open", "session", "Router", "parse", "header", "token", "\n", "fn ", "// ", "{ }\n", "x = 1;\n"];
+const NAMES: &[&str] =
+    &["a.rs", "src/session.rs", "src/deep/router.py", "docs/b.md", "src/c d.js", "t\u{e4}st.c", ".hidden.rs"];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn text(&mut self) -> String {
+        (0..self.below(60)).map(|_| WORDS[self.below(WORDS.len())].to_owned() + " ").collect()
+    }
+}
+
+fn open(path: &Path) -> Arc<Root> {
+    Root::open(path, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
+}
+
+fn write(root: &Path, name: &str, text: &[u8]) {
+    let path = root.join(name);
+    let _ = fs::create_dir_all(path.parent().unwrap());
+    let _ = fs::write(path, text);
+}
+
+fn edit(random: &mut Random, root: &Path) {
+    let name = NAMES[random.below(NAMES.len())];
+    let other = NAMES[random.below(NAMES.len())];
+    match random.below(9) {
+        0..3 => write(root, name, random.text().as_bytes()),
+        3 => drop(fs::remove_file(root.join(name))),
+        4 => drop(fs::rename(root.join(name), root.join(other))),
+        5 => write(root, name, b"\x7fELF\0\0router session"),
+        6 => write(root, ".ignore", format!("{other}\n").as_bytes()),
+        7 => drop(fs::remove_dir_all(root.join("src"))),
+        _ => write(root, name, b"caf\xe9 router = open(session)\n"),
+    }
+}
+
+fn update(index: &RankIndex, root: &Arc<Root>, listing: Option<&Listing>) {
+    let effort = Effort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+    super::update(index, root, listing, &effort, || Ok(())).unwrap();
+}
+
+fn told(index: &RankIndex) -> Vec<String> {
+    QUERIES.iter().map(|query| format!("{:?}", search(index, &Request::new(query, 50)).unwrap())).collect()
+}
+
+fn made_anew(root: &Arc<Root>) -> RankIndex {
+    let index = RankIndex::in_memory().unwrap();
+    update(&index, root, None);
+    index
+}
+
+#[test]
+fn an_index_that_is_kept_answers_as_one_made_anew() {
+    for seed in 0..25 {
+        let mut random = Random(seed);
+        let (tree, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = open(tree.path());
+        let mounts = Mounts::open();
+        let watched = mounts.as_ref().map(|mounts| Watched::new(&root, mounts));
+        for step in 0..8 {
+            for _ in 0..1 + random.below(4) {
+                edit(&mut random, tree.path());
+            }
+            // Opened anew, as by another process, every other time.
+            let index = RankIndex::in_directory(cache.path()).unwrap();
+            let listing = watched.as_ref().filter(|_| random.below(2) == 0);
+            let listing = listing.and_then(|watched| watched.prepare(&WalkOptions::default()).ok().flatten());
+            update(&index, &root, listing.as_deref());
+            assert_eq!(told(&index), told(&made_anew(&root)), "seed {seed}, step {step}");
+        }
+    }
+}
+
+#[test]
+fn what_has_not_changed_is_neither_read_nor_written() {
+    let tree = tempfile::tempdir().unwrap();
+    for name in NAMES {
+        write(tree.path(), name, b"fn open() {}\n");
+    }
+    write(tree.path(), "binary", b"\0");
+    let root = open(tree.path());
+    if !root.knows_states() {
+        return;
+    }
+    let index = made_anew(&root);
+    // Young files are compared by what is in them.
+    let compare = || compare(&index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap();
+    assert!(compare().is_empty());
+    std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
+    // Old enough for their states to be trusted, which is written down once.
+    let changes = compare();
+    assert_eq!((changes.read.len(), changes.settled.len()), (0, NAMES.len()));
+    assert!(changes.unsettled > 0);
+    update(&index, &root, None);
+    assert!(compare().is_empty() && compare().unsettled == 0);
+    let before = told(&index);
+
+    // The same size, and the same time of modification.
+    let path = tree.path().join("a.rs");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, b"fn shut() {}\n").unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(modified).unwrap();
+    assert_eq!(compare().read.len(), 1);
+    update(&index, &root, None);
+    assert_ne!(told(&index), before);
+}
+
+#[test]
+fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing() {
+    let tree = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        write(tree.path(), &format!("{number}.rs"), b"fn open() {}\n");
+    }
+    let root = open(tree.path());
+    let index = RankIndex::in_memory().unwrap();
+    let changes = compare(&index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap();
+    assert_eq!(changes.read.len(), 300);
+    let effort = |stop: &Stop| Effort { threads: 2, stop: stop.clone(), progress: Arc::default() };
+    let cancelled = Stop::never();
+    cancelled.cancel();
+    assert!(!apply(&index, &root, &changes, &effort(&cancelled), &|_| {}).unwrap());
+    assert_eq!(index.files(), 0);
+    assert!(!apply(&index, &root, &changes, &effort(&Stop::after(Duration::ZERO)), &|_| {}).unwrap());
+    assert!(index.files() < 300);
+    update(&index, &root, None);
+    assert_eq!(index.files(), 300);
+
+    // A walk that ended early takes nothing away.
+    let changes = compare(&index, &root, None, &WalkOptions::default(), &cancelled).unwrap();
+    assert!(changes.gone.is_empty() && changes.report.stopped.is_some());
+}

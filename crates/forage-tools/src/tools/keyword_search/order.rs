@@ -1,0 +1,67 @@
+//! The order of the files that were found, without a model: deterministic, from what the files say.
+
+use std::cell::OnceCell;
+
+use forage_fs::{RelPath, Root};
+use forage_rank::tree::{Effort, read_files};
+use forage_rank::{Request, search};
+use forage_search::keyword::Gathered;
+
+use super::lexical;
+use crate::limits;
+
+/// What a search has found, and its order, which is made when somebody asks for it.
+pub(super) struct Found<'a> {
+    pub(super) root: &'a Root,
+    pub(super) gathered: &'a Gathered,
+    /// The question, with those terms that are words.
+    question: String,
+    effort: Effort,
+    order: OnceCell<Vec<usize>>,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn new(root: &'a Root, gathered: &'a Gathered, query: &str, effort: Effort) -> Self {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
+        let terms = gathered.terms.iter().map(|term| term.term.as_str());
+        let words = terms.filter(|term| term.chars().all(is_word));
+        // Filters are not what somebody who asks for files by terms has in mind.
+        let plain = query.replace(['"', ':'], " ").replace(" -", " ");
+        let question = std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ");
+        Self { root, gathered, question, effort, order: OnceCell::new() }
+    }
+
+    /// Indices of all files, the best first. The best by their matching lines are ranked as `search_index` ranks files,
+    /// as if there were no others; the rest follows.
+    pub(super) fn order(&self) -> &[usize] {
+        self.order.get_or_init(|| {
+            let mut order = lexical::rank(self.gathered);
+            let most = order.len().min(limits::LEXICAL_RANKED);
+            if let Some(ranked) = self.ranked(&order[..most]) {
+                order[..most].copy_from_slice(&ranked);
+            }
+            order
+        })
+    }
+
+    /// Some files in the order of the ranking; `None` where it can't be had in time.
+    fn ranked(&self, files: &[usize]) -> Option<Vec<usize>> {
+        // From now on: a model may have taken its time before somebody asks.
+        let effort = Effort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
+        let paths: Vec<RelPath> = files.iter().map(|&file| self.gathered.files[file].path.clone()).collect();
+        let index = read_files(self.root, &paths, &effort).ok()?;
+        let stop = &effort.stop;
+        let is_over = || stop.check().is_some();
+        let request =
+            Request { stop: &is_over, ..Request::new(&self.question, forage_rank::limits::RESULTS) };
+        let ranking = search(&index, &request).ok().filter(|ranking| !ranking.stopped)?;
+        let place = |file: &usize| {
+            let path = self.gathered.files[*file].path.display();
+            ranking.files.iter().position(|hit| hit.path == path).unwrap_or(usize::MAX)
+        };
+        // What no word of the question is in stays behind, in the order in which it came.
+        let mut ranked = files.to_vec();
+        ranked.sort_by_cached_key(place);
+        Some(ranked)
+    }
+}

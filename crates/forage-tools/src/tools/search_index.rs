@@ -1,0 +1,389 @@
+//! `search_index`: files ranked for a question, without a model.
+
+mod render;
+
+use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, Stop, decode};
+use forage_rank::{
+    ChunkHit, Effect, FileHit, RankIndex, Ranking, RuleWeights, Weights, Words, known_language, language_of,
+    search,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{file_globs, in_range};
+use crate::context::Context;
+use crate::cursor::{Cursor, fingerprint};
+use crate::error::ToolError;
+use crate::limits;
+use crate::outcome::{Limit, Outcome};
+use crate::sanitize::sanitize_line;
+use crate::text::{clip, count, grouped};
+use crate::tool::Tool;
+
+/// The tool.
+pub struct SearchIndex;
+
+/// The arguments of `search_index`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// A question, words, names, or a whole bug report.
+    query: String,
+    /// Directory or file to search.
+    path: Option<String>,
+    /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
+    file_pattern: Option<String>,
+    /// Languages to search, such as "rust".
+    languages: Option<Vec<String>>,
+    /// Files to return, 1 to 100 (default: 10).
+    limit: Option<i64>,
+    /// Say which rules ranked each file.
+    explain: Option<bool>,
+    /// Where to go on: from a previous answer to the same request.
+    cursor: Option<String>,
+}
+
+/// The records of `search_index`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    query: String,
+    path: String,
+    /// The best first.
+    files: Vec<FileRecord>,
+    /// Files that have something of what is asked for.
+    matching_files: u64,
+    /// Files in the index.
+    files_searched: u64,
+    /// Even the best file has little of what is asked for.
+    weak: bool,
+    /// Share of what is asked for that the best file has, weighted by rarity, 0 to 1.
+    strength: f32,
+    /// Words of the query that no file has.
+    unknown_words: Vec<String>,
+    /// Quotes, filters and words to leave out that were taken as such.
+    understood: Vec<String>,
+    /// What looks like one of these and was taken for nothing.
+    ignored: Vec<String>,
+    /// No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`.
+    no_file_chosen: bool,
+    /// This page continues another.
+    continued: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct FileRecord {
+    path: String,
+    /// Comparable within one answer.
+    score: f32,
+    /// The best first.
+    chunks: Vec<ChunkRecord>,
+    /// What each rule gave or took, the strongest first; with `explain`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<Reason>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChunkRecord {
+    start_line: u32,
+    end_line: u32,
+    /// What is defined first in these lines.
+    symbol: Option<String>,
+    kind: Option<&'static str>,
+    lines: Vec<LineRecord>,
+}
+
+#[derive(Debug, Serialize)]
+struct LineRecord {
+    line_number: u32,
+    text: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Reason {
+    rule: &'static str,
+    /// Added to the score, or the share that is taken off it (negative).
+    gives: f32,
+    about: &'static str,
+}
+
+impl Tool for SearchIndex {
+    const NAME: &'static str = "search_index";
+    const TITLE: &'static str = "Rank files for a question";
+    const DESCRIPTION: &'static str = include_str!("search_index.md");
+    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("question", "query"),
+        ("pattern", "query"),
+        ("glob", "file_pattern"),
+        ("include", "file_pattern"),
+        ("directory", "path"),
+        ("language", "languages"),
+        ("max_results", "limit"),
+        ("top_k", "limit"),
+    ];
+    type Request = Request;
+    type Response = Response;
+
+    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+        let limit = in_range("limit", request.limit, limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)?;
+        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
+        // Files are in the index by their own paths, and a path that is not there is no place where nothing is found.
+        let (start, is_directory) = root.locate(&start)?;
+        if !is_directory {
+            // Why it can't be in the index, if so.
+            root.open_file(&start)?;
+        }
+        let scope = Scope::new(context, &request, &start)?;
+        let bound = fingerprint(&(
+            (root.path(), &request.query, start.as_bytes()),
+            (&request.file_pattern, &request.languages),
+        ));
+        let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
+        let ranked = context.ranked(&root)?;
+        // What the index took is not the search's.
+        let stop = context.stop.within(context.timeout);
+
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
+        let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
+        let ranking = scope.search(&ranked.index, &request.query, wanted, &stop)?;
+        let first = cursor.as_ref().map_or(0, |cursor| place(&ranking, cursor));
+        let hits = ranking.files.get(first..).unwrap_or_default();
+        let is_cut = hits.len() > limit;
+        let hits = &hits[..limit.min(hits.len())];
+        let explain = request.explain.unwrap_or(false).then(|| scope.rules());
+        let reader = Reader { context, root: &root, words: &ranking.words, explain: explain.as_ref() };
+        let mut skipped = Skipped::default();
+        let files: Vec<FileRecord> = hits
+            .iter()
+            .enumerate()
+            .filter_map(|(nth, hit)| reader.record(hit, first + nth, &mut skipped))
+            .collect();
+
+        let next = hits.last().filter(|_| is_cut).and_then(|last| {
+            let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
+            Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
+        });
+        let found = !files.is_empty();
+        let response = Response {
+            query: request.query,
+            path: start.display().into_owned(),
+            files,
+            matching_files: ranking.matching as u64,
+            files_searched: ranked.index.files(),
+            weak: found && ranking.is_weak(),
+            strength: ranking.strength,
+            unknown_words: ranking.unknown,
+            understood: ranking.understood,
+            ignored: ranking.ignored,
+            no_file_chosen: !found && !ranked.index.any_file(|path| scope.allows(path)),
+            continued: cursor.is_some(),
+        };
+        let mut outcome = Outcome::new(response, found);
+        outcome.add_report(&ranked.report);
+        outcome.warnings.extend(ranked.warning);
+        outcome.warnings.extend(in_part(ranked.index.files_in_part()));
+        outcome.warnings.extend(unseen_phrases(ranking.not_looked_at));
+        outcome.skipped.merge(&skipped);
+        let binary = ranked.index.wordless_files() - ranked.index.unread_files();
+        outcome.skipped.add_many(SkipReason::Binary, binary);
+        outcome.next_cursor = next;
+        let is_at_end = first + hits.len() >= forage_rank::limits::RESULTS;
+        if is_cut || (is_at_end && ranking.matching > forage_rank::limits::RESULTS) {
+            outcome.truncated_by = Some(Limit::MaxResults);
+        }
+        if is_at_end && !is_cut && ranking.matching > forage_rank::limits::RESULTS {
+            let most = grouped(forage_rank::limits::RESULTS as u64);
+            outcome
+                .warnings
+                .push(format!("a ranking ends with its file {most}; narrow path, file_pattern or query"));
+        }
+        Ok(outcome)
+    }
+}
+
+/// What has to be known of files that are too large for the index.
+fn in_part(files: u64) -> Option<String> {
+    let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
+    let files = (files > 0).then(|| count(files, "file"))?;
+    Some(format!(
+        "of {files} only the first {bytes} bytes are in the index; grep_search searches all of them"
+    ))
+}
+
+/// What has to be known of files that may have a phrase.
+fn unseen_phrases(files: usize) -> Option<String> {
+    let files = (files > 0).then(|| count(files as u64, "file"))?;
+    Some(format!(
+        "{files} with the words of a phrase could not be looked at whole; narrow path, or use grep_search"
+    ))
+}
+
+/// Where a page begins: behind the last file of the one before, wherever that stands by now.
+fn place(ranking: &Ranking, cursor: &Cursor) -> usize {
+    let path = cursor.path.display();
+    let known = ranking.files.iter().position(|file| file.path == path);
+    // Where it has gone, those behind it have come up by one.
+    known.map_or_else(|| usize::try_from(cursor.line.saturating_sub(1)).unwrap_or(usize::MAX), |at| at + 1)
+}
+
+/// Which files are ranked.
+struct Scope<'a> {
+    start: &'a RelPath,
+    only: Option<Globs>,
+    excludes: Option<&'a Globs>,
+    languages: Vec<&'static str>,
+    weights: Option<&'a Weights>,
+}
+
+impl<'a> Scope<'a> {
+    fn new(context: &'a Context, request: &Request, start: &'a RelPath) -> Result<Self, ToolError> {
+        if request.query.trim().is_empty() {
+            let problem = "it is empty; say what you are looking for, in words or names";
+            return Err(ToolError::argument("query", problem));
+        }
+        let only = file_globs(request.file_pattern.as_deref(), start)?;
+        let languages = request.languages.iter().flatten().map(|name| {
+            known_language(name).ok_or_else(|| {
+                let problem = format!(
+                    "`{name}` is not a language that can be told; leave it out, or give file_pattern"
+                );
+                ToolError::argument("languages", problem)
+            })
+        });
+        let languages = languages.collect::<Result<_, _>>()?;
+        let (excludes, weights) = (context.excludes.as_ref(), context.ranking.as_deref());
+        Ok(Self { start, only, excludes, languages, weights })
+    }
+
+    /// The weights in effect.
+    fn rules(&self) -> RuleWeights {
+        self.weights.map_or_else(RuleWeights::default, |weights| weights.rules.clone())
+    }
+
+    fn search(
+        &self,
+        index: &RankIndex,
+        query: &str,
+        limit: usize,
+        stop: &Stop,
+    ) -> Result<Ranking, ToolError> {
+        let (allow, is_over) = (|path: &str| self.allows(path), || stop.check().is_some());
+        let request = forage_rank::Request {
+            weights: self.weights,
+            allow: Some(&allow),
+            stop: &is_over,
+            ..forage_rank::Request::new(query, limit)
+        };
+        let ranking = search(index, &request).map_err(|error| ToolError::Index(error.to_string()))?;
+        match (ranking.stopped, stop.is_cancelled()) {
+            (false, _) => Ok(ranking),
+            (true, true) => Err(ToolError::Cancelled),
+            (true, false) => Err(ToolError::Index(
+                "the time was over before the files were ranked; narrow `path`, or shorten `query`"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    fn allows(&self, path: &str) -> bool {
+        if !self.languages.is_empty()
+            && !language_of(path).is_some_and(|language| self.languages.contains(&language))
+        {
+            return false;
+        }
+        if self.start.is_root() && self.only.is_none() && self.excludes.is_none() {
+            return true;
+        }
+        let Ok(path) = RelPath::parse(path, &RelPath::root()) else { return false };
+        path.starts_with(self.start)
+            && self.only.as_ref().is_none_or(|only| only.choose(&path))
+            && !self.excludes.is_some_and(|excludes| excludes.leave_out(&path))
+    }
+}
+
+/// Reads the lines that are shown.
+struct Reader<'a> {
+    context: &'a Context,
+    root: &'a Root,
+    words: &'a Words,
+    /// The weights by which files are to be explained.
+    explain: Option<&'a RuleWeights>,
+}
+
+impl Reader<'_> {
+    /// `None` for a file that is larger than what the configuration lets searches read.
+    fn record(&self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<FileRecord> {
+        let text = match self.text(&hit.path) {
+            Ok(text) => text,
+            Err(reason) => {
+                skipped.add(reason);
+                return None;
+            }
+        };
+        let (chunks, lines) = match rank {
+            0..limits::RANKED_WELL_SHOWN => limits::RANKED_CHUNKS,
+            _ => limits::RANKED_CHUNKS_LATER,
+        };
+        let all: Vec<&str> = text.lines().collect();
+        let chunk = |chunk: &ChunkHit| self.chunk(chunk, &all, lines);
+        Some(FileRecord {
+            path: hit.path.clone(),
+            score: hit.score,
+            chunks: hit.chunks.iter().take(chunks).map(chunk).collect(),
+            reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
+        })
+    }
+
+    fn chunk(&self, chunk: &ChunkHit, lines: &[&str], most: usize) -> ChunkRecord {
+        let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
+        let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
+        let record = |nth: usize| LineRecord {
+            line_number: chunk.start_line + nth as u32,
+            text: clip(&sanitize_line(within[nth].trim()), limits::RANKED_LINE_BYTES),
+        };
+        ChunkRecord {
+            start_line: chunk.start_line,
+            end_line: chunk.end_line,
+            symbol: chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned()),
+            kind: chunk.symbol.as_ref().map(|(_, kind)| kind.name()),
+            lines: self.words.best(within.iter().copied(), most).into_iter().map(record).collect(),
+        }
+    }
+
+    /// The part of a file that is in the index.
+    fn text(&self, path: &str) -> Result<String, SkipReason> {
+        let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
+        let mut file = self.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
+        if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
+            return Err(SkipReason::TooLarge);
+        }
+        let mut buffer = Vec::new();
+        let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
+        if contents.map_err(|_| SkipReason::Unreadable)? == Contents::TooLarge {
+            buffer.truncate(forage_rank::limits::FILE_BYTES);
+        }
+        match decode(&buffer) {
+            Decoded::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Decoded::Binary => Err(SkipReason::Binary),
+        }
+    }
+}
+
+/// What moved a file, the strongest first.
+fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<Reason> {
+    let mut reasons: Vec<Reason> = rules
+        .iter()
+        .zip(&hit.values)
+        .map(|((rule, weight), value)| Reason {
+            rule: rule.name,
+            gives: match rule.effect {
+                Effect::Adds => weight * value,
+                Effect::Lowers => -(weight * value).min(1.0),
+            },
+            about: rule.about,
+        })
+        .filter(|reason| reason.gives.abs() >= 0.005)
+        .collect();
+    reasons.sort_by(|left, right| right.gives.abs().total_cmp(&left.gives.abs()));
+    reasons
+}

@@ -1,0 +1,112 @@
+//! The text of an answer of `search_index`.
+
+use std::fmt::Write as _;
+
+use super::{FileRecord, Reason, Response};
+use crate::lines::fit_steps;
+use crate::outcome::{Outcome, Render};
+use crate::text::{count, grouped, notes, quoted, with_notes};
+
+/// How much is shown of each file; each step less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    Lines,
+    Ranges,
+    Paths,
+}
+
+impl Render for Response {
+    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let notes = notes(outcome, None);
+        if response.files.is_empty() {
+            return (with_notes(nothing(response), &notes), false);
+        }
+        let steps = [
+            (Detail::Ranges, "lines are left out; read them with read_file".to_owned()),
+            (Detail::Paths, "only paths are shown; ask for fewer files".to_owned()),
+        ];
+        fit_steps(Detail::Lines, steps, |detail| body(response, detail), notes, budget)
+    }
+}
+
+fn nothing(response: &Response) -> String {
+    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    let mut text = match response.continued {
+        true => format!("Nothing more for {}{within}.", quoted(&response.query)),
+        false => format!("Nothing found for {}{within}.", quoted(&response.query)),
+    };
+    if response.no_file_chosen {
+        text.push_str(
+            " No file of the index is chosen by path, file_pattern and languages; ignored and hidden files are not in it, \
+             grep_search with include_ignored searches them.",
+        );
+    }
+    push_words(&mut text, response);
+    text
+}
+
+/// What was made of the query, where that is not plain.
+fn push_words(text: &mut String, response: &Response) {
+    let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
+    if !response.unknown_words.is_empty() {
+        let _ = write!(text, " No file has {}.", list(&response.unknown_words));
+    }
+    if !response.understood.is_empty() {
+        let _ = write!(text, " Taken as a filter: {}.", list(&response.understood));
+    }
+    if !response.ignored.is_empty() {
+        let _ = write!(text, " Not taken into account: {}.", list(&response.ignored));
+    }
+}
+
+fn headline(response: &Response) -> String {
+    let (shown, all) = (response.files.len() as u64, response.matching_files);
+    let mut text = match all > shown {
+        true => format!("{} of {}", grouped(shown), count(all, "file")),
+        false => count(shown, "file"),
+    };
+    let order = if response.continued { "further down the ranking" } else { "best first" };
+    let _ = write!(text, " for {}, {order}.", quoted(&response.query));
+    if response.weak {
+        text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
+    }
+    push_words(&mut text, response);
+    text.push('\n');
+    text
+}
+
+fn body(response: &Response, detail: Detail) -> String {
+    let mut text = headline(response);
+    for file in &response.files {
+        push_file(&mut text, file, detail);
+    }
+    text
+}
+
+fn push_file(text: &mut String, file: &FileRecord, detail: Detail) {
+    let gap = if detail == Detail::Paths { "" } else { "\n" };
+    let _ = writeln!(text, "{gap}{}", file.path);
+    if detail == Detail::Paths {
+        return;
+    }
+    if !file.reasons.is_empty() {
+        let reason = |reason: &Reason| format!("{} {:+.2}", reason.rule, reason.gives);
+        let _ = writeln!(
+            text,
+            "  score {:.2}: {}",
+            file.score,
+            file.reasons.iter().map(reason).collect::<Vec<_>>().join(", ")
+        );
+    }
+    for chunk in &file.chunks {
+        let _ = write!(text, "  {}-{}", chunk.start_line, chunk.end_line);
+        if let (Some(symbol), Some(kind)) = (&chunk.symbol, chunk.kind) {
+            let _ = write!(text, " {kind} {symbol}");
+        }
+        text.push('\n');
+        for line in chunk.lines.iter().filter(|_| detail == Detail::Lines) {
+            let _ = writeln!(text, "    {}: {}", line.line_number, line.text);
+        }
+    }
+}

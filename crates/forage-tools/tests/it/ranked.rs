@@ -1,0 +1,181 @@
+//! `search_index`: what is asked, what is said, and what is left out.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer, refusal};
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.write(
+        "src/router.rs",
+        "/// Matches paths.\npub struct Router;\n\nimpl Router {\n    pub fn match_path(&self) {}\n}\n",
+    );
+    tree.write("src/session.rs", "use crate::router::Router;\n\npub fn open_session(router: Router) {}\n");
+    tree.write("tests/router.rs", "#[test]\nfn router_matches_path() { Router.match_path() }\n");
+    tree.write("app/view.py", "class View:\n    def render_router(self):\n        return self.template\n");
+    tree.write("target/router.rs", "struct Router;\n");
+    tree.write(".ignore", "target\n");
+    tree.write("logo.png", "\u{89}PNG\0\0router\n");
+    for number in 0..30 {
+        tree.write(format!("many/{number:02}.rs"), format!("fn helper_{number}() {{ common(); }}\n"));
+    }
+    tree
+}
+
+fn paths(records: &Value) -> Vec<String> {
+    records["files"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|file| file["path"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_question_leads_to_files_ranges_symbols_and_lines() {
+    let tree = tree();
+    let found = answer(&tree.context(), "search_index", json!({"query": "Router"}));
+    assert_eq!(paths(&found.records)[0], "src/router.rs");
+    let chunk = &found.records["files"][0]["chunks"][0];
+    assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("type")), "{chunk}");
+    assert!(found.text.contains("src/router.rs\n  1-6 type Router\n"), "{}", found.text);
+    assert!(found.text.contains("    2: pub struct Router;\n"), "{}", found.text);
+    assert!(found.text.contains("1 binary") && found.text.contains("ignored"), "{}", found.text);
+    // Neither what is ignored nor what has no text.
+    assert!(!paths(&found.records).iter().any(|path| path.starts_with("target") || path.ends_with("png")));
+    assert_eq!(found.records["files_searched"], 34);
+    assert_eq!(found.records["weak"], false);
+}
+
+#[test]
+fn what_narrows_narrows_before_files_are_chosen() {
+    let tree = tree();
+    let ask = |request: Value| paths(&answer(&tree.context(), "search_index", request).records);
+    assert_eq!(ask(json!({"query": "router", "path": "tests"})), ["tests/router.rs"]);
+    assert_eq!(ask(json!({"query": "router", "path": "src/router.rs"})), ["src/router.rs"]);
+    assert_eq!(ask(json!({"query": "router", "file_pattern": "*.py"})), ["app/view.py"]);
+    assert_eq!(ask(json!({"query": "router", "file_pattern": "src/s*.rs"})), ["src/session.rs"]);
+    assert_eq!(ask(json!({"query": "router", "languages": ["Python"]})), ["app/view.py"]);
+    assert_eq!(ask(json!({"query": "router", "languages": "py"})), ["app/view.py"]);
+    assert_eq!(ask(json!({"query": "router path:tests"})), ["tests/router.rs"]);
+    assert_eq!(ask(json!({"query": "router lang:py"})), ["app/view.py"]);
+    assert_eq!(ask(json!({"query": "\"open session\""})), ["src/session.rs"]);
+    tree.link("src", "alias");
+    assert_eq!(ask(json!({"query": "session", "path": "alias"})), ["src/session.rs"]);
+}
+
+#[test]
+fn nothing_is_told_from_nowhere() {
+    let tree = tree();
+    let ask = |request: Value| answer(&tree.context(), "search_index", request);
+    let nonsense = ask(json!({"query": "xyzzy frobnicate"}));
+    assert!(!nonsense.found);
+    assert!(
+        nonsense.text.starts_with("Nothing found for `xyzzy frobnicate`. No file has `xyzzy`, `frobnicate`."),
+        "{}",
+        nonsense.text
+    );
+    assert_eq!(nonsense.records["no_file_chosen"], false);
+    for request in [
+        json!({"query": "router", "path": "target"}),
+        json!({"query": "router", "file_pattern": "*.java"}),
+        json!({"query": "router", "path": "many", "languages": ["python"]}),
+    ] {
+        let nowhere = ask(request);
+        assert_eq!(nowhere.records["no_file_chosen"], true);
+        assert!(nowhere.text.contains("include_ignored"), "{}", nowhere.text);
+    }
+    let partly = ask(json!({"query": "xyzzy router"}));
+    assert!(partly.found && partly.text.contains("No file has `xyzzy`."), "{}", partly.text);
+    let weak = ask(json!({"query": "router quantum entanglement photon laser"}));
+    assert!(weak.records["weak"] == true && weak.text.contains("WEAK"), "{}", weak.text);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let tree = tree();
+    let refused = |request: Value| refusal(&tree.context(), "search_index", request);
+    assert!(refused(json!({"query": "  "})).contains("`query`: it is empty"));
+    assert!(refused(json!({"query": "router", "path": "nowhere"})).contains("nowhere"));
+    assert!(refused(json!({"query": "router", "languages": ["klingon"]})).contains("klingon"));
+    assert!(refused(json!({"query": "router", "file_pattern": "!*.rs"})).contains("file_pattern"));
+    assert!(refused(json!({"query": "router", "limit": 0})).contains("1 to 100"));
+    assert!(refused(json!({"query": "router", "cursor": "nonsense"})).contains("cursor"));
+    let page = answer(&tree.context(), "search_index", json!({"query": "common", "limit": 3}));
+    let cursor = page.records["next_cursor"].clone();
+    assert!(refused(json!({"query": "router", "cursor": cursor})).contains("another request"));
+}
+
+#[test]
+fn pages_are_the_whole_ranking() {
+    let tree = tree();
+    let context = tree.context();
+    let whole = answer(&context, "search_index", json!({"query": "common helper", "limit": 100}));
+    assert_eq!(whole.records["matching_files"], 30);
+    let mut request = json!({"query": "common helper", "limit": 7});
+    let mut all = Vec::new();
+    for page in 0.. {
+        let answer = answer(&context, "search_index", request.clone());
+        all.extend(paths(&answer.records));
+        assert_eq!(answer.records["continued"], page > 0);
+        match answer.records["next_cursor"].as_str() {
+            Some(cursor) => request["cursor"] = json!(cursor),
+            None => break,
+        }
+        assert_eq!(answer.records["truncated_by"], "max_results");
+    }
+    assert_eq!(all, paths(&whole.records));
+    // The last file of a page may go away before the next is asked for.
+    let first = answer(&context, "search_index", json!({"query": "common helper", "limit": 7}));
+    std::fs::remove_file(tree.root().join(&paths(&first.records)[6])).unwrap();
+    let request = json!({"query": "common helper", "limit": 7, "cursor": first.records["next_cursor"]});
+    assert_eq!(paths(&answer(&context, "search_index", request).records)[0], all[7]);
+}
+
+#[test]
+fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
+    let tree = Tree::new();
+    for number in 0..100 {
+        let line = format!("fn common_{number}() {{ {} }}\n", "common(); ".repeat(40));
+        tree.write(format!("{}/{number}.rs", "long_directory_name".repeat(4)), line.repeat(60));
+    }
+    let mut context = tree.context();
+    for (bytes, lines, ranges) in [(90_000, true, true), (25_000, false, true), (2_000, false, false)] {
+        context.text_bytes = bytes;
+        let found = answer(&context, "search_index", json!({"query": "common", "limit": 100}));
+        assert!(found.text.len() <= bytes, "{} of {bytes}", found.text.len());
+        assert_eq!(
+            (found.text.contains("    1: fn"), found.text.contains("  1-")),
+            (lines, ranges),
+            "{}",
+            found.text
+        );
+        assert_eq!(found.records["text_cut"], !lines);
+        assert_eq!(found.records["files"].as_array().unwrap().len(), 100);
+    }
+}
+
+#[test]
+fn reasons_are_given_when_they_are_asked_for() {
+    let tree = tree();
+    let request = json!({"query": "Router", "explain": true, "limit": 1});
+    let found = answer(&tree.context(), "search_index", request);
+    let reasons = found.records["files"][0]["reasons"].as_array().unwrap();
+    assert!(reasons.iter().any(|reason| reason["rule"] == "defines-asked"), "{reasons:?}");
+    assert!(found.text.contains("defines-asked +"), "{}", found.text);
+}
+
+#[test]
+fn an_index_without_time_is_an_error_and_no_answer() {
+    let tree = tree();
+    let mut context = tree.context();
+    context.indexing_time = Duration::ZERO;
+    let refused = refusal(&context, "search_index", json!({"query": "router"}));
+    assert!(refused.contains("no time"), "{refused}");
+    let mut context = tree.context();
+    context.stop = forage_fs::Stop::never();
+    context.stop.cancel();
+    assert!(refusal(&context, "search_index", json!({"query": "router"})).contains("cancelled"));
+}

@@ -1,0 +1,169 @@
+//! The one place where git is run: by `forage eval`, when the person who runs that has asked for their history.
+//!
+//! The configuration of a repository belongs to whoever made it, and can name programs. So git is only asked for what
+//! it reads from its own database (`rev-list`, `log` without patches, `ls-tree`, `cat-file`), which needs none of them,
+//! and each that it could start on the way is turned off on the command line, which goes over every file.
+
+use std::io::{self, BufRead, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+
+use super::limits;
+use crate::config;
+
+/// What goes over the repository's own settings.
+const OPTIONS: [&str; 10] = [
+    "--no-pager",
+    "--no-optional-locks",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "protocol.allow=never",
+];
+
+/// Variables of the caller's environment by which git would look at another repository than the one it is given, or run
+/// a program.
+const OTHERS: [&str; 9] = [
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_NAMESPACE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+];
+
+/// Git in a directory.
+#[derive(Debug)]
+pub(super) struct Git {
+    program: PathBuf,
+    directory: PathBuf,
+}
+
+impl Git {
+    /// The user's git, for an absolute directory.
+    pub(super) fn new(directory: &Path) -> anyhow::Result<Self> {
+        Ok(Self { program: config::git_program(&[directory])?, directory: directory.to_owned() })
+    }
+
+    /// Runs a command and hands what it prints to `read`, up to `most` bytes. What `read` leaves is not wanted.
+    pub(super) fn run<T>(
+        &self,
+        arguments: &[&str],
+        input: Option<&[u8]>,
+        most: u64,
+        read: impl FnOnce(&mut dyn BufRead) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let name = format!("git {}", arguments.first().copied().unwrap_or_default());
+        let mut child = self
+            .command(arguments, input.is_some())
+            .spawn()
+            .with_context(|| format!("{} can't be run", self.program.display()))?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (done, is_done) = channel::<()>();
+        std::thread::scope(|scope| {
+            let watching = scope.spawn(move || watch(child, &is_done));
+            if let (Some(mut stdin), Some(input)) = (stdin, input) {
+                // Git that has ended reads no more, and says itself why.
+                scope.spawn(move || drop(stdin.write_all(input)));
+            }
+            let told = scope.spawn(move || stderr.map(first_bytes).unwrap_or_default());
+            let (result, is_flooded) = match stdout {
+                Some(stdout) => {
+                    let mut limited = BufReader::new(stdout.take(most));
+                    let result = read(&mut limited);
+                    let is_flooded = limited.buffer().is_empty() && limited.get_ref().limit() == 0;
+                    (result, is_flooded)
+                }
+                None => (Err(anyhow::anyhow!("{name}: there is nothing to read from")), false),
+            };
+            drop(done);
+            let join = "a thread that follows git has ended";
+            let (status, is_late) = watching.join().map_err(|_| anyhow::anyhow!(join))??;
+            let told = told.join().map_err(|_| anyhow::anyhow!(join))?;
+            if is_late {
+                bail!("{name} did not end within {} s and was stopped", limits::GIT_TIME.as_secs());
+            }
+            if is_flooded {
+                bail!("{name} printed more than {most} bytes and was stopped; look at fewer commits");
+            }
+            // One that was stopped because enough was read has nothing to say.
+            if !status.success() && (result.is_err() || !told.trim().is_empty()) {
+                bail!("{name} failed in {}: {}", self.directory.display(), told.trim());
+            }
+            result
+        })
+    }
+
+    /// All that a command prints.
+    pub(super) fn output(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
+        self.run(arguments, None, limits::GIT_BYTES, |stdout| {
+            let mut bytes = Vec::new();
+            stdout.read_to_end(&mut bytes)?;
+            Ok(bytes)
+        })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the one place where git is run, because its user asked for that"
+    )]
+    fn command(&self, arguments: &[&str], has_input: bool) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg("-C")
+            .arg(&self.directory)
+            .args(OPTIONS)
+            .args(arguments)
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_LITERAL_PATHSPECS", "1")
+            .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for name in OTHERS {
+            command.env_remove(name);
+        }
+        command
+    }
+}
+
+/// Waits until what git prints is read, or its time is over; then git ends, by itself or not. Returns whether its time
+/// was over.
+fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bool)> {
+    let deadline = Instant::now() + limits::GIT_TIME;
+    while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(limits::GIT_TICK) {
+        if Instant::now() >= deadline {
+            child.kill()?;
+            return Ok((child.wait()?, true));
+        }
+    }
+    // Nobody reads any more: it ends at once, or has nothing to say.
+    let end = Instant::now() + limits::GIT_TICK * 50;
+    while Instant::now() < end {
+        if let Some(status) = child.try_wait()? {
+            return Ok((status, false));
+        }
+        std::thread::sleep(limits::GIT_TICK / 10);
+    }
+    child.kill()?;
+    Ok((child.wait()?, false))
+}
+
+/// The beginning of what is written; all of it is read.
+fn first_bytes(mut stderr: impl io::Read) -> String {
+    let mut first = Vec::new();
+    let _ = stderr.by_ref().take(limits::GIT_STDERR_BYTES).read_to_end(&mut first);
+    let _ = io::copy(&mut stderr, &mut io::sink());
+    String::from_utf8_lossy(&first).into_owned()
+}

@@ -1,0 +1,425 @@
+//! A private set of queries, of the history of a repository: the message of a commit asks for the files that the commit
+//! touched.
+//!
+//! The index must not know the answers. It is made of the files as they were at a base commit, and only commits behind
+//! that ask. What their messages say of the files' names is taken out ([`super::message`]).
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::BufRead;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context as _, bail};
+use forage_fs::{Decoded, RelPath, Root, decode};
+use forage_rank::evaluation::{KnownQuery, QuerySet, Target};
+use forage_rank::{IndexError, RankIndex, Stamp, Writer, language_of};
+
+use super::git::Git;
+use super::{limits, message};
+
+/// What the queries of a history are called.
+pub(super) const CATEGORY: &str = "history";
+
+/// Files that every change touches, and that no change is about.
+const LOCK_FILES: [&str; 8] = [
+    "bun.lockb",
+    "go.sum",
+    "gradle.lockfile",
+    "npm-shrinkwrap.json",
+    "package-lock.json",
+    "packages.lock.json",
+    "pnpm-lock.yaml",
+    "package.resolved",
+];
+
+/// Names of files in which changes are written down, without extension.
+const CHANGELOGS: [&str; 8] =
+    ["changelog", "changes", "history", "news", "release-notes", "release_notes", "releasenotes", "releases"];
+
+/// Extensions that such a file has.
+const PROSE: [&str; 7] = ["", "adoc", "markdown", "md", "org", "rst", "txt"];
+
+/// Directories of files that become a part of it.
+const CHANGE_DIRECTORIES: [&str; 6] =
+    [".changeset", "changelog", "changelogs", "changelog.d", "changes.d", "newsfragments"];
+
+/// The files of a commit, indexed.
+pub(super) struct Tree {
+    pub(super) index: RankIndex,
+    /// Files that can be found, by path.
+    pub(super) files: HashSet<String>,
+    /// Files that are no text, too large, or not in the clone.
+    pub(super) left_out: u64,
+}
+
+/// Where a set comes from, and how many commits made it.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// The commit whose files are indexed.
+    pub(super) base: String,
+    /// Commits behind it that were looked at.
+    pub(super) commits: u64,
+    /// There are more of them than are looked at.
+    pub(super) is_cut: bool,
+    /// Those that made no query, by why.
+    pub(super) others: BTreeMap<&'static str, u64>,
+}
+
+/// A commit as `git log` tells of it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Commit {
+    is_merge: bool,
+    message: String,
+    /// Paths as they are shown.
+    touched: Vec<String>,
+}
+
+/// The commit so many commits back, first parents only; without a number, the default, but no further back than half of
+/// the history: of files that came later no query is made.
+pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> {
+    let most = commits.unwrap_or(limits::COMMITS * 2) + 1;
+    let count = format!("--max-count={most}");
+    let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"])?;
+    let listed = String::from_utf8_lossy(&listed);
+    let line: Vec<&str> = listed.lines().collect();
+    let back = commits.unwrap_or(line.len() / 2).min(line.len().saturating_sub(1));
+    match line.get(back) {
+        Some(base) if back > 0 => revision(base).map(str::to_owned),
+        _ => bail!("there is no history to make queries of: it has {} commits", line.len()),
+    }
+}
+
+/// The name of a commit, and nothing that git could take for an option.
+pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
+    let is_name = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_name {
+        Ok(text)
+    } else {
+        bail!("{text:?} is not the id of a commit: give 7 to 64 hexadecimal digits")
+    }
+}
+
+/// The set of the commits behind a base, whose files are `tree`, and how it came about.
+pub(super) fn queries(git: &Git, base: &str, name: &str, tree: &Tree) -> anyhow::Result<(QuerySet, Account)> {
+    let (count, range) = (format!("--max-count={}", limits::LOG_COMMITS), format!("{base}..HEAD"));
+    let log = git.output(&[
+        "log",
+        "-z",
+        "--raw",
+        "--no-abbrev",
+        "--no-renames",
+        "--no-color",
+        "--no-notes",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-show-signature",
+        "--ignore-submodules=all",
+        "--encoding=UTF-8",
+        "--relative",
+        "--format=tformat:%H%x00%P%x00%B%x00",
+        &count,
+        &range,
+        "--",
+    ])?;
+    let commits = commits(&log)?;
+    let mut account = Account {
+        base: base.to_owned(),
+        commits: commits.len() as u64,
+        is_cut: commits.len() >= limits::LOG_COMMITS,
+        others: BTreeMap::new(),
+    };
+    let (mut queries, mut asked) = (Vec::new(), HashSet::new());
+    // The oldest first: of two that say the same, the one whose files are most like the base.
+    for commit in commits.iter().rev() {
+        match query(commit, &tree.files) {
+            Ok(query) if asked.insert(query.query.to_lowercase()) => queries.push(query),
+            Ok(_) => *account.others.entry("say what another says").or_default() += 1,
+            Err(reason) => *account.others.entry(reason).or_default() += 1,
+        }
+    }
+    let set = QuerySet {
+        name: name.to_owned(),
+        language: language(&tree.files),
+        url: String::new(),
+        revision: base.to_owned(),
+        benchmark_root: None,
+        queries,
+    };
+    Ok((set, account))
+}
+
+/// The query of a commit, or why there is none, to be read after «N commits».
+fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'static str> {
+    if commit.is_merge {
+        return Err("are merges");
+    }
+    if message::is_revert(&commit.message) {
+        return Err("take back or amend another");
+    }
+    let targets: Vec<&String> =
+        commit.touched.iter().filter(|path| files.contains(*path) && !is_aside(path)).collect();
+    match targets.len() {
+        0 => return Err("touch no file of the base"),
+        1..=limits::TOUCHED_FILES => {}
+        _ => return Err("touch too many files"),
+    }
+    let query = message::question(&commit.message, &commit.touched).ok_or("say too little")?;
+    let relevant = targets.into_iter().map(|path| Target::File(path.clone())).collect();
+    Ok(KnownQuery { query, relevant, secondary: Vec::new(), category: CATEGORY.to_owned() })
+}
+
+/// Whether a file is one that changes touch and are not about.
+fn is_aside(path: &str) -> bool {
+    let path = path.to_lowercase();
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
+    LOCK_FILES.contains(&name)
+        || extension == "lock"
+        || (PROSE.contains(&extension) && CHANGELOGS.contains(&stem))
+        || directory.split('/').any(|name| CHANGE_DIRECTORIES.contains(&name))
+}
+
+/// The language of most files; the first by name of several.
+fn language(files: &HashSet<String>) -> String {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for language in files.iter().filter_map(|path| language_of(path)) {
+        *counts.entry(language).or_default() += 1;
+    }
+    let most = counts.iter().max_by(|left, right| left.1.cmp(right.1).then_with(|| right.0.cmp(left.0)));
+    most.map(|(language, _)| (*language).to_owned()).unwrap_or_default()
+}
+
+/// Reads what `git log -z --raw` with our format prints: id, parents, message, an empty field, then of each touched file
+/// a line of numbers that begins with a colon, and its path. None of these can hold a NUL.
+fn commits(log: &[u8]) -> anyhow::Result<Vec<Commit>> {
+    let mut fields = log.split(|byte| *byte == 0).peekable();
+    let mut commits = Vec::new();
+    let odd = "git log printed something else than was asked for";
+    while let Some(id) = fields.next() {
+        if id.is_empty() && fields.peek().is_none() {
+            break;
+        }
+        revision(std::str::from_utf8(id).context(odd)?).context(odd)?;
+        let (parents, message) = (fields.next().context(odd)?, fields.next().context(odd)?);
+        let mut commit = Commit {
+            is_merge: parents.contains(&b' '),
+            message: String::from_utf8_lossy(message).into_owned(),
+            touched: Vec::new(),
+        };
+        if !fields.next().context(odd)?.is_empty() {
+            bail!(odd);
+        }
+        while fields.next_if(|field| field.trim_ascii_start().starts_with(b":")).is_some() {
+            let path = RelPath::from_bytes(fields.next().context(odd)?, &RelPath::root())?;
+            commit.touched.push(path.display().into_owned());
+        }
+        commits.push(commit);
+    }
+    Ok(commits)
+}
+
+/// A file as a tree of git has it.
+struct Blob<'a> {
+    id: &'a str,
+    path: String,
+}
+
+/// Indexes the files of a commit, below the directory of `git`, as a walk would choose them: no hidden ones, no secrets,
+/// no links.
+pub(super) fn tree(
+    git: &Git,
+    root: &Root,
+    revision: &str,
+    threads: usize,
+    progress: &AtomicU64,
+) -> anyhow::Result<Tree> {
+    let listed = git.output(&["ls-tree", "-r", "-z", "-l", revision])?;
+    let (blobs, too_large) = blobs(&listed, root);
+    let ids = blobs.iter().fold(String::new(), |ids, blob| ids + blob.id + "\n");
+    let index = RankIndex::in_memory()?;
+    let writer = index.writer(threads)?;
+    let (give, take) = sync_channel(limits::FILES_AHEAD);
+    let take = Arc::new(Mutex::new(take));
+    let files = std::thread::scope(|scope| {
+        let work = |take: Arc<_>| scope.spawn(|| index_files(&writer, take, progress));
+        let workers: Vec<_> = (0..threads.max(1)).map(|_| work(Arc::clone(&take))).collect();
+        // Once the workers have gone, there is nobody to give a file to.
+        drop(take);
+        let read = git.run(
+            &["cat-file", "--batch", "--buffer"],
+            Some(ids.as_bytes()),
+            limits::GIT_FILES_BYTES,
+            |stdout| {
+                for blob in &blobs {
+                    let Some(bytes) = contents(stdout, blob.id)? else { continue };
+                    // A worker that has ended says why.
+                    if give.send((blob.path.clone(), bytes)).is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            },
+        );
+        drop(give);
+        let mut files = HashSet::new();
+        for worker in workers {
+            match worker.join() {
+                Ok(indexed) => files.extend(indexed?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        read.map(|()| files)
+    })?;
+    let left_out = too_large + (blobs.len() - files.len()) as u64;
+    writer.commit()?;
+    Ok(Tree { index, files, left_out })
+}
+
+type Given = Receiver<(String, Vec<u8>)>;
+
+/// Indexes what is given, as far as it is text; returns the paths.
+fn index_files(
+    writer: &Writer<'_>,
+    take: Arc<Mutex<Given>>,
+    progress: &AtomicU64,
+) -> Result<Vec<String>, IndexError> {
+    let mut files = Vec::new();
+    loop {
+        let given = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok((path, bytes)) = given else { return Ok(files) };
+        progress.fetch_add(1, Ordering::Relaxed);
+        if let Decoded::Text { bytes, .. } = decode(&bytes) {
+            writer.add(&path, &String::from_utf8_lossy(&bytes), Stamp::default())?;
+            files.push(path);
+        }
+    }
+}
+
+/// The files of `git ls-tree -l -z`, each `MODE blob ID SIZE<tab>PATH`, that may be read and are not too large, and how
+/// many of the others there are.
+fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
+    let (mut blobs, mut left_out) = (Vec::new(), 0);
+    for entry in listed.split(|byte| *byte == 0) {
+        let Some(tab) = entry.iter().position(|byte| *byte == b'\t') else { continue };
+        let Ok(head) = std::str::from_utf8(&entry[..tab]) else { continue };
+        let fields: Vec<&str> = head.split_ascii_whitespace().collect();
+        let ["100644" | "100755", "blob", id, size] = fields[..] else { continue };
+        let Ok(path) = RelPath::from_bytes(&entry[tab + 1..], &RelPath::root()) else { continue };
+        if path.names().any(|name| name.starts_with(b".")) || root.secrets().denies(&path).is_some() {
+            continue;
+        }
+        // Of a file that is not in a partial clone there is no size.
+        match size.parse::<usize>() {
+            Ok(size) if size <= forage_rank::limits::FILE_BYTES => {
+                blobs.push(Blob { id, path: path.display().into_owned() });
+            }
+            _ => left_out += 1,
+        }
+    }
+    (blobs, left_out)
+}
+
+/// The next file of `git cat-file --batch`; `None` if it is not there.
+fn contents(stdout: &mut dyn BufRead, id: &str) -> anyhow::Result<Option<Vec<u8>>> {
+    let mut head = String::new();
+    stdout.read_line(&mut head)?;
+    let fields: Vec<&str> = head.split_ascii_whitespace().collect();
+    match fields[..] {
+        [name, "missing"] if name == id => Ok(None),
+        [name, "blob", size] if name == id => {
+            let size: usize = size.parse()?;
+            if size > forage_rank::limits::FILE_BYTES {
+                bail!("git gave {size} bytes for the file {id}, which is no more than it has said before");
+            }
+            let mut bytes = vec![0; size + 1];
+            stdout.read_exact(&mut bytes)?;
+            bytes.pop();
+            Ok(Some(bytes))
+        }
+        _ => bail!("git cat-file did not give the file {id}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "5768e774e92798bc461924846f13389feacedcf0";
+
+    #[test]
+    fn a_log_is_read_field_by_field() {
+        let log = format!(
+            "{ID}\0p q\0A merge\n\0\0{ID}\0p\0\0\0{ID}\0p\0:not a file\nline\n\0\0\n\
+             :100644 100644 a b M\0:odd\0:000000 100644 a b A\0src/a b.rs\0{ID}\0p\0empty\n\0\0"
+        );
+        let commits = commits(log.as_bytes()).unwrap();
+        let commit = |is_merge, message: &str, touched: &[&str]| Commit {
+            is_merge,
+            message: message.to_owned(),
+            touched: touched.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        assert_eq!(
+            commits,
+            [
+                commit(true, "A merge\n", &[]),
+                commit(false, "", &[]),
+                commit(false, ":not a file\nline\n", &[":odd", "src/a b.rs"]),
+                commit(false, "empty\n", &[]),
+            ]
+        );
+        assert_eq!(super::commits(b"").unwrap(), []);
+        for odd in [&b"x"[..], b"not an id\0p\0m\0\0", format!("{ID}\0p").as_bytes()] {
+            assert!(super::commits(odd).is_err(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn commits_that_are_about_nothing_make_no_query() {
+        let files: HashSet<String> = (0..7)
+            .map(|n| format!("src/f{n}.rs"))
+            .chain(["Cargo.lock".into(), "CHANGELOG.md".into()])
+            .collect();
+        let commit = |message: &str, touched: &[&str]| Commit {
+            is_merge: false,
+            message: message.to_owned(),
+            touched: touched.iter().map(|path| (*path).to_owned()).collect(),
+        };
+        let reason = |message, touched: &[&str]| query(&commit(message, touched), &files).err();
+        assert_eq!(reason("Wait for the end", &["src/f0.rs", "Cargo.lock", "new.rs"]), None);
+        assert_eq!(reason("Wait", &["src/f0.rs"]), Some("say too little"));
+        assert_eq!(
+            reason("Wait for the end", &["new.rs", "CHANGELOG.md"]),
+            Some("touch no file of the base")
+        );
+        let many: Vec<&String> = files.iter().collect();
+        let many: Vec<&str> = many.iter().map(|path| path.as_str()).collect();
+        assert_eq!(reason("Wait for the end", &many), Some("touch too many files"));
+        assert_eq!(reason("Revert \"Wait for the end\"", &["src/f0.rs"]), Some("take back or amend another"));
+        let merge = Commit { is_merge: true, ..commit("Wait for the end", &["src/f0.rs"]) };
+        assert_eq!(query(&merge, &files).err(), Some("are merges"));
+        let found =
+            query(&commit("Wait for the end", &["src/f0.rs", "Cargo.lock", "new.rs"]), &files).unwrap();
+        assert_eq!(found.relevant.iter().map(Target::path).collect::<Vec<_>>(), ["src/f0.rs"]);
+    }
+
+    #[test]
+    fn files_that_all_changes_touch_are_known() {
+        for path in
+            ["yarn.lock", "a/go.sum", "CHANGES", "docs/HISTORY.rst", ".changeset/a.md", "a/newsfragments/1.x"]
+        {
+            assert!(is_aside(path), "{path}");
+        }
+        for path in ["src/history.rs", "lock.rs", "changes/a.rs", "news/index.html", "sum.go"] {
+            assert!(!is_aside(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn ids_of_commits_are_no_options() {
+        assert!(revision(ID).is_ok() && revision("5768e77").is_ok());
+        for text in ["", "HEAD", "--output=/x", "5768e7", "5768e77..HEAD"] {
+            assert!(revision(text).is_err(), "{text}");
+        }
+    }
+}

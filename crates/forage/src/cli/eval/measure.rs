@@ -1,0 +1,299 @@
+//! Sets run: each on an index in memory, so that nothing of the user's is touched.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
+use forage_rank::evaluation::{Answered, Places, QuerySet, answer};
+use forage_rank::tree::{Effort, UpdateError, Updated, update};
+use forage_rank::{RankIndex, Weights};
+use forage_search::index::Index;
+use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
+use serde_json::json;
+
+use super::git::Git;
+use super::history::{self, Account};
+use super::{Source, set};
+use crate::cli::output::Output;
+use crate::cli::progress::Progress;
+use crate::cli::{Global, session};
+use crate::config::{self, Config, Overrides};
+
+/// What is run, and on which trees.
+pub(super) struct Plan {
+    config: Config,
+    working: PathBuf,
+    runs: Vec<Run>,
+    from_git: Option<FromGit>,
+    at_revision: bool,
+}
+
+struct Run {
+    set: QuerySet,
+    directory: PathBuf,
+}
+
+struct FromGit {
+    directory: PathBuf,
+    commits: Option<usize>,
+    save: Option<PathBuf>,
+}
+
+/// All sets, run.
+#[derive(Default)]
+pub(super) struct Measured {
+    pub(super) sets: Vec<SetRecord>,
+    pub(super) queries: Vec<Answered>,
+    /// Bytes of the text of each query's answer; `None` of a call that failed. Empty if they were not asked for.
+    pub(super) answer_bytes: Vec<Option<usize>>,
+    pub(super) history: Option<Account>,
+    pub(super) saved: Option<PathBuf>,
+}
+
+/// What a set was run on.
+pub(super) struct SetRecord {
+    pub(super) name: String,
+    pub(super) language: String,
+    pub(super) revision: String,
+    pub(super) directory: String,
+    /// Files that can be found.
+    pub(super) files: u64,
+    /// Files that are no text, too large, or could not be read.
+    pub(super) wordless: u64,
+    pub(super) seconds: f64,
+    /// The files are those of the revision, not of the working tree.
+    pub(super) is_at_revision: bool,
+}
+
+/// An index with what has to be known of it.
+struct Subject {
+    index: Arc<RankIndex>,
+    wordless: u64,
+    report: WalkReport,
+}
+
+impl Plan {
+    /// Says what is wrong with a request before anything is run.
+    pub(super) fn new(source: &Source, global: &Global, output: &mut Output) -> anyhow::Result<Self> {
+        let config = session::load(global, Overrides::default())?;
+        let working = config::working_directory()?;
+        let directories = session::directories(&config, &working, None);
+        let directory = || match &directories[..] {
+            [directory] => Ok(directory.clone()),
+            _ => bail!("queries are put to one tree: name one root with --root"),
+        };
+        let mut plan =
+            Self { working, runs: Vec::new(), from_git: None, at_revision: source.at_revision, config };
+        if let Some(commits) = source.from_git {
+            let save = source.save.as_ref().map(|path| plan.working.join(path));
+            if let Some(save) = save.as_ref().filter(|save| save.exists()) {
+                bail!(
+                    "{} exists already and is not overwritten; save the set under another name",
+                    save.display()
+                );
+            }
+            plan.from_git = Some(FromGit { directory: directory()?, commits: commits.number(), save });
+            return Ok(plan);
+        }
+        let file = source.set.as_ref().context("name a file with a set of queries, or give --from-git")?;
+        let sets = set::choose(set::read(&plan.working.join(file))?, &source.name)?;
+        let checkouts = source.checkouts.as_ref().map(|checkouts| plan.working.join(checkouts));
+        if let ([_, _, ..], None) = (&sets[..], &checkouts) {
+            let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
+            bail!(
+                "{} has several sets ({}): choose one with --name, or give the directory of their checkouts with \
+                 --checkouts",
+                file.display(),
+                names.join(", ")
+            );
+        }
+        for set in sets {
+            let directory = match &checkouts {
+                Some(checkouts) => set::checkout(checkouts, &set)?,
+                None => directory()?,
+            };
+            let is_of_history = !set.queries.is_empty()
+                && set.queries.iter().all(|query| query.category == history::CATEGORY);
+            if is_of_history && !source.at_revision {
+                output.note(&format!(
+                    "the set `{}` was made of commits behind {}, which the working tree has: with --at-revision the \
+                     files are those before them",
+                    set.name, set.revision
+                ));
+            }
+            plan.runs.push(Run { set, directory });
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Runs all sets, one after the other, and with `with_answers` also the tool on each query.
+    pub(super) fn run(self, weights: &Weights, with_answers: bool) -> anyhow::Result<Measured> {
+        let progress = Arc::default();
+        let _shown = Progress::start(&progress);
+        let mut running =
+            Running { plan: &self, weights, with_answers, progress, measured: Measured::default() };
+        if let Some(from_git) = &self.from_git {
+            running.history(from_git)?;
+        }
+        for run in &self.runs {
+            running.set(run).with_context(|| format!("the set `{}`", run.set.name))?;
+        }
+        Ok(running.measured)
+    }
+
+    fn threads(&self) -> usize {
+        WalkOptions { threads: self.config.threads.value, ..WalkOptions::default() }.thread_count()
+    }
+
+    fn open(&self, directory: &Path) -> anyhow::Result<Arc<Root>> {
+        session::open_root(&self.config, directory)
+    }
+
+    /// The root of a directory below a root; a set is somebody else's, and may not lead out of it.
+    fn open_below(&self, whole: &Arc<Root>, below: &str) -> anyhow::Result<Arc<Root>> {
+        if below.is_empty() {
+            return Ok(Arc::clone(whole));
+        }
+        let path = RelPath::parse(below, &RelPath::root())
+            .with_context(|| format!("`benchmark_root` {below:?} can't be taken"))?;
+        match whole.locate(&path) {
+            Ok((path, true)) => {
+                let name = path.to_os_string().context("`benchmark_root` is not a name on this system")?;
+                self.open(&whole.path().join(name))
+            }
+            Ok((_, false)) => bail!("`benchmark_root` {below:?} is no directory"),
+            Err(error) => bail!("`benchmark_root`: {error}"),
+        }
+    }
+
+    /// The files below a root as a walk finds them, indexed in memory.
+    fn indexed(&self, root: &Arc<Root>, progress: &Arc<AtomicU64>) -> Result<Subject, UpdateError> {
+        let index = Arc::new(RankIndex::in_memory()?);
+        let effort = Effort { threads: self.threads(), stop: Stop::never(), progress: Arc::clone(progress) };
+        let Updated { report, .. } = update(&index, root, None, &effort, || Ok(()))?;
+        Ok(Subject { wordless: index.wordless_files(), index, report })
+    }
+
+    /// A context in which the tool finds this index.
+    fn context(
+        &self,
+        root: &Arc<Root>,
+        index: Arc<RankIndex>,
+        report: WalkReport,
+    ) -> anyhow::Result<Context> {
+        let directories = [root.path().to_owned()];
+        let filter = FilterSettings::default();
+        let (mut context, _) = session::beneath(self.config.clone(), &directories, &self.working, filter)?;
+        context.indexes = Some(Arc::new(OneIndex { index, report: Arc::new(report) }));
+        Ok(context)
+    }
+}
+
+/// Sets that are run one after the other.
+struct Running<'a> {
+    plan: &'a Plan,
+    weights: &'a Weights,
+    with_answers: bool,
+    progress: Arc<AtomicU64>,
+    measured: Measured,
+}
+
+impl Running<'_> {
+    fn history(&mut self, from_git: &FromGit) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let root = self.plan.open(&from_git.directory)?;
+        let git = Git::new(root.path())?;
+        let base = history::base(&git, from_git.commits)?;
+        let tree = history::tree(&git, &root, &base, self.plan.threads(), &self.progress)?;
+        let seconds = began.elapsed().as_secs_f64();
+        let name =
+            root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (set, account) = history::queries(&git, &base, &name, &tree)?;
+        if let Some(save) = &from_git.save {
+            set::save(save, &set)?;
+            self.measured.saved = Some(save.clone());
+        }
+        self.measured.history = Some(account);
+        self.measure(&set, &root, Subject::of(tree), seconds)
+    }
+
+    fn set(&mut self, Run { set, directory }: &Run) -> anyhow::Result<()> {
+        let began = Instant::now();
+        let whole = self.plan.open(directory)?;
+        let root = self.plan.open_below(&whole, set.benchmark_root.as_deref().unwrap_or_default())?;
+        let subject = if self.plan.at_revision {
+            let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
+            let git = Git::new(root.path())?;
+            Subject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
+        } else {
+            self.plan.indexed(&root, &self.progress)?
+        };
+        self.measure(set, &root, subject, began.elapsed().as_secs_f64())
+    }
+
+    fn measure(
+        &mut self,
+        set: &QuerySet,
+        root: &Arc<Root>,
+        subject: Subject,
+        seconds: f64,
+    ) -> anyhow::Result<()> {
+        let Subject { index, wordless, report } = subject;
+        self.measured.sets.push(SetRecord {
+            name: set.name.clone(),
+            language: set.language.clone(),
+            revision: set.revision.clone(),
+            directory: root.path().display().to_string(),
+            files: index.files(),
+            wordless,
+            seconds,
+            is_at_revision: self.plan.at_revision || self.plan.from_git.is_some(),
+        });
+        let places = Places::of_index(&index, set.benchmark_root.as_deref().unwrap_or_default());
+        for query in &set.queries {
+            self.measured.queries.push(answer(&index, &places, set, query, self.weights)?);
+        }
+        if self.with_answers {
+            let context = self.plan.context(root, index, report)?;
+            let queries = set.queries.iter().map(|query| text_bytes(&context, &query.query));
+            self.measured.answer_bytes.extend(queries);
+        }
+        Ok(())
+    }
+}
+
+impl Subject {
+    fn of(tree: history::Tree) -> Self {
+        Self { index: Arc::new(tree.index), wordless: tree.left_out, report: WalkReport::default() }
+    }
+}
+
+/// The bytes of the tool's answer to a query.
+fn text_bytes(context: &Context, query: &str) -> Option<usize> {
+    let tool = registry::find("search_index").ok()?;
+    tool.call(context, json!({ "query": query })).ok().map(|answer| answer.text.len())
+}
+
+/// An index that was made for this run.
+struct OneIndex {
+    index: Arc<RankIndex>,
+    report: Arc<WalkReport>,
+}
+
+impl Indexes for OneIndex {
+    fn of(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
+        None
+    }
+
+    fn ranked(&self, _: &Arc<Root>, _: &Effort) -> Option<Result<Ranked, UpdateError>> {
+        let (index, report) = (Arc::clone(&self.index), Arc::clone(&self.report));
+        Some(Ok(Ranked { index, report, warning: None }))
+    }
+}

@@ -1,0 +1,95 @@
+//! Sets of queries as files: read, checked, and written.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use forage_rank::evaluation::{KnownQuery, QuerySet};
+use serde_json::Value;
+
+use super::limits;
+use crate::private_file;
+
+/// The sets of a file: a list of them, or one.
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
+    let shown = path.display();
+    let bytes = bytes(path).with_context(|| format!("can't read {shown}"))?;
+    let value: Value =
+        serde_json::from_slice(&bytes).with_context(|| format!("{shown} is not valid JSON"))?;
+    let values = match value {
+        Value::Array(values) => values,
+        value @ Value::Object(_) => vec![value],
+        _ => bail!("{shown} holds no set of queries: it is neither an object nor a list of objects"),
+    };
+    let set = |(nth, value): (usize, Value)| {
+        let set = parse(value).with_context(|| format!("{shown}: set {} is not valid", nth + 1))?;
+        set.check().with_context(|| format!("{shown} can't be run"))?;
+        Ok(set)
+    };
+    values.into_iter().enumerate().map(set).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that the person who runs the command names")]
+fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(limits::SET_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limits::SET_BYTES {
+        bail!("it is over {} bytes", limits::SET_BYTES);
+    }
+    Ok(bytes)
+}
+
+/// A set; the error names the query that is wrong.
+fn parse(value: Value) -> anyhow::Result<QuerySet> {
+    let queries = value.get("queries").and_then(Value::as_array).cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| {
+        for (nth, query) in queries.into_iter().enumerate() {
+            if let Err(error) = serde_json::from_value::<KnownQuery>(query) {
+                return anyhow::anyhow!("query {}: {error}", nth + 1);
+            }
+        }
+        error.into()
+    })
+}
+
+/// The sets by these names; all without any.
+pub(super) fn choose(sets: Vec<QuerySet>, names: &[String]) -> anyhow::Result<Vec<QuerySet>> {
+    let known = || sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(unknown) = names.iter().find(|name| !sets.iter().any(|set| set.name == **name)) {
+        bail!("there is no set {unknown:?} in the file; it has {}", known());
+    }
+    Ok(sets.into_iter().filter(|set| names.is_empty() || names.contains(&set.name)).collect())
+}
+
+/// The directory of a checkout by its set's name, which is one name and leads nowhere else.
+pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathBuf> {
+    let name = Path::new(&set.name);
+    let is_name = name.file_name() == Some(name.as_os_str());
+    if !is_name {
+        bail!(
+            "the set {:?} can't be looked for below --checkouts: its name is no name of a directory",
+            set.name
+        );
+    }
+    let directory = checkouts.join(name);
+    match directory.is_dir() {
+        true => Ok(directory),
+        false => {
+            bail!("there is no checkout of the set `{}`: {} is no directory", set.name, directory.display())
+        }
+    }
+}
+
+/// Writes a set where no file is yet, for its owner alone: messages of commits are theirs.
+pub(super) fn save(path: &Path, set: &QuerySet) -> anyhow::Result<()> {
+    let shown = path.display();
+    let mut text = serde_json::to_string_pretty(&[set])?;
+    text.push('\n');
+    let written = private_file::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            anyhow::anyhow!("{shown} exists already and is not overwritten; save the set under another name")
+        }
+        _ => anyhow::anyhow!("can't write {shown}: {error}"),
+    })
+}

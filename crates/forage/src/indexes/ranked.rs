@@ -1,0 +1,109 @@
+//! The ranked index of a root: kept on the disk, and brought up to date before every answer.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use forage_fs::{Listing, Root, Stop, Stopped, WalkOptions, WalkReport, Watched};
+use forage_rank::RankIndex;
+use forage_rank::tree::{Effort, UpdateError, Updated, update};
+use forage_tools::Ranked;
+
+use super::store::Store;
+
+/// How often it is looked whether another call or process has done with an index.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// How often an index is opened anew in one call.
+const ATTEMPTS: usize = 4;
+
+/// What a process keeps of a root's ranked index.
+#[derive(Default)]
+pub(super) struct Kept {
+    index: Option<Arc<RankIndex>>,
+    /// The tree that the index was last brought up to, if it was told without a walk.
+    seen: Option<(Arc<Listing>, Arc<WalkReport>)>,
+}
+
+/// The index of a root as its tree is now. Calls for the same root wait for each other, since what one reads the next
+/// need not read.
+pub(super) fn fresh(
+    kept: &Mutex<Kept>,
+    store: &Store,
+    root: &Arc<Root>,
+    watched: Option<&Watched>,
+    effort: &Effort,
+) -> Result<Ranked, UpdateError> {
+    let mut kept = lock_until(kept, &effort.stop)?;
+    let listing = watched.and_then(|watched| watched.listing(&WalkOptions::default()));
+    if let (Some(index), Some((seen, report)), Some(listing)) = (&kept.index, &kept.seen, &listing)
+        && Arc::ptr_eq(seen, listing)
+    {
+        return Ok(Ranked { index: Arc::clone(index), report: Arc::clone(report), warning: None });
+    }
+    kept.seen = None;
+    let mut problem = String::new();
+    // What another process has done to the files of the index meanwhile, another attempt finds out.
+    for _ in 0..ATTEMPTS {
+        let index = match kept.index.take().map_or_else(|| store.open_ranked(&effort.stop).map(Arc::new), Ok)
+        {
+            Ok(index) => index,
+            Err(UpdateError::Index(error)) => {
+                problem = error.to_string();
+                continue;
+            }
+            Err(UpdateError::Locked(reason)) => {
+                problem = reason;
+                break;
+            }
+            Err(error) => return Err(error),
+        };
+        let updated = update(&index, root, listing.as_deref(), effort, || store.lock_ranked(&effort.stop));
+        match updated {
+            Ok(Updated { report, is_settled }) => {
+                let report = Arc::new(report);
+                let seen = listing.filter(|_| is_settled);
+                kept.seen = seen.map(|listing| (listing, Arc::clone(&report)));
+                kept.index = Some(Arc::clone(&index));
+                return Ok(Ranked { index, report, warning: None });
+            }
+            Err(error @ (UpdateError::Index(_) | UpdateError::Outdated)) => problem = error.to_string(),
+            Err(UpdateError::Locked(reason)) => {
+                problem = reason;
+                break;
+            }
+            // What was read so far is kept.
+            Err(error) => {
+                kept.index = Some(index);
+                return Err(error);
+            }
+        }
+    }
+    // A cache that can't be used makes an answer late, not impossible.
+    let mut made = Ranked::in_memory(root, effort)?;
+    made.warning =
+        Some(format!("the ranked index is made anew for every call, for it can't be kept: {problem}"));
+    Ok(made)
+}
+
+fn lock_until<'a, T>(mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, UpdateError> {
+    wait_for(stop, || match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        // Whoever panicked while it was held left nothing half done: all of it is replaced at once.
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    })
+}
+
+/// Asks again and again until there is an answer or no time.
+pub(super) fn wait_for<T>(stop: &Stop, ask: impl Fn() -> Option<T>) -> Result<T, UpdateError> {
+    loop {
+        if let Some(answer) = ask() {
+            return Ok(answer);
+        }
+        match stop.check() {
+            Some(Stopped::Cancelled) => return Err(UpdateError::Cancelled),
+            Some(Stopped::Deadline) => return Err(UpdateError::Busy),
+            None => std::thread::sleep(BETWEEN_LOOKS),
+        }
+    }
+}

@@ -1,0 +1,490 @@
+//! `forage eval`: sets of queries, the history of a repository, and weights fitted to them.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::{Project, Run};
+
+/// Runs git as the author of the tests' history, with no configuration but the repository's.
+fn git(project: &Project, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgSign=false"])
+        .args(arguments)
+        .current_dir(&project.root)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("HOME", &project.home)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("the tests need git: {error}"))
+        .unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn forage(project: &Project, arguments: &[&str]) -> Run {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let environment =
+        [("PATH", path.as_str()), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
+    project.run_in(&project.root, arguments, &environment)
+}
+
+fn records(project: &Project, arguments: &[&str]) -> Value {
+    let run = forage(project, &[arguments, &["--json"]].concat());
+    assert_eq!(run.status, 0, "{run:?}");
+    run.json()
+}
+
+/// Writes a file and commits it.
+fn commit(project: &Project, path: &str, text: &str, message: &str) {
+    project.write(path, text);
+    git(project, &["add", "-A"]);
+    git(project, &["commit", "-q", "-m", message]);
+}
+
+const ALPHA: &str = "//! Requests.\nfn retry_backoff(request: Request) {}\n";
+const BETA: &str = "//! Headers.\nfn parse_header(line: &str) {}\n";
+const GAMMA: &str = "//! Numbers.\nfn add(one: u32, two: u32) {}\n";
+
+/// A repository with a base and eight commits behind it, of which three make queries.
+fn repository() -> Project {
+    let project = Project::new(&[
+        ("src/alpha.rs", ALPHA),
+        ("src/beta.rs", BETA),
+        ("src/gamma.rs", GAMMA),
+        ("Cargo.lock", "one\n"),
+        ("CHANGELOG.md", "one\n"),
+        (".hidden/a.rs", "fn retry_backoff() {}\n"),
+        ("picture.png", "a\0b"),
+    ]);
+    git(&project, &["init", "-q", "-b", "main", "."]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "Begin with all of it"]);
+    git(&project, &["checkout", "-q", "-b", "side"]);
+    commit(&project, "src/gamma.rs", &format!("{GAMMA}// one\n"), "wip");
+    git(&project, &["checkout", "-q", "main"]);
+    commit(&project, "src/alpha.rs", &format!("{ALPHA}// one\n"), "Retry with a longer backoff (#12)");
+    git(&project, &["merge", "-q", "--no-ff", "-m", "Merge what was at the side", "side"]);
+    project.write("CHANGELOG.md", "two\n");
+    let message = "beta: parse header lines that are folded\n\nSigned-off-by: A <a@example.com>";
+    commit(&project, "src/beta.rs", &format!("{BETA}// one\n"), message);
+    commit(
+        &project,
+        "src/beta.rs",
+        &format!("{BETA}// two\n"),
+        "Revert \"parse header lines that are folded\"",
+    );
+    commit(&project, "Cargo.lock", "two\n", "Take newer versions of everything");
+    commit(&project, "src/alpha.rs", &format!("{ALPHA}// two\n"), "Retry with a longer backoff");
+    let quokka = format!("{GAMMA}fn quokka_jumps() {{}}\n");
+    commit(&project, "src/gamma.rs", &quokka, "Quokka jumps everywhere in gamma.rs");
+    project
+}
+
+#[test]
+fn a_history_asks_what_its_base_can_not_know() {
+    let project = repository();
+    let report = records(&project, &["eval", "--from-git", "7", "--save", "set.json"]);
+    let base = git(&project, &["rev-list", "--max-parents=0", "HEAD"]);
+    assert_eq!(
+        report["history"],
+        json!({
+            "base": base,
+            "commits": 8,
+            "is_cut": false,
+            "queries": 3,
+            "others": {
+                "are merges": 1,
+                "say too little": 1,
+                "say what another says": 1,
+                "take back or amend another": 1,
+                "touch no file of the base": 1,
+            },
+        })
+    );
+    let queries: Vec<(&str, &Value, &Value)> = report["queries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|query| (query["query"].as_str().unwrap(), &query["targets"], &query["ranks"]))
+        .collect();
+    assert_eq!(
+        queries,
+        [
+            ("Retry with a longer backoff", &json!(["src/alpha.rs"]), &json!([1])),
+            ("parse header lines that are folded", &json!(["src/beta.rs"]), &json!([1])),
+            // The file has these words since the commit that says them.
+            ("Quokka jumps everywhere in", &json!(["src/gamma.rs"]), &json!([])),
+        ]
+    );
+    let two_thirds = 2.0 / 3.0;
+    assert_eq!(
+        report["all"],
+        json!({
+            "queries": 3,
+            "ndcg@10": two_thirds,
+            "recall@1": two_thirds,
+            "recall@5": two_thirds,
+            "recall@10": two_thirds,
+            "mrr": two_thirds,
+        })
+    );
+    // The hidden file is not indexed, the picture has no text.
+    assert_eq!(
+        (&report["sets"][0]["files"], &report["sets"][0]["files_without_text"]),
+        (&json!(5), &json!(1))
+    );
+    assert_eq!(report["sets"][0]["at_revision"], true);
+    assert_eq!((&report["tokens"]["answers"], &report["tokens"]["failed"]), (&json!(3), &json!(0)));
+    assert!(report["tokens"]["mean"].as_f64().unwrap() > 10.0, "{report}");
+    assert_eq!(report["missing_targets"], json!([]));
+
+    // What was saved gives the same on the same files. On the files of today it knows the answer: that is the leak.
+    let again = records(&project, &["eval", "set.json", "--at-revision"]);
+    assert_eq!(again["all"], report["all"]);
+    let run = forage(&project, &["eval", "set.json", "--json"]);
+    assert!(run.stderr.contains("--at-revision"), "{run:?}");
+    assert_eq!((run.json()["all"]["ndcg@10"].as_f64(), run.status), (Some(1.0), 0));
+
+    let overwriting = forage(&project, &["eval", "--from-git", "7", "--save", "set.json"]);
+    assert_eq!(overwriting.status, 2, "{overwriting:?}");
+    assert!(overwriting.stderr.contains("not overwritten"), "{overwriting:?}");
+
+    // Without a number the base is half of the history back; it says so, in a table.
+    let text = forage(&project, &["eval", "--from-git"]).stdout;
+    assert!(text.contains("queries of 4 commits") && text.contains("recall@10"), "{text}");
+    assert!(text.contains("1 take back or amend another"), "{text}");
+}
+
+/// A script that leaves a file, as everything that a repository's configuration can name.
+#[cfg(unix)]
+#[test]
+fn a_hostile_repository_runs_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = repository();
+    let (script, mark) = (project.home.join("script"), project.home.join("was-run"));
+    let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display());
+    std::fs::write(&script, text).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let hooks = project.home.join("hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    for hook in ["post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"] {
+        std::fs::copy(&script, hooks.join(hook)).unwrap();
+    }
+    project.write(".gitattributes", "* diff=bad filter=bad\n");
+    let (script, hooks) = (script.to_str().unwrap(), hooks.to_str().unwrap());
+    let (alias, remote) = (format!("!{script}"), format!("ext::{script}"));
+    for (key, value) in [
+        ("core.fsmonitor", script),
+        ("core.pager", script),
+        ("pager.log", "true"),
+        ("pager.rev-list", script),
+        ("core.hooksPath", hooks),
+        ("core.sshCommand", script),
+        ("core.askPass", script),
+        ("core.editor", script),
+        ("core.alternateRefsCommand", script),
+        ("diff.external", script),
+        ("diff.bad.command", script),
+        ("diff.bad.textconv", script),
+        ("filter.bad.clean", script),
+        ("filter.bad.smudge", script),
+        ("filter.bad.process", script),
+        ("log.showSignature", "true"),
+        ("gpg.program", script),
+        ("credential.helper", &alias),
+        ("alias.log", &alias),
+        ("alias.rev-list", &alias),
+        ("alias.ls-tree", &alias),
+        ("alias.cat-file", &alias),
+        ("uploadpack.packObjectsHook", script),
+        ("protocol.ext.allow", "always"),
+        ("remote.origin.url", &remote),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.partialclonefilter", "blob:none"),
+    ] {
+        git(&project, &["config", key, value]);
+    }
+    // A file that only the remote has: git fetches such a one by itself.
+    let lacking = git(&project, &["rev-parse", "HEAD~6:src/gamma.rs"]);
+    let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
+    std::fs::remove_file(object).unwrap();
+    let _ = std::fs::remove_file(&mark);
+
+    let report = records(&project, &["eval", "--from-git", "7", "--ablate"]);
+    assert_eq!(report["history"]["queries"], 2, "{report}");
+    assert_eq!(report["sets"][0]["files_without_text"], 2, "{report}");
+    assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
+
+    // The control: git as it is run every day runs them.
+    for arguments in [&["status"][..], &["diff", "HEAD~1"], &["cat-file", "-p", &lacking]] {
+        let _ = std::fs::remove_file(&mark);
+        let _ = Command::new("git")
+            .args(arguments)
+            .current_dir(&project.root)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("HOME", &project.home)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(mark.exists(), "{arguments:?} is no attack");
+    }
+}
+
+#[test]
+fn where_there_is_no_history_that_is_said() {
+    let project = Project::new(&[("a.rs", ALPHA)]);
+    let run = forage(&project, &["eval", "--from-git"]);
+    assert_eq!(run.status, 2, "{run:?}");
+    assert!(run.stderr.contains("git rev-list failed"), "{run:?}");
+    git(&project, &["init", "-q", "-b", "main", "."]);
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "Begin with all of it"]);
+    let run = forage(&project, &["eval", "--from-git"]);
+    assert!(run.status == 2 && run.stderr.contains("there is no history"), "{run:?}");
+    // Not a program that the repository brings.
+    let run = project.run_in(
+        &project.root,
+        &["eval", "--from-git"],
+        &[("PATH", project.root.join("bin").to_str().unwrap())],
+    );
+    assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");
+}
+
+#[test]
+fn a_program_that_the_repository_brings_is_not_run() {
+    let project = repository();
+    std::fs::create_dir_all(project.root.join("bin")).unwrap();
+    let own = std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|directory| directory.join("git"))
+        .find(|path| path.is_file())
+        .unwrap();
+    std::fs::copy(own, project.root.join("bin/git")).unwrap();
+    let path = project.root.join("bin");
+    let run = project.run_in(&project.root, &["eval", "--from-git"], &[("PATH", path.to_str().unwrap())]);
+    assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");
+}
+
+/// Writes a file for the tests beside the project.
+fn beside(project: &Project, name: &str, text: &str) -> String {
+    let path = project.home.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_set_is_put_to_the_tree() {
+    let project = Project::new(&[("src/alpha.rs", ALPHA), ("src/beta.rs", BETA), ("src/gamma.rs", GAMMA)]);
+    let set = json!([{
+        "name": "here",
+        "language": "rust",
+        "benchmark_root": "src",
+        "queries": [
+            { "query": "retry backoff", "relevant": ["src/alpha.rs"], "category": "names" },
+            { "query": "parse header", "relevant": ["beta.rs"], "secondary": ["src/gone.rs"], "category": "words" },
+        ],
+    }]);
+    let file = beside(&project, "set.json", &set.to_string());
+    let report = records(&project, &["eval", &file, "--ablate"]);
+    // One of two targets at rank 1: 1 / (1 + 1 / log2(3)).
+    let half = 1.0 / (1.0 + 1.0 / 3_f64.log2());
+    let close = |value: &Value, wanted: f64| {
+        assert!((value.as_f64().unwrap() - wanted).abs() < 1e-9, "{value} {wanted}");
+    };
+    close(&report["all"]["ndcg@10"], (1.0 + half) / 2.0);
+    close(&report["by_category"]["words"]["recall@10"], 0.5);
+    close(&report["by_category"]["names"]["ndcg@10"], 1.0);
+    close(&report["by_language"]["rust"]["mrr"], 1.0);
+    assert_eq!(report["missing_targets"], json!([{ "set": "here", "path": "src/gone.rs" }]));
+    assert_eq!(report["weights"], "built in");
+    let ablation = report["ablation"].as_array().unwrap();
+    assert_eq!(ablation.len(), forage_rank::RULES.len());
+    let without = |nth: usize| ablation[nth]["ndcg_without"].as_f64().unwrap();
+    assert!((1..ablation.len()).all(|nth| without(nth - 1) <= without(nth)), "the worst first");
+
+    let text = forage(&project, &["eval", &file, "--ablate"]).stdout;
+    for part in [
+        "category names",
+        "all",
+        "NDCG@10",
+        "latency   p50",
+        "tokens ",
+        "here: src/gone.rs",
+        "stem-precision",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    // Nothing is kept of it.
+    assert!(!project.home.join(".cache").exists());
+}
+
+#[test]
+fn sets_are_run_on_checkouts_by_name() {
+    let project = Project::new(&[("one/alpha.rs", ALPHA), ("two/beta.rs", BETA)]);
+    let set = |name: &str, query: &str, target: &str| json!({ "name": name, "language": name, "queries": [{ "query": query, "relevant": [target] }] });
+    let sets = json!([set("one", "retry backoff", "alpha.rs"), set("two", "parse header", "beta.rs")]);
+    let file = beside(&project, "sets.json", &sets.to_string());
+    let report = records(&project, &["eval", &file, "--checkouts", "."]);
+    assert_eq!((&report["all"]["queries"], &report["all"]["ndcg@10"]), (&json!(2), &json!(1.0)));
+    assert_eq!(report["by_set"].as_object().unwrap().len(), 2);
+    let report = records(&project, &["eval", &file, "--checkouts", ".", "--name", "two"]);
+    assert_eq!(report["all"]["queries"], 1);
+
+    for (arguments, part) in [
+        (&["eval", &file][..], "several sets (one, two)"),
+        (&["eval", &file, "--name", "three"], "there is no set \"three\""),
+        (&["eval", &file, "--checkouts", "one"], "there is no checkout of the set `one`"),
+    ] {
+        let run = forage(&project, arguments);
+        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
+    }
+}
+
+#[test]
+fn malformed_sets_are_refused_with_what_is_wrong() {
+    let project = Project::new(&[("a.rs", ALPHA)]);
+    let query = r#"{"query": "q", "relevant": ["a.rs"]}"#;
+    let set = |queries: &str, more: &str| format!(r#"[{{"name": "a", "queries": [{queries}]{more}}}]"#);
+    for (text, part) in [
+        ("{", "is not valid JSON"),
+        ("3", "holds no set of queries"),
+        (r#"[{"queries": []}]"#, "set 1 is not valid: missing field `name`"),
+        (r#"[{"name": "a"}]"#, "missing field `queries`"),
+        (&set(&format!("{query}, {{\"query\": \"q\"}}"), ""), "query 2: missing field `relevant`"),
+        (&set(r#"{"query": "q", "relevant": [1]}"#, ""), "query 1: "),
+        (&set(r#"{"query": " ", "relevant": ["a"]}"#, ""), "query 1 of the set `a` is empty"),
+        (&set(r#"{"query": "q", "relevant": []}"#, ""), "has no target"),
+        (&set(query, r#", "benchmark_root": "../.."#), "not valid JSON"),
+        (&set(query, r#", "benchmark_root": "../..""#), "benchmark_root"),
+        (&set(query, r#", "benchmark_root": "/etc""#), "benchmark_root"),
+        (&set(query, r#", "benchmark_root": "a.rs""#), "is no directory"),
+    ] {
+        let file = beside(&project, "set.json", text);
+        let run = forage(&project, &["eval", &file]);
+        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
+    }
+    let file = beside(&project, "set.json", &set(query, r#", "revision": "--output=a""#));
+    let run = forage(&project, &["eval", &file, "--at-revision"]);
+    assert!(run.status == 2 && run.stderr.contains("is not the id of a commit"), "{run:?}");
+    let away = forage(&project, &["eval", "no-such-file.json"]);
+    assert!(away.status == 2 && away.stderr.contains("can't read"), "{away:?}");
+    assert_eq!(forage(&project, &["eval"]).status, 2);
+    let file = beside(&project, "set.json", &set("", ""));
+    let empty = forage(&project, &["eval", &file]);
+    assert!(empty.status == 1 && empty.stdout.contains("there are no queries"), "{empty:?}");
+}
+
+const TOPICS: [&str; 24] = [
+    "acorn", "badger", "cactus", "dolphin", "ember", "falcon", "glacier", "harbor", "island", "jungle",
+    "kettle", "lantern", "meadow", "nectar", "orchid", "pebble", "quartz", "raven", "sparrow", "thistle",
+    "umbrella", "velvet", "walnut", "zephyr",
+];
+
+/// A project in which tests are what is asked for, which the built-in weights put behind; and its set.
+fn tests_wanted() -> (Project, String) {
+    let project = Project::new(&[]);
+    let mut queries = Vec::new();
+    for topic in TOPICS {
+        project.write(&format!("src/{topic}.rs"), &format!("fn open_{topic}() {{}}\n"));
+        project.write(
+            &format!("tests/{topic}.rs"),
+            &format!("fn open_{topic}() {{}}\nfn close_{topic}() {{}}\n"),
+        );
+        queries.push(
+            json!({ "query": format!("open {topic} close"), "relevant": [format!("tests/{topic}.rs")] }),
+        );
+    }
+    let set = json!({ "name": "own", "queries": queries });
+    let file = beside(&project, "set.json", &set.to_string());
+    (project, file)
+}
+
+fn first(project: &Project) -> String {
+    let answer = project.run(&["rank", "--json", "open", "acorn", "close"]).json();
+    answer["files"][0]["path"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn weights_that_help_are_kept_in_the_configuration() {
+    let (project, file) = tests_wanted();
+    let own = "# Mine.\nsandbox = \"off\"\n\n[tools.search]\nenabled = true\n";
+    project.configure(own);
+    let configuration = project.home.join(".config/forage/config.toml");
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    let before = records(&project, &["eval", &file])["all"]["ndcg@10"].as_f64().unwrap();
+    assert!(before < 0.7 && first(&project) == "src/acorn.rs");
+
+    let tried = records(&project, &["eval", "tune", &file, "--dry-run"]);
+    assert_eq!((&tried["above_noise"], &tried["stored"]), (&json!(true), &json!(false)), "{tried}");
+    assert_eq!((tried["queries"].as_u64(), tried["folds"].as_array().unwrap().len()), (Some(24), 2));
+    assert!(tried["held_out"].as_f64() > tried["built_in"].as_f64(), "{tried}");
+    assert_eq!(read(&configuration), own);
+
+    let kept = records(&project, &["eval", "tune", &file]);
+    assert_eq!(kept["stored"], true, "{kept}");
+    assert_eq!(kept["weights"], tried["weights"]);
+    let after = read(&configuration);
+    assert!(after.starts_with(own) && after.contains("[tools.search_index]\nweights = { file = "), "{after}");
+    assert_eq!(first(&project), "tests/acorn.rs");
+    let report = records(&project, &["eval", &file]);
+    assert!(report["all"]["ndcg@10"].as_f64().unwrap() > before);
+    assert_eq!(report["weights"], configuration.display().to_string());
+    let settings = project.run(&["config", "--json"]).json();
+    assert_eq!(settings["tools.search_index.weights"]["value"], kept["weights"]);
+
+    // Explanations are by the weights in effect, and a second time replaces the first.
+    let explained = project.run(&["rank", "--explain", "--json", "open", "acorn", "close"]).json();
+    let reasons = explained["files"][0]["reasons"].as_array().unwrap();
+    let test = reasons.iter().find(|reason| reason["rule"] == "test");
+    let weight = kept["weights"]["test"].as_f64().unwrap();
+    assert!(weight < 0.2, "{kept}");
+    assert!(test.is_none_or(|reason| reason["gives"].as_f64().unwrap() > -0.2), "{explained}");
+    assert_eq!(records(&project, &["eval", "tune", &file])["stored"], true);
+    assert_eq!(read(&configuration), after);
+}
+
+#[test]
+fn weights_that_do_not_help_are_not_kept() {
+    let project = repository();
+    let run = forage(&project, &["eval", "tune", "--from-git", "7"]);
+    assert!(run.status == 0 && run.stdout.contains("nothing is kept: 3 queries are too few"), "{run:?}");
+    assert!(!project.home.join(".config/forage/config.toml").exists());
+    let (project, file) = tests_wanted();
+    // A table of the user's own can't be changed: the lines are shown instead.
+    project.configure("[tools.search_index]\nweights = { test = 0.7 }\n");
+    let run = forage(&project, &["eval", "tune", &file]);
+    assert!(run.status == 2 && run.stdout.contains("is left as it is"), "{run:?}");
+    assert!(run.stdout.contains("[tools.search_index]\nweights = { file = "), "{run:?}");
+}
+
+#[test]
+fn weights_are_the_users_and_are_checked() {
+    let project = Project::new(&[(
+        ".forage.toml",
+        "[tools.search_index]\nweights = { test = 0 }\n[tools]\nsearch_index = 3\n",
+    )]);
+    let settings = project.run(&["config", "--json"]).json();
+    assert_eq!(settings["tools.search_index.weights"]["source"], "default");
+    project.write(".forage.toml", "[tools.search_index]\nweights = { test = 0 }\n");
+    let run = project.run(&["config", "--json"]);
+    assert_eq!(run.json()["tools.search_index.weights"], json!({ "value": {}, "source": "default" }));
+    assert!(run.stderr.contains("`tools.search_index` is ignored"), "{run:?}");
+
+    for (weights, part) in [
+        ("tests = 0.5", "there is no rule \"tests\"; the rules are file, chunk,"),
+        ("test = -0.1", "weights.test` ("),
+        ("test = 10.1", "10.1 is out of range; give 0 to 10"),
+        ("test = nan", "is out of range"),
+        ("test = inf", "is out of range"),
+        ("test = \"a\"", "is not valid"),
+    ] {
+        project.configure(&format!("[tools.search_index]\nweights = {{ {weights} }}\n"));
+        let run = project.run(&["rank", "word"]);
+        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
+    }
+    project.configure("[tools.search_index]\nweights = { test = 1, file = 2.5 }\n");
+    let settings = project.run(&["config", "--json"]).json();
+    assert_eq!(settings["tools.search_index.weights"]["value"], json!({ "file": 2.5, "test": 1.0 }));
+}

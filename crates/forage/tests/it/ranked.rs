@@ -1,0 +1,233 @@
+//! `forage rank`, and the index that it keeps: whatever happens to the tree, to the files of the index and to those who
+//! write them, it ranks as an index that was made for the one call.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+/// Files younger than that are compared by what is in them.
+const SETTLED: Duration = Duration::from_millis(2_100);
+
+const QUERIES: [&[&str]; 4] = [
+    &["how", "is", "a", "session", "opened"],
+    &["Router"],
+    &["-g", "*.rs", "parse header"],
+    &["\"route path\""],
+];
+
+fn project() -> Project {
+    let project = Project::new(&[
+        (".gitignore", "ignored\n"),
+        ("ignored/router.rs", "struct Router;\n"),
+        (
+            "src/router.rs",
+            "/// Routes.\npub struct Router;\n\nfn route(path: &str) {\n    // route path\n}\n",
+        ),
+        ("src/session.py", "class Session:\n    def open(self, router):\n        return Router(router)\n"),
+        ("README.md", "# Router\n\nOpens a session, parses the header.\n"),
+    ]);
+    for number in 0..40 {
+        project.write(
+            &format!("d{}/parse_{number}.rs", number % 7),
+            &format!("fn parse_header_{number}() {{ route(path); session({number}) }}\n"),
+        );
+    }
+    project
+}
+
+/// The directory of the engine's files.
+fn directory(project: &Project) -> PathBuf {
+    let indexes = project.home.join(".cache/forage/index");
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_1")
+}
+
+/// All that answers say, but for what they took and remark.
+fn ranked(project: &Project, environment: &[(&str, &str)]) -> Vec<Value> {
+    let ask = |query: &&[&str]| {
+        let arguments = [&["rank", "--json", "-n", "100"], *query].concat();
+        let run = project.run_in(&project.root, &arguments, environment);
+        assert_eq!(run.status, 0, "{run:?}");
+        let mut records = run.json();
+        let fields = records.as_object_mut().unwrap();
+        fields.remove("elapsed_ms");
+        fields.remove("warnings");
+        records
+    };
+    QUERIES.iter().map(ask).collect()
+}
+
+fn assert_equal(project: &Project, what: &str) {
+    assert_eq!(ranked(project, &[]), ranked(project, &[("FORAGE_INDEX", "off")]), "{what}");
+}
+
+fn command(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forage"));
+    command.args(arguments).current_dir(&project.root).env_clear().env("HOME", &project.home);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
+    let project = project();
+    let run = project.run(&["rank", "Router"]);
+    assert!(run.status == 0 && run.stdout.contains("src/router.rs\n"), "{run:?}");
+    let made = fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap();
+    assert_equal(&project, "as made");
+    assert_eq!(fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap(), made);
+
+    project.write("src/session.py", "class Other:\n    pass\n");
+    project.write("src/new_router.rs", "pub struct NewRouter;\n");
+    fs::remove_file(project.root.join("d0/parse_0.rs")).unwrap();
+    fs::rename(project.root.join("d1"), project.root.join("moved")).unwrap();
+    assert_equal(&project, "changed");
+    project.write(".gitignore", "ignored\nmoved\n");
+    assert_equal(&project, "ignored");
+    std::thread::sleep(SETTLED);
+    assert_equal(&project, "settled");
+    assert_equal(&project, "settled and written down");
+
+    // Nothing is written into the tree.
+    let mut names: Vec<_> = fs::read_dir(&project.root)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [".git", ".gitignore", "README.md", "d0", "d2", "d3", "d4", "d5", "d6", "ignored", "moved", "src"]
+    );
+    let run = project.run(&["index", "drop", "--json"]);
+    assert_eq!((run.status, run.json()["removed"].clone()), (0, json!(true)));
+    assert!(!directory(&project).exists());
+    assert_equal(&project, "removed");
+}
+
+#[test]
+fn nothing_found_and_weak_answers_are_told() {
+    let project = project();
+    let run = project.run(&["rank", "xyzzy", "frobnicate"]);
+    assert!(run.status == 1 && run.stdout.contains("No file has `xyzzy`, `frobnicate`"), "{run:?}");
+    let run = project.run(&["rank", "router of quantum entanglement and photons"]);
+    assert!(run.status == 0 && run.stdout.contains("WEAK"), "{run:?}");
+    let run = project.run(&["rank", "-l", "klingon", "router"]);
+    assert!(run.status == 2 && run.stderr.contains("klingon"), "{run:?}");
+}
+
+#[test]
+fn a_damaged_index_is_made_anew() {
+    let project = project();
+    ranked(&project, &[]);
+    let files = |project: &Project| -> Vec<PathBuf> {
+        let mut files: Vec<_> =
+            fs::read_dir(directory(project)).unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        files
+    };
+    for nth in 0..files(&project).len() {
+        for damage in 0..4 {
+            // Whatever was there before: names of files change when it is made anew.
+            let Some(path) = files(&project).get(nth).cloned() else { continue };
+            let mut bytes = fs::read(&path).unwrap();
+            match damage {
+                0 => bytes.clear(),
+                1 => bytes.truncate(bytes.len() / 2),
+                2 => bytes.extend(b"more"),
+                _ => {
+                    let middle = bytes.len() / 3;
+                    bytes.get_mut(middle).into_iter().for_each(|byte| *byte ^= 0x11);
+                }
+            }
+            fs::write(&path, bytes).unwrap();
+            let name = format!("{} {damage}", path.display());
+            assert_eq!(
+                ranked(&project, &[])[..2],
+                ranked(&project, &[("FORAGE_INDEX", "off")])[..2],
+                "{name}"
+            );
+        }
+        if let Some(path) = files(&project).get(nth).cloned() {
+            fs::remove_file(&path).unwrap();
+            assert_equal(&project, &format!("{} is gone", path.display()));
+        }
+    }
+}
+
+/// Updates that are killed at any time, and updates at the same time.
+#[cfg(unix)]
+#[test]
+fn killed_and_simultaneous_updates_leave_no_wrong_index() {
+    let project = project();
+    let mut killed = 0;
+    for round in 0..60_u32 {
+        project.write(
+            &format!("d{}/f{}.rs", round % 7, round % 9),
+            &format!("fn route_{round}(session: Header) {{ parse(path) }}\n"),
+        );
+        if round % 20 == 19 {
+            project.run(&["index", "drop"]);
+        }
+        let mut updates: Vec<_> =
+            (0..1 + round % 3).map(|_| command(&project, &["rank", "Router"]).spawn().unwrap()).collect();
+        std::thread::sleep(Duration::from_micros(u64::from(round * 7_919 % 60_000)));
+        for update in updates.iter_mut().skip(usize::from(round % 2 == 0)) {
+            update.kill().unwrap();
+        }
+        if round % 4 == 0 {
+            assert_equal(&project, &format!("round {round}, meanwhile"));
+        }
+        for mut update in updates {
+            killed += u32::from(!update.wait().unwrap().success());
+        }
+        if round % 4 == 1 {
+            assert_equal(&project, &format!("round {round}, afterwards"));
+        }
+    }
+    assert!(killed > 10, "{killed} updates were killed");
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_place_for_it_every_call_makes_its_own() {
+    let project = project();
+    let inside = project.root.join("cache");
+    let inside = inside.to_str().unwrap();
+    let off = ranked(&project, &[("FORAGE_INDEX", "off")]);
+    for cache in ["/dev/null", inside] {
+        assert_eq!(ranked(&project, &[("XDG_CACHE_HOME", cache)]), off, "{cache}");
+    }
+    let run = project.run_in(&project.root, &["rank", "Router"], &[("XDG_CACHE_HOME", "/dev/null")]);
+    assert!(run.stdout.contains("can't be kept"), "{run:?}");
+    assert!(!project.root.join("cache").exists());
+}
+
+/// A disk that is full, as far as one process is concerned: no file of it may grow beyond some kilobytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_makes_no_answer_wrong() {
+    let project = project();
+    for number in 0..300 {
+        project.write(&format!("more/{number}.rs"), &format!("fn text_{}_{number}() {{}}\n", number * 7919));
+    }
+    let rank = |kilobytes: u32| {
+        let limited = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" rank --json Router", kilobytes * 2);
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_forage")]).current_dir(&project.root);
+        let output = command.env_clear().env("HOME", &project.home).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let records: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (records["files"].clone(), records["warnings"].to_string())
+    };
+    let (files, warnings) = rank(4);
+    assert!(warnings.contains("can't be kept"), "{warnings}");
+    assert_eq!(rank(1 << 20).0, files);
+    project.write("src/router.rs", "pub struct Other;\n");
+    let (changed, warnings) = rank(4);
+    assert!(warnings.contains("can't be kept") || changed != files, "{warnings}");
+    assert_equal(&project, "when there is room again");
+}
