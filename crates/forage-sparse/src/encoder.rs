@@ -1,0 +1,39 @@
+//! What makes vectors of texts.
+
+use crate::contract::Contract;
+use crate::vector::SparseVector;
+
+/// Makes vectors of texts. Documents and queries are encoded differently: a document's weights say how much of it a
+/// word is, and how rare the word is the store knows (its IDF modifier); a query's say 1.
+pub trait Encoder: Send + Sync {
+    /// What a collection that it fills says of itself.
+    fn contract(&self) -> Contract;
+
+    /// The vector of a document; empty if it has no word.
+    ///
+    /// # Errors
+    /// It can encode queries alone.
+    fn document(&self, text: &str) -> Result<SparseVector, EncodingError>;
+
+    /// The vector of a query; empty if it has no word, as of stop words alone.
+    ///
+    /// # Errors
+    /// What it needs is not there.
+    fn query(&self, text: &str) -> Result<SparseVector, EncodingError>;
+}
+
+/// A text can't be encoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodingError {
+    /// A file that the encoder needs can't be used. Names it and what to do.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The encoder has no weights for documents.
+    #[error("{encoder} encodes queries alone here: {advice}")]
+    QueriesOnly {
+        /// Its name.
+        encoder: &'static str,
+        /// What to do.
+        advice: &'static str,
+    },
+}

@@ -1,0 +1,23 @@
+//! Exact keyword lookup over sparse vectors.
+//!
+//! A text becomes a sparse vector by an [`Encoder`]; which one a collection was filled with is its [`Contract`], without
+//! which its numbers mean nothing. Vectors are kept by a [`Store`], of which this crate knows the interface alone: the
+//! engines have crates of their own.
+
+mod bm25;
+mod contract;
+mod encoder;
+mod english;
+pub mod limits;
+mod store;
+mod superset;
+mod vector;
+
+pub use bm25::FastEmbedBm25;
+pub use contract::Contract;
+pub use encoder::{Encoder, EncodingError};
+pub use store::{
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
+};
+pub use superset::CodeSuperset;
+pub use vector::SparseVector;

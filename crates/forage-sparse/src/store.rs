@@ -1,0 +1,280 @@
+//! The narrow interface of what keeps vectors.
+//!
+//! Calls block. Each ends by its [`Stop`]; what is sent to a server and not answered by then is an error of kind
+//! [`StoreError::Timeout`], and may have been done.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use forage_fs::Stop;
+use serde_json::{Map, Value};
+
+use crate::contract::Contract;
+use crate::vector::SparseVector;
+
+/// Keeps points of one collection, in this process or on a server.
+pub trait Store: Send + Sync {
+    /// What a message calls it: "collection `code` at http://…". Never holds a key.
+    fn place(&self) -> String;
+
+    /// What the collection says of itself; `None` if there is no such collection.
+    ///
+    /// # Errors
+    /// It can't be asked.
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError>;
+
+    /// Makes the collection: one sparse vector with the IDF modifier, and the contract in its metadata.
+    ///
+    /// # Errors
+    /// It is there already, or can't be made.
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
+
+    /// Writes points over those with the same ids. They are there when this returns.
+    ///
+    /// # Errors
+    /// Some or all may not have been written.
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError>;
+
+    /// Removes points; ids that aren't there are no error.
+    ///
+    /// # Errors
+    /// Some or all may still be there.
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError>;
+
+    /// The points that score best. Which of those that score the same come first, and which are cut, is the store's.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn query(&self, query: &Query, stop: &Stop) -> Result<Vec<Hit>, StoreError>;
+
+    /// Points in the order of their ids, page by page.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn scan(&self, scan: &Scan, stop: &Stop) -> Result<Page, StoreError>;
+
+    /// How many points a filter chooses, exactly.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError>;
+
+    /// Writes through to the disk and puts in order what was written; the last call of whoever fills a collection.
+    ///
+    /// # Errors
+    /// It can't be written.
+    fn finish(&self, stop: &Stop) -> Result<(), StoreError>;
+
+    /// Removes the collection; `false` if there is none.
+    ///
+    /// # Errors
+    /// It may still be there.
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError>;
+}
+
+/// What a collection says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collection {
+    /// Its sparse vectors by name.
+    pub sparse_vectors: BTreeMap<String, VectorFacts>,
+    /// What it was encoded with; `None` where nobody has said so.
+    pub contract: Option<Contract>,
+    /// About how many points it has.
+    pub points: u64,
+}
+
+/// What a collection says of one sparse vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VectorFacts {
+    /// Whether the store weighs dimensions by their rarity. Without that every word counts the same.
+    pub has_idf: bool,
+}
+
+/// How a collection is made.
+#[derive(Clone, Debug)]
+pub struct Creation {
+    /// The name of the sparse vector.
+    pub using: String,
+    /// What it will be encoded with.
+    pub contract: Contract,
+    /// Payload fields that filters name.
+    pub indexed_fields: Vec<String>,
+    /// For a server; an embedded store is one machine.
+    pub sharding: Sharding,
+}
+
+/// How a server spreads a collection. `None` for the server's own default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharding {
+    /// Shards.
+    pub shards: Option<u32>,
+    /// Copies of each shard.
+    pub replicas: Option<u32>,
+    /// Copies that must have taken a write before it counts.
+    pub write_consistency: Option<u32>,
+    /// The payload field that names the shard of a point (custom sharding): points with one value stay together.
+    pub key_field: Option<String>,
+    /// Whether the inverted index stays on the disk.
+    pub is_on_disk: bool,
+}
+
+/// The name of a point. Numbers come before UUIDs, and numbers in the order of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PointId {
+    /// An unsigned number.
+    Number(u64),
+    /// A UUID; its order is that of its text.
+    Uuid(u128),
+}
+
+impl PointId {
+    /// A number in decimal digits, or a UUID with or without its dashes.
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Ok(number) = text.parse() {
+            return Some(Self::Number(number));
+        }
+        let digits: String = text.chars().filter(|character| *character != '-').collect();
+        let is_uuid = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_uuid.then(|| u128::from_str_radix(&digits, 16).ok()).flatten().map(Self::Uuid)
+    }
+}
+
+impl fmt::Display for PointId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(formatter, "{number}"),
+            Self::Uuid(uuid) => {
+                let digits = format!("{uuid:032x}");
+                let (a, b, c, d, e) =
+                    (&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]);
+                write!(formatter, "{a}-{b}-{c}-{d}-{e}")
+            }
+        }
+    }
+}
+
+/// A vector, what it is of, and its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// Its name.
+    pub id: PointId,
+    /// Its vector.
+    pub vector: SparseVector,
+    /// What is told of it.
+    pub payload: Map<String, Value>,
+}
+
+/// Which points are looked at: every field has one of its values. No field: all points.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Payload fields and the values that each may have.
+    pub fields: Vec<(String, Vec<String>)>,
+}
+
+/// A query.
+#[derive(Clone, Debug)]
+pub struct Query<'a> {
+    /// What is looked for.
+    pub vector: &'a SparseVector,
+    /// The name of the sparse vector.
+    pub using: &'a str,
+    /// Points at the most.
+    pub limit: usize,
+    /// Payload fields that are wanted.
+    pub fields: &'a [String],
+    /// Which points are looked at.
+    pub filter: &'a Filter,
+}
+
+/// A point that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Its name.
+    pub id: PointId,
+    /// Comparable within one collection.
+    pub score: f32,
+    /// The payload fields that it has of those that are wanted.
+    pub payload: Map<String, Value>,
+}
+
+/// A page of all points.
+#[derive(Clone, Debug)]
+pub struct Scan<'a> {
+    /// Which points.
+    pub filter: &'a Filter,
+    /// Payload fields that are wanted.
+    pub fields: &'a [String],
+    /// The first id of the page; `None` for the beginning.
+    pub from: Option<PointId>,
+    /// Points at the most.
+    pub limit: usize,
+}
+
+/// Points in the order of their ids.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Page {
+    /// Ids, and the payload fields that were wanted.
+    pub points: Vec<(PointId, Map<String, Value>)>,
+    /// Where the next page begins; `None` at the end.
+    pub next: Option<PointId>,
+}
+
+/// A store did not do what it was asked. Messages hold neither keys nor vectors nor payloads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Nobody answers, or not now.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Too many requests.
+    #[error("{message}")]
+    RateLimited {
+        /// What the server says.
+        message: String,
+        /// How long to wait, if the server says so.
+        retry_after: Option<Duration>,
+    },
+    /// No answer in time.
+    #[error("{0}")]
+    Timeout(String),
+    /// Whoever asked has gone.
+    #[error("cancelled")]
+    Cancelled,
+    /// The key is missing or wrong.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// There is no such collection.
+    #[error("{0}")]
+    NoCollection(String),
+    /// There is one already.
+    #[error("{0}")]
+    Exists(String),
+    /// Another process has it open.
+    #[error("{0}")]
+    Locked(String),
+    /// The request makes no sense to the store, or its answer none to us.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl StoreError {
+    /// One word for telemetry and records.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "unavailable",
+            Self::RateLimited { .. } => "rate_limited",
+            Self::Timeout(_) => "timeout",
+            Self::Cancelled => "cancelled",
+            Self::Unauthorized(_) => "unauthorized",
+            Self::NoCollection(_) => "no_collection",
+            Self::Exists(_) => "exists",
+            Self::Locked(_) => "locked",
+            Self::Invalid(_) => "invalid",
+        }
+    }
+
+    /// Whether the same request may succeed in a moment.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Unavailable(_) | Self::RateLimited { .. })
+    }
+}

@@ -1,0 +1,4 @@
+//! To come.
+
+/// To come.
+pub struct CodeSuperset;
