@@ -4,6 +4,7 @@ use crate::contract::Contract;
 use crate::encoder::{Encoder, EncodingError};
 use crate::english::{Stems, counts, dimension, is_stop_word, is_word_character};
 use crate::limits;
+use crate::superset::CodeSuperset;
 use crate::vector::SparseVector;
 
 /// Saturation of term counts.
@@ -30,6 +31,11 @@ impl FastEmbedBm25 {
         Self { stems: Stems::new() }
     }
 
+    /// What changes a number.
+    pub(crate) fn parameters(&self) -> String {
+        format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={} language=english", limits::WORD_CHARACTERS)
+    }
+
     /// The weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
         let words = words(text);
@@ -51,10 +57,7 @@ impl Default for FastEmbedBm25 {
 
 impl Encoder for FastEmbedBm25 {
     fn contract(&self) -> Contract {
-        Contract::new(
-            "fastembed-bm25/1",
-            &format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={} language=english", limits::WORD_CHARACTERS),
-        )
+        Contract::new("fastembed-bm25/1", &self.parameters())
     }
 
     fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
@@ -63,6 +66,10 @@ impl Encoder for FastEmbedBm25 {
 
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError> {
         Ok(SparseVector::ones(self.weights(text).into_iter().map(|(id, _)| id)))
+    }
+
+    fn reads(&self, contract: &Contract) -> bool {
+        *contract == self.contract() || *contract == CodeSuperset::new().contract()
     }
 }
 

@@ -5,10 +5,13 @@
 //! engines have crates of their own.
 
 mod bm25;
+mod chunk;
 mod contract;
 mod encoder;
 mod english;
+mod fill;
 pub mod limits;
+mod retriever;
 mod store;
 mod superset;
 mod vector;
@@ -16,6 +19,8 @@ mod vector;
 pub use bm25::FastEmbedBm25;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
+pub use fill::{FillError, Filled, Filling, Known};
+pub use retriever::{CollectionError, Lookup, LookupState, Retriever, SCORE_STEP, check};
 pub use store::{
     Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
 };

@@ -1,4 +1,221 @@
-//! To come.
+//! FastEmbed's dimensions, untouched, and code's own beside them.
+//!
+//! FastEmbed's words are those of prose: `getUserName` and `get_user_name` have nothing in common, `for` is a stop word,
+//! `is_some` has a stem. A collection that is filled by this encoder is answered the same as ever when it is asked in
+//! FastEmbed's dimensions, because rarity is counted per dimension; asked in those of code, it finds identifiers however
+//! they are spelled.
 
-/// To come.
-pub struct CodeSuperset;
+use crate::bm25::{FastEmbedBm25, weight};
+use crate::contract::Contract;
+use crate::encoder::{Encoder, EncodingError};
+use crate::english::{counts, dimension, is_stop_word, is_word_character};
+use crate::limits;
+use crate::vector::SparseVector;
+
+/// Begins every word of code before it is hashed: no text that FastEmbed hashes has a control character in it.
+const NAMESPACE: char = '\u{1f}';
+
+/// Parts of code that a chunk of average length has.
+const AVERAGE_LENGTH: f64 = 256.0;
+
+/// What a dimension of code stands for.
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A part of an identifier in lower case.
+    Part,
+    /// A whole identifier in lower case without what separates its parts.
+    Joined,
+    /// A whole identifier as it is written.
+    Exact,
+}
+
+impl Kind {
+    fn letter(self) -> char {
+        match self {
+            Self::Part => 's',
+            Self::Joined => 'j',
+            Self::Exact => 'x',
+        }
+    }
+
+    /// The word that is hashed.
+    fn word(self, text: &str) -> String {
+        format!("{NAMESPACE}{}:{text}", self.letter())
+    }
+}
+
+/// The encoding of collections that Forage fills: identifiers by their parts, joined, and as they are written.
+#[derive(Default)]
+pub struct CodeSuperset {
+    prose: FastEmbedBm25,
+}
+
+impl CodeSuperset {
+    /// The name in the configuration.
+    pub const NAME: &str = "code-superset";
+
+    /// With FastEmbed's parameters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Encoder for CodeSuperset {
+    fn contract(&self) -> Contract {
+        let most = limits::IDENTIFIER_BYTES;
+        Contract::new(
+            "code-superset/1",
+            &format!("{} code_avg_len={AVERAGE_LENGTH} max_identifier={most}", self.prose.parameters()),
+        )
+    }
+
+    fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
+        let mut words = Vec::new();
+        let mut length = 0;
+        for identifier in identifiers(text) {
+            let parts = parts(identifier);
+            length += parts.len();
+            words.extend(parts.iter().map(|part| Kind::Part.word(part)));
+            words.push(Kind::Joined.word(&parts.concat()));
+            words.push(Kind::Exact.word(identifier));
+        }
+        let code = counts(words.iter().map(String::as_str)).into_iter();
+        let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
+        // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
+        Ok(SparseVector::new(code.chain(self.prose.weights(text))))
+    }
+
+    fn query(&self, text: &str) -> Result<SparseVector, EncodingError> {
+        let identifiers: Vec<(&str, Vec<String>)> =
+            identifiers(text).map(|identifier| (identifier, parts(identifier))).collect();
+        // Words that stand between those that are meant find everything; a query of nothing else means them.
+        let is_filler = |(identifier, _): &(&str, Vec<String>)| is_stop_word(&identifier.to_lowercase());
+        let means_fillers = identifiers.iter().all(is_filler);
+        let meant: Vec<_> = identifiers.into_iter().filter(|it| means_fillers || !is_filler(it)).collect();
+        let mut words = Vec::new();
+        for (identifier, parts) in &meant {
+            words.extend(parts.iter().map(|part| Kind::Part.word(part)));
+            words.push(Kind::Exact.word(identifier));
+        }
+        // Words that follow each other may be one identifier: `parse http header`.
+        for first in 0..meant.len() {
+            let most = meant.len().min(first + limits::JOINED_WORDS);
+            let joined = |last: usize| meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str));
+            words.extend((first..most).map(|last| Kind::Joined.word(&joined(last).collect::<String>())));
+        }
+        Ok(SparseVector::ones(words.iter().map(|word| dimension(word))))
+    }
+}
+
+/// The identifiers, numbers and codes of a text, and what hyphens join of them (`ORA-00942`, `get-user-name`) once more
+/// as a whole.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let compounds = text
+        .split(|character| !is_word_character(character) && character != '-')
+        .map(|compound| compound.trim_matches('-'))
+        .filter(|compound| compound.contains('-') && !compound.contains("--"));
+    let identifiers = text.split(|character| !is_word_character(character));
+    identifiers.chain(compounds).filter(|it| {
+        it.len() <= limits::IDENTIFIER_BYTES && it.bytes().any(|byte| !matches!(byte, b'_' | b'-'))
+    })
+}
+
+/// The parts of an identifier in lower case: `parseHTTPHeader2` is parse, http, header2.
+fn parts(identifier: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    for run in identifier.split(['_', '-']).filter(|run| !run.is_empty()) {
+        let mut begin = 0;
+        let mut characters = run.char_indices().peekable();
+        let mut before: Option<char> = None;
+        while let Some((at, character)) = characters.next() {
+            let next = characters.peek().map(|(_, next)| *next);
+            let begins = before.is_some_and(|before| {
+                character.is_uppercase()
+                    && (!before.is_uppercase() || next.is_some_and(|next| next.is_lowercase()))
+            });
+            if begins && at > begin {
+                parts.push(run[begin..at].to_lowercase());
+                begin = at;
+            }
+            before = Some(character);
+        }
+        parts.push(run[begin..].to_lowercase());
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn query(text: &str) -> SparseVector {
+        CodeSuperset::new().query(text).unwrap()
+    }
+
+    /// How many dimensions of the query the document has.
+    fn common(document: &str, asked: &str) -> usize {
+        let document = CodeSuperset::new().document(document).unwrap();
+        query(asked).ids().iter().filter(|id| document.ids().contains(id)).count()
+    }
+
+    #[test]
+    fn identifiers_have_parts() {
+        let cases: &[(&str, &[&str])] = &[
+            ("parseHTTPHeader", &["parse", "http", "header"]),
+            ("get_user_name", &["get", "user", "name"]),
+            ("MAX_BUFFER_SIZE", &["max", "buffer", "size"]),
+            ("__init__", &["init"]),
+            ("sha256Sum", &["sha256", "sum"]),
+            ("E0308", &["e0308"]),
+            ("IPv4Addr", &["i", "pv4", "addr"]),
+            ("ÜberGröße", &["über", "größe"]),
+            ("ORA-00942", &["ora", "00942"]),
+        ];
+        for (identifier, expected) in cases {
+            assert_eq!(&parts(identifier), expected, "{identifier}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_an_identifier_has_its_whole_in_common() {
+        // Three parts and the whole; as it is written once more.
+        for (asked, expected) in [
+            ("parse_http_header", 4),
+            ("parseHttpHeader", 4),
+            ("parseHTTPHeader", 5),
+            ("parse http header", 4),
+            ("parsehttpheader", 1),
+            ("parse-http-header", 4),
+            ("http header", 2),
+        ] {
+            assert_eq!(common("fn parseHTTPHeader() {}", asked), expected, "{asked}");
+        }
+    }
+
+    #[test]
+    fn a_code_with_a_hyphen_is_found_as_a_whole() {
+        assert_eq!(common("failed with ORA-00942 here", "ORA-00942"), 8);
+        assert_eq!(common("failed with ORA 00942 here", "ORA-00942"), 6);
+    }
+
+    #[test]
+    fn fillers_count_in_a_query_of_fillers_alone() {
+        assert_eq!(query("the parser of it"), query("parser"));
+        assert!(!query("for").is_empty());
+        assert!(query(" __ -- ! ").is_empty());
+    }
+
+    #[test]
+    fn the_dimensions_of_prose_are_untouched() {
+        let text = "fn get_user_name(running: Users) -> for the Error in E0308 { naïve() }";
+        let prose = FastEmbedBm25::new().document(text).unwrap();
+        let all = CodeSuperset::new().document(text).unwrap();
+        for (id, weight) in prose.ids().iter().zip(prose.weights()) {
+            let at = all.ids().iter().position(|other| other == id).unwrap();
+            assert_eq!(all.weights()[at].to_bits(), weight.to_bits());
+        }
+        assert!(all.ids().len() > prose.ids().len());
+        // And no query of the one means a dimension of the other.
+        assert!(query("running users error").ids().iter().all(|id| !prose.ids().contains(id)));
+    }
+}

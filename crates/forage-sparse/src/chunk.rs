@@ -1,0 +1,118 @@
+//! Texts cut into what is looked up.
+
+use crate::limits;
+
+/// Lines that follow each other, or a part of one line that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Chunk<'a> {
+    /// From 1.
+    pub(crate) first_line: u64,
+    /// The last line that is in it.
+    pub(crate) last_line: u64,
+    pub(crate) text: &'a str,
+}
+
+/// Chunks that together hold all of a text; white space alone is none.
+pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
+    let mut begins = vec![0];
+    begins.extend(text.match_indices('\n').map(|(at, _)| at + 1).filter(|at| *at < text.len()));
+    let end_of = |line: usize| begins.get(line + 1).copied().unwrap_or(text.len());
+    let mut chunks = Vec::new();
+    let mut first = 0;
+    while first < begins.len() {
+        let begin = begins[first];
+        // As many lines as there is room for, and one at the least.
+        let most = begins.len().min(first + limits::CHUNK_LINES);
+        let fits = |last: &usize| end_of(*last) - begin <= limits::CHUNK_BYTES;
+        let last = (first..most).take_while(fits).last().unwrap_or(first);
+        let (first_line, last_line) = (first as u64 + 1, last as u64 + 1);
+        let chunk = |text| Chunk { first_line, last_line, text };
+        chunks.extend(pieces(&text[begin..end_of(last)]).map(chunk).filter(|chunk| !chunk.text.trim().is_empty()));
+        if last + 1 >= begins.len() {
+            break;
+        }
+        // Chunks that are short of lines for their bytes must not leave a line out.
+        first = (first + limits::CHUNK_STRIDE).min(last + 1);
+    }
+    chunks
+}
+
+/// A text in pieces of [`limits::CHUNK_BYTES`], cut behind the last character that is no part of a word, if there is one
+/// in the second half.
+fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        if text.is_empty() {
+            return None;
+        }
+        let most = text.floor_char_boundary(limits::CHUNK_BYTES);
+        let cut = match most == text.len() {
+            true => most,
+            false => {
+                let is_between = |character: char| !character.is_alphanumeric() && character != '_';
+                let behind = text[most / 2..most].char_indices().rev().find(|(_, it)| is_between(*it));
+                behind.map_or(most, |(at, character)| most / 2 + at + character.len_utf8())
+            }
+        };
+        let (piece, rest) = text.split_at(cut);
+        text = rest;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn ranges(text: &str) -> Vec<(u64, u64)> {
+        chunks(text).iter().map(|chunk| (chunk.first_line, chunk.last_line)).collect()
+    }
+
+    #[test]
+    fn lines_overlap() {
+        let text = |lines: usize| (1..=lines).map(|line| format!("line {line}\n")).collect::<String>();
+        assert_eq!(ranges(&text(1)), [(1, 1)]);
+        assert_eq!(ranges(&text(24)), [(1, 24)]);
+        assert_eq!(ranges(&text(25)), [(1, 24), (17, 25)]);
+        assert_eq!(ranges(&text(60)), [(1, 24), (17, 40), (33, 56), (49, 60)]);
+        assert_eq!(ranges(""), []);
+        assert_eq!(ranges("\n \n\t\n"), []);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_words() {
+        let line = "word_and_word ".repeat(limits::CHUNK_BYTES / 5);
+        let text = format!("short\n{line}\nend\n");
+        let chunks = chunks(&text);
+        assert!(chunks.iter().all(|chunk| chunk.text.len() <= limits::CHUNK_BYTES && chunk.last_line <= 3));
+        let whole = |text: &str| text.split_whitespace().all(|word| matches!(word, "short" | "end" | "word_and_word"));
+        assert!(chunks.iter().all(|chunk| whole(chunk.text)), "{chunks:?}");
+    }
+
+    proptest! {
+        /// Whatever the text: no chunk is too long, and every byte that is no white space is in one.
+        #[test]
+        fn nothing_is_left_out(lines in prop::collection::vec((0..3_usize, 0..9_000_usize), 0..60)) {
+            let text: String = lines
+                .iter()
+                .map(|(kind, length)| match kind {
+                    0 => "short line\n".to_owned(),
+                    1 => "é".repeat(*length) + "\n",
+                    _ => "ab c".repeat(*length) + "\r\n",
+                })
+                .collect();
+            let mut covered = vec![false; text.len()];
+            for chunk in chunks(&text) {
+                prop_assert!(chunk.text.len() <= limits::CHUNK_BYTES);
+                prop_assert!(chunk.last_line - chunk.first_line < limits::CHUNK_LINES as u64);
+                let at = chunk.text.as_ptr() as usize - text.as_ptr() as usize;
+                covered[at..at + chunk.text.len()].fill(true);
+                let lines_before = text[..at].matches('\n').count() as u64;
+                prop_assert!(lines_before + 1 >= chunk.first_line && lines_before < chunk.last_line);
+            }
+            let lost = text.bytes().zip(&covered).any(|(byte, covered)| !covered && !byte.is_ascii_whitespace());
+            prop_assert!(!lost);
+        }
+    }
+}

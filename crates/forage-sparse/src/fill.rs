@@ -1,0 +1,413 @@
+//! Filling a collection with the files of a tree, and keeping it true to them.
+//!
+//! The collection itself says what it holds: every point knows its file, a hash of that, and how many points the file
+//! has. So a filling that was killed goes on where it was, with nothing lost or doubled: a point's id is made of the
+//! repository, the path and the number of the chunk, and a file counts as there only if all of its points are.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+
+use forage_fs::{
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Stopped, WalkOptions,
+    WalkReport, decode, walk,
+};
+use ring::digest::{Context as Digest, SHA256};
+use serde_json::{Map, Value, json};
+
+use crate::chunk::chunks;
+use crate::encoder::{Encoder, EncodingError};
+use crate::limits;
+use crate::retriever::{CollectionError, check};
+use crate::store::{Creation, Filter, Point, PointId, Scan, Sharding, Store, StoreError};
+
+/// Changes when the same file would be cut or described otherwise.
+const FORMAT: &str = "1";
+
+/// Payload fields of every point that [`Filling`] writes.
+mod field {
+    /// The repository, as the user calls it.
+    pub(super) const REPO: &str = "repo";
+    /// Below the root.
+    pub(super) const PATH: &str = "path";
+    /// In lower case; not there for a file of no known language.
+    pub(super) const LANGUAGE: &str = "language";
+    /// `{"start": n, "end": n}`, from 1.
+    pub(super) const LINES: &str = "lines";
+    pub(super) const TEXT: &str = "text";
+    /// Which file this was: a hash of its bytes and of how they were cut and encoded.
+    pub(super) const CONTENT: &str = "content";
+    /// Which of the file's chunks, from 0.
+    pub(super) const CHUNK: &str = "chunk";
+    /// How many chunks the file has.
+    pub(super) const CHUNKS: &str = "chunks";
+}
+
+/// What a filling needs to know.
+pub struct Filling<'a> {
+    /// Where points go.
+    pub store: &'a dyn Store,
+    /// What makes their vectors.
+    pub encoder: &'a dyn Encoder,
+    /// The name of the sparse vector.
+    pub using: &'a str,
+    /// What the repository is called in the collection.
+    pub repository: &'a str,
+    /// How the collection is spread if it has to be made.
+    pub sharding: Sharding,
+    /// What a language is called, by the path of a file.
+    pub language: fn(&str) -> Option<&'static str>,
+    /// Counts points that were written, for whoever shows progress.
+    pub written: Arc<AtomicU64>,
+}
+
+/// What a filling did.
+#[derive(Debug, Default)]
+pub struct Filled {
+    /// Files that were written, whole.
+    pub files: u64,
+    /// Files that were there as they are.
+    pub unchanged: u64,
+    /// Files that were removed, because they have gone, or may no longer be read.
+    pub removed: u64,
+    /// Points that were written.
+    pub points: u64,
+    /// How the walk went. One that ended early removed nothing.
+    pub report: WalkReport,
+}
+
+/// A filling ended. What was written by then is there, and the next one goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum FillError {
+    /// The collection is none for this.
+    #[error(transparent)]
+    Collection(#[from] CollectionError),
+    /// The tree can't be walked.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// Documents can't be encoded.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+}
+
+impl From<StoreError> for FillError {
+    fn from(error: StoreError) -> Self {
+        Self::Collection(error.into())
+    }
+}
+
+/// What a collection knows of a file.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The hash that all of its points have; nothing if they differ.
+    content: Option<String>,
+    /// How many points there should be.
+    chunks: u64,
+    /// Which there are.
+    present: Vec<u64>,
+    /// Whether the tree has it.
+    is_seen: AtomicBool,
+}
+
+impl Known {
+    fn is_whole(&self, content: &str) -> bool {
+        self.content.as_deref() == Some(content) && self.present.len() as u64 == self.chunks
+    }
+
+    fn add(&mut self, content: &str, chunk: u64, chunks: u64) {
+        match self.present.is_empty() {
+            true => (self.content, self.chunks) = (Some(content.to_owned()), chunks),
+            false if self.content.as_deref() != Some(content) || self.chunks != chunks => self.content = None,
+            false => {}
+        }
+        self.present.push(chunk);
+    }
+}
+
+/// A file on its way into the collection.
+struct File {
+    path: String,
+    points: Vec<Point>,
+    bytes: usize,
+    /// Points of what the file was before that have no successor.
+    surplus: Vec<PointId>,
+}
+
+impl Filling<'_> {
+    /// Makes the collection if there is none, and makes what it has of the repository be the files below `root`.
+    ///
+    /// # Errors
+    /// It isn't. What was written by then is there, and calling again goes on.
+    pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
+        self.prepare(stop)?;
+        let known = self.known(stop)?;
+        let (sender, receiver) = mpsc::sync_channel::<Batch>(limits::WRITERS);
+        let receiver = Mutex::new(receiver);
+        let failure: Mutex<Option<FillError>> = Mutex::new(None);
+        let fail = |error: FillError| {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        };
+        let mut filled = Filled::default();
+        let unchanged = AtomicU64::new(0);
+        std::thread::scope(|scope| -> Result<(), FillError> {
+            let write = || loop {
+                let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok(batch) = batch else { return };
+                if let Err(error) = self.write(batch, stop) {
+                    fail(error.into());
+                    return;
+                }
+            };
+            for _ in 0..limits::WRITERS {
+                scope.spawn(write);
+            }
+            let mut batch = Batch::default();
+            let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| {
+                match self.read(buffer, entry, &known, skipped) {
+                    Ok(Some(file)) => {
+                        let bytes = file.bytes;
+                        Step::Item(file, bytes)
+                    }
+                    Ok(None) => {
+                        unchanged.fetch_add(1, Ordering::Relaxed);
+                        Step::Nothing
+                    }
+                    Err(Unread::Left) => Step::Nothing,
+                    Err(Unread::Failed(error)) => {
+                        fail(error);
+                        Step::Nothing
+                    }
+                }
+            };
+            let receive = |file: File| {
+                filled.files += 1;
+                filled.points += file.points.len() as u64;
+                for full in batch.take(file) {
+                    if sender.send(full).is_err() {
+                        return ControlFlow::Break(());
+                    }
+                }
+                let has_failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+                if has_failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            };
+            let report = walk(root, &RelPath::root(), options, stop, Vec::new, visit, receive);
+            let _ = sender.send(batch);
+            drop(sender);
+            filled.report = report?;
+            Ok(())
+        })?;
+        if let Some(error) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        filled.unchanged = unchanged.into_inner();
+        // Nothing has gone that a walk has only not come to.
+        let is_whole = filled.report.stopped.is_none() && !filled.report.too_many_entries;
+        if filled.report.stopped == Some(Stopped::Cancelled) {
+            return Err(StoreError::Cancelled.into());
+        }
+        if is_whole {
+            filled.removed = self.remove_unseen(&known, stop)?;
+        }
+        self.store.finish(stop)?;
+        Ok(filled)
+    }
+
+    /// Makes sure that there is a collection for these vectors.
+    fn prepare(&self, stop: &Stop) -> Result<(), FillError> {
+        let contract = self.encoder.contract();
+        let creation = Creation {
+            using: self.using.to_owned(),
+            contract: contract.clone(),
+            indexed_fields: [field::REPO, field::PATH, field::LANGUAGE].map(str::to_owned).into(),
+            sharding: self.sharding.clone(),
+        };
+        let collection = match self.store.collection(stop)? {
+            Some(collection) => collection,
+            None => match self.store.create(&creation, stop) {
+                Ok(()) => return Ok(()),
+                // Somebody else was faster.
+                Err(StoreError::Exists(_)) => self.store.collection(stop)?.unwrap_or_default(),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let place = self.store.place();
+        check(&collection, self.encoder, self.using, &place)?;
+        // To be read is less than to be the same: a query may be asked of a richer encoding, a document must not be added.
+        match &collection.contract {
+            Some(theirs) if *theirs == contract => Ok(()),
+            theirs => Err(CollectionError::Encoding {
+                place,
+                theirs: theirs.as_ref().map_or_else(|| "nothing that it says".to_owned(), ToString::to_string),
+                ours: contract.to_string(),
+            }
+            .into()),
+        }
+    }
+
+    /// What the collection has of the repository, by path.
+    fn known(&self, stop: &Stop) -> Result<HashMap<String, Known>, FillError> {
+        let filter = Filter { fields: vec![(field::REPO.to_owned(), vec![self.repository.to_owned()])] };
+        let fields = [field::PATH, field::CONTENT, field::CHUNK, field::CHUNKS].map(str::to_owned);
+        let mut known: HashMap<String, Known> = HashMap::new();
+        let mut scan = Scan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };
+        loop {
+            let page = self.store.scan(&scan, stop)?;
+            for (id, payload) in page.points {
+                let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
+                let number = |name: &str| payload.get(name).and_then(Value::as_u64).unwrap_or_default();
+                let (path, chunk) = (text(field::PATH), number(field::CHUNK));
+                // A point of somebody else's that happens to have our fields is not ours to remove.
+                if id == self.id(path, chunk) {
+                    let known = known.entry(path.to_owned()).or_default();
+                    known.add(text(field::CONTENT), chunk, number(field::CHUNKS));
+                }
+            }
+            match page.next {
+                Some(next) => scan.from = Some(next),
+                None => return Ok(known),
+            }
+        }
+    }
+
+    /// `None` for a file that the collection has as it is.
+    fn read(
+        &self,
+        buffer: &mut Vec<u8>,
+        entry: &Entry<'_>,
+        known: &HashMap<String, Known>,
+        skipped: &mut Skipped,
+    ) -> Result<Option<File>, Unread> {
+        let mut leave = |reason| {
+            skipped.add(reason);
+            Unread::Left
+        };
+        let mut opened = Skipped::default();
+        let file = entry.open(&mut opened);
+        let Some(mut file) = file else {
+            skipped.merge(&opened);
+            return Err(Unread::Left);
+        };
+        match file.read_into(buffer, limits::FILE_BYTES) {
+            Ok(Contents::Whole) => {}
+            Ok(Contents::TooLarge) => return Err(leave(SkipReason::TooLarge)),
+            Err(_) => return Err(leave(SkipReason::Unreadable)),
+        }
+        let Decoded::Text { bytes, .. } = decode(buffer) else { return Err(leave(SkipReason::Binary)) };
+        let path = entry.path.display();
+        let known = known.get(&*path);
+        if let Some(known) = known {
+            known.is_seen.store(true, Ordering::Relaxed);
+        }
+        let content = self.hash(&[FORMAT.as_bytes(), self.encoder.contract().as_str().as_bytes(), buffer]);
+        let content: String = content[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        if known.is_some_and(|known| known.is_whole(&content)) {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        let (chunks, language) = (chunks(&text), (self.language)(&path));
+        let mut points = Vec::with_capacity(chunks.len());
+        for (number, chunk) in (0..).zip(&chunks) {
+            let mut payload = Map::new();
+            payload.insert(field::REPO.to_owned(), json!(self.repository));
+            payload.insert(field::PATH.to_owned(), json!(path));
+            if let Some(language) = language {
+                payload.insert(field::LANGUAGE.to_owned(), json!(language));
+            }
+            payload.insert(field::LINES.to_owned(), json!({"start": chunk.first_line, "end": chunk.last_line}));
+            payload.insert(field::TEXT.to_owned(), json!(chunk.text));
+            payload.insert(field::CONTENT.to_owned(), json!(content));
+            payload.insert(field::CHUNK.to_owned(), json!(number));
+            payload.insert(field::CHUNKS.to_owned(), json!(chunks.len()));
+            let vector = self.encoder.document(chunk.text).map_err(|error| Unread::Failed(error.into()))?;
+            points.push(Point { id: self.id(&path, number), vector, payload });
+        }
+        let is_surplus = |number: &&u64| **number >= chunks.len() as u64;
+        let surplus = known.iter().flat_map(|known| known.present.iter().filter(is_surplus));
+        let surplus = surplus.map(|number| self.id(&path, *number)).collect();
+        Ok(Some(File { bytes: text.len(), surplus, points, path: path.into_owned() }))
+    }
+
+    fn write(&self, batch: Batch, stop: &Stop) -> Result<(), StoreError> {
+        let points = batch.points.len() as u64;
+        if points > 0 {
+            self.store.upsert(batch.points, self.using, stop)?;
+            self.written.fetch_add(points, Ordering::Relaxed);
+        }
+        if !batch.surplus.is_empty() {
+            self.store.remove(&batch.surplus, stop)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the points of files that the tree has no more; says of how many.
+    fn remove_unseen(&self, known: &HashMap<String, Known>, stop: &Stop) -> Result<u64, StoreError> {
+        let unseen: Vec<_> = known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
+        let ids: Vec<PointId> = unseen
+            .iter()
+            .flat_map(|(path, known)| known.present.iter().map(|chunk| self.id(path, *chunk)))
+            .collect();
+        for ids in ids.chunks(limits::REMOVED_POINTS) {
+            self.store.remove(ids, stop)?;
+        }
+        Ok(unseen.len() as u64)
+    }
+
+    /// The same for the same chunk, whenever and wherever it is written.
+    fn id(&self, path: &str, chunk: u64) -> PointId {
+        let hash = self.hash(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&hash[..16]);
+        // Version 8, a hash of the maker's own: RFC 9562.
+        bytes[6] = bytes[6] & 0x0f | 0x80;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        PointId::Uuid(u128::from_be_bytes(bytes))
+    }
+
+    /// SHA-256 of parts whose borders count.
+    fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut digest = Digest::new(&SHA256);
+        for part in parts {
+            digest.update(&(part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest.finish().as_ref());
+        hash
+    }
+}
+
+enum Unread {
+    /// Left out, and counted.
+    Left,
+    Failed(FillError),
+}
+
+/// What goes into the store in one request.
+#[derive(Default)]
+struct Batch {
+    points: Vec<Point>,
+    bytes: usize,
+    surplus: Vec<PointId>,
+}
+
+impl Batch {
+    /// Takes the points of a file; gives back what is full.
+    fn take(&mut self, mut file: File) -> Vec<Self> {
+        let mut full = Vec::new();
+        let bytes_per_point = file.bytes / file.points.len().max(1);
+        while !file.points.is_empty() {
+            let room = limits::BATCH_POINTS - self.points.len();
+            let room = room.min((limits::BATCH_BYTES.saturating_sub(self.bytes) / bytes_per_point.max(1)).max(1));
+            let taken = file.points.drain(..room.min(file.points.len()));
+            self.bytes += taken.len() * bytes_per_point;
+            self.points.extend(taken);
+            if self.points.len() >= limits::BATCH_POINTS || self.bytes >= limits::BATCH_BYTES {
+                full.push(std::mem::take(self));
+            }
+        }
+        // Only once what replaces them is written, or under way before them.
+        self.surplus.extend(file.surplus);
+        full
+    }
+}
