@@ -85,7 +85,8 @@ fn words(text: &str) -> String {
     if text.is_ascii() {
         let mut bytes = text.as_bytes().to_vec();
         for byte in &mut bytes {
-            *byte = if byte.is_ascii_alphanumeric() || *byte == b'_' { byte.to_ascii_lowercase() } else { b' ' };
+            *byte =
+                if byte.is_ascii_alphanumeric() || *byte == b'_' { byte.to_ascii_lowercase() } else { b' ' };
         }
         return String::from_utf8(bytes).unwrap_or_default();
     }

@@ -27,7 +27,9 @@ pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
         let last = (first..most).take_while(fits).last().unwrap_or(first);
         let (first_line, last_line) = (first as u64 + 1, last as u64 + 1);
         let chunk = |text| Chunk { first_line, last_line, text };
-        chunks.extend(pieces(&text[begin..end_of(last)]).map(chunk).filter(|chunk| !chunk.text.trim().is_empty()));
+        chunks.extend(
+            pieces(&text[begin..end_of(last)]).map(chunk).filter(|chunk| !chunk.text.trim().is_empty()),
+        );
         if last + 1 >= begins.len() {
             break;
         }
@@ -86,7 +88,9 @@ mod tests {
         let text = format!("short\n{line}\nend\n");
         let chunks = chunks(&text);
         assert!(chunks.iter().all(|chunk| chunk.text.len() <= limits::CHUNK_BYTES && chunk.last_line <= 3));
-        let whole = |text: &str| text.split_whitespace().all(|word| matches!(word, "short" | "end" | "word_and_word"));
+        let whole = |text: &str| {
+            text.split_whitespace().all(|word| matches!(word, "short" | "end" | "word_and_word"))
+        };
         assert!(chunks.iter().all(|chunk| whole(chunk.text)), "{chunks:?}");
     }
 

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Stopped, WalkOptions,
-    WalkReport, decode, walk,
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Stopped,
+    WalkOptions, WalkReport, decode, walk,
 };
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Map, Value, json};
@@ -127,7 +127,6 @@ impl Known {
 
 /// A file on its way into the collection.
 struct File {
-    path: String,
     points: Vec<Point>,
     bytes: usize,
     /// Points of what the file was before that have no successor.
@@ -163,21 +162,21 @@ impl Filling<'_> {
                 scope.spawn(write);
             }
             let mut batch = Batch::default();
-            let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| {
-                match self.read(buffer, entry, &known, skipped) {
-                    Ok(Some(file)) => {
-                        let bytes = file.bytes;
-                        Step::Item(file, bytes)
-                    }
-                    Ok(None) => {
-                        unchanged.fetch_add(1, Ordering::Relaxed);
-                        Step::Nothing
-                    }
-                    Err(Unread::Left) => Step::Nothing,
-                    Err(Unread::Failed(error)) => {
-                        fail(error);
-                        Step::Nothing
-                    }
+            let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| match self
+                .read(buffer, entry, &known, skipped)
+            {
+                Ok(Some(file)) => {
+                    let bytes = file.bytes;
+                    Step::Item(file, bytes)
+                }
+                Ok(None) => {
+                    unchanged.fetch_add(1, Ordering::Relaxed);
+                    Step::Nothing
+                }
+                Err(Unread::Left) => Step::Nothing,
+                Err(Unread::Failed(error)) => {
+                    fail(error);
+                    Step::Nothing
                 }
             };
             let receive = |file: File| {
@@ -238,7 +237,9 @@ impl Filling<'_> {
             Some(theirs) if *theirs == contract => Ok(()),
             theirs => Err(CollectionError::Encoding {
                 place,
-                theirs: theirs.as_ref().map_or_else(|| "nothing that it says".to_owned(), ToString::to_string),
+                theirs: theirs
+                    .as_ref()
+                    .map_or_else(|| "nothing that it says".to_owned(), ToString::to_string),
                 ours: contract.to_string(),
             }
             .into()),
@@ -314,7 +315,8 @@ impl Filling<'_> {
             if let Some(language) = language {
                 payload.insert(field::LANGUAGE.to_owned(), json!(language));
             }
-            payload.insert(field::LINES.to_owned(), json!({"start": chunk.first_line, "end": chunk.last_line}));
+            payload
+                .insert(field::LINES.to_owned(), json!({"start": chunk.first_line, "end": chunk.last_line}));
             payload.insert(field::TEXT.to_owned(), json!(chunk.text));
             payload.insert(field::CONTENT.to_owned(), json!(content));
             payload.insert(field::CHUNK.to_owned(), json!(number));
@@ -325,7 +327,7 @@ impl Filling<'_> {
         let is_surplus = |number: &&u64| **number >= chunks.len() as u64;
         let surplus = known.iter().flat_map(|known| known.present.iter().filter(is_surplus));
         let surplus = surplus.map(|number| self.id(&path, *number)).collect();
-        Ok(Some(File { bytes: text.len(), surplus, points, path: path.into_owned() }))
+        Ok(Some(File { bytes: text.len(), surplus, points }))
     }
 
     fn write(&self, batch: Batch, stop: &Stop) -> Result<(), StoreError> {
@@ -342,7 +344,8 @@ impl Filling<'_> {
 
     /// Removes the points of files that the tree has no more; says of how many.
     fn remove_unseen(&self, known: &HashMap<String, Known>, stop: &Stop) -> Result<u64, StoreError> {
-        let unseen: Vec<_> = known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
+        let unseen: Vec<_> =
+            known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
         let ids: Vec<PointId> = unseen
             .iter()
             .flat_map(|(path, known)| known.present.iter().map(|chunk| self.id(path, *chunk)))
@@ -398,7 +401,8 @@ impl Batch {
         let bytes_per_point = file.bytes / file.points.len().max(1);
         while !file.points.is_empty() {
             let room = limits::BATCH_POINTS - self.points.len();
-            let room = room.min((limits::BATCH_BYTES.saturating_sub(self.bytes) / bytes_per_point.max(1)).max(1));
+            let room =
+                room.min((limits::BATCH_BYTES.saturating_sub(self.bytes) / bytes_per_point.max(1)).max(1));
             let taken = file.points.drain(..room.min(file.points.len()));
             self.bytes += taken.len() * bytes_per_point;
             self.points.extend(taken);

@@ -22,7 +22,8 @@ pub use encoder::{Encoder, EncodingError};
 pub use fill::{FillError, Filled, Filling, Known};
 pub use retriever::{CollectionError, Lookup, LookupState, Retriever, SCORE_STEP, check};
 pub use store::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
+    VectorFacts,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

@@ -18,6 +18,8 @@ pub struct Retriever {
     pub store: Arc<dyn Store>,
     /// What makes vectors of queries, or why there is none; `None` for what the collection says of itself.
     pub encoder: Option<Result<Arc<dyn Encoder>, EncodingError>>,
+    /// What telemetry calls the store.
+    pub backend: &'static str,
     /// The name of the sparse vector.
     pub using: String,
     /// Payload fields that come with a point.
@@ -61,7 +63,9 @@ pub const SCORE_STEP: f32 = 1e-4;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// There is none.
-    #[error("there is no {0}; fill it with `forage sparse index PATH --collection NAME`, or set `retrieval.collection`")]
+    #[error(
+        "there is no {0}; fill it with `forage sparse index PATH --collection NAME`, or set `retrieval.collection`"
+    )]
     Missing(String),
     /// It has no such sparse vector.
     #[error(
@@ -104,7 +108,9 @@ pub enum CollectionError {
     #[error("{0} doesn't say what it was encoded with; set `retrieval.encoder` to what it was filled by")]
     Unsaid(String),
     /// It says what it was encoded with, and that is nothing that is known here.
-    #[error("{place} was encoded with `{theirs}`, which needs `retrieval.encoder` to be set to an encoder that reads it")]
+    #[error(
+        "{place} was encoded with `{theirs}`, which needs `retrieval.encoder` to be set to an encoder that reads it"
+    )]
     Unknown {
         /// The collection.
         place: String,
@@ -120,7 +126,12 @@ pub enum CollectionError {
 ///
 /// # Errors
 /// What is the matter with it, and how to mend that.
-pub fn check(collection: &Collection, encoder: &dyn Encoder, using: &str, place: &str) -> Result<(), CollectionError> {
+pub fn check(
+    collection: &Collection,
+    encoder: &dyn Encoder,
+    using: &str,
+    place: &str,
+) -> Result<(), CollectionError> {
     let place = place.to_owned();
     let Some(vector) = collection.sparse_vectors.get(using) else {
         let known: Vec<&str> = collection.sparse_vectors.keys().map(String::as_str).collect();
@@ -147,7 +158,13 @@ impl Retriever {
     ///
     /// # Errors
     /// The collection can't be asked so, or whoever asked has gone.
-    pub fn look_up(&self, query: &str, limit: usize, filter: &Filter, stop: &Stop) -> Result<Lookup, CollectionError> {
+    pub fn look_up(
+        &self,
+        query: &str,
+        limit: usize,
+        filter: &Filter,
+        stop: &Stop,
+    ) -> Result<Lookup, CollectionError> {
         let nothing = |state| Ok(Lookup { hits: Vec::new(), state, is_arbitrary: false });
         let encode = |encoder: &dyn Encoder| match encoder.query(query) {
             Ok(vector) if vector.is_empty() => Err(LookupState::NoWord),
@@ -207,7 +224,11 @@ impl Retriever {
             let is_all = hits.len() < query.limit;
             hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
             // A difference of less than a step may lie on both sides of a step's edge.
-            let is_tied = !is_all && hits.get(wanted - 1).zip(hits.last()).is_some_and(|(last, end)| step(last.score) - step(end.score) <= 1);
+            let is_tied = !is_all
+                && hits
+                    .get(wanted - 1)
+                    .zip(hits.last())
+                    .is_some_and(|(last, end)| step(last.score) - step(end.score) <= 1);
             if !is_tied || query.limit >= limits::HITS_ASKED {
                 hits.truncate(wanted);
                 return Ok((hits, is_tied));

@@ -100,7 +100,9 @@ impl Encoder for CodeSuperset {
         // Words that follow each other may be one identifier: `parse http header`.
         for first in 0..meant.len() {
             let most = meant.len().min(first + limits::JOINED_WORDS);
-            let joined = |last: usize| meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str));
+            let joined = |last: usize| {
+                meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str))
+            };
             words.extend((first..most).map(|last| Kind::Joined.word(&joined(last).collect::<String>())));
         }
         Ok(SparseVector::ones(words.iter().map(|word| dimension(word))))

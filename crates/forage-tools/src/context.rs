@@ -10,12 +10,14 @@ use forage_rank::Weights;
 use forage_rank::tree::{Effort, UpdateError};
 use forage_search::external::Program;
 use forage_search::index::Index;
+use forage_sparse::Retriever;
 
 use crate::answer_cache::AnswerCache;
 use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
+use crate::telemetry::Telemetry;
 
 /// Who keeps the relevant files of a `keyword_search`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,6 +151,30 @@ impl Default for SearchSettings {
     }
 }
 
+/// How `keyword_lookup` works.
+#[derive(Clone)]
+pub struct LookupSettings {
+    /// What looks words up, or why there is nothing that does and what to do about it.
+    pub retriever: Result<Arc<Retriever>, String>,
+    /// Results of an answer when the call names no number.
+    pub limit: u64,
+    /// The payload field with the text.
+    pub text_field: String,
+    /// Is told of each lookup.
+    pub telemetry: Option<Arc<dyn Telemetry>>,
+}
+
+impl Default for LookupSettings {
+    fn default() -> Self {
+        Self {
+            retriever: Err("no collection is configured".to_owned()),
+            limit: limits::LOOKUP_HITS,
+            text_field: "text".to_owned(),
+            telemetry: None,
+        }
+    }
+}
+
 /// What a call may use.
 #[derive(Clone)]
 pub struct Context {
@@ -168,6 +194,8 @@ pub struct Context {
     pub filter: FilterSettings,
     /// How `Search` works.
     pub search: SearchSettings,
+    /// How `keyword_lookup` works.
+    pub lookup: LookupSettings,
     /// What `search_index` ranks with, instead of the weights that are built in.
     pub ranking: Option<Arc<Weights>>,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with.
@@ -194,6 +222,7 @@ impl Context {
             threads: 0,
             filter: FilterSettings::default(),
             search: SearchSettings::default(),
+            lookup: LookupSettings::default(),
             ranking: None,
             indexing_time: limits::INDEXING_TIME,
             indexes: None,

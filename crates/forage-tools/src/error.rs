@@ -16,6 +16,19 @@ pub enum ToolError {
         /// The names there are.
         known: String,
     },
+    /// Two tools that are on have one name.
+    #[error(
+        "the tools {first} and {second} are both called `{name}`; give the second another name (`retrieval.tool_name`), or \
+         turn one off"
+    )]
+    SameName {
+        /// What both are called.
+        name: &'static str,
+        /// The tool that has the name by itself.
+        first: &'static str,
+        /// The tool that was given it.
+        second: &'static str,
+    },
     /// The request is not a JSON object with the right fields.
     #[error("{}", sanitize(.0))]
     Request(String),
@@ -77,6 +90,9 @@ pub enum ToolError {
     /// The ranked index is not as the tree is: an answer from it could be wrong.
     #[error("{0}")]
     Index(String),
+    /// There is no collection to look words up in, or it can't be asked so.
+    #[error("{}", sanitize(.0))]
+    Collection(String),
     /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,

@@ -21,6 +21,7 @@ mod outcome;
 pub mod registry;
 mod sanitize;
 pub mod schema;
+mod telemetry;
 mod text;
 mod tool;
 pub mod tools;
@@ -28,8 +29,8 @@ mod verdict;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use context::{
-    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, OnModelFailure,
-    SearchSettings,
+    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, LookupSettings,
+    OnModelFailure, SearchSettings,
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;
@@ -37,5 +38,6 @@ pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};
+pub use telemetry::Telemetry;
 pub use text::clip;
 pub use tool::{Egress, Tool};

@@ -195,3 +195,14 @@ pub const VERDICT_RULES: usize = 10;
 
 /// Bytes of an explanation that a model gave.
 pub const EXPLANATION_BYTES: usize = 300;
+
+/// Results of `keyword_lookup` (the requirement's `top_k`), and at the most.
+pub const LOOKUP_HITS: u64 = 10;
+/// See [`LOOKUP_HITS`].
+pub const LOOKUP_HITS_MAX: u64 = forage_sparse::limits::HITS as u64;
+
+/// Bytes of a text in the records of `keyword_lookup`.
+pub const LOOKUP_TEXT_BYTES: usize = 4_000;
+
+/// Lines that `keyword_lookup` shows of a result.
+pub const LOOKUP_LINES: usize = 3;

@@ -16,7 +16,7 @@ use crate::outcome::Answer;
 use crate::sanitize::sanitize;
 use crate::schema;
 use crate::tool::{Egress, Tool};
-use crate::tools::{GrepSearch, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
+use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 /// A tool without its types.
 pub trait AnyTool: Sync {
@@ -110,8 +110,10 @@ impl<T: Tool> AnyTool for Entry<T> {
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
-        outcome.warnings.extend(context.notices.iter().cloned());
-        outcome.warnings.extend(other_roots(context, names_root));
+        if T::IS_ABOUT_ROOTS {
+            outcome.warnings.extend(context.notices.iter().cloned());
+            outcome.warnings.extend(other_roots(context, names_root));
+        }
         Answer::of(&outcome, context.text_bytes).map_err(|error| internal(error.to_string()))
     }
 }
@@ -141,11 +143,109 @@ pub static TOOLS: &[&dyn AnyTool] = &[
     &Entry::<ListDirectory>(PhantomData),
     &Entry::<ReadFile>(PhantomData),
     &Entry::<Search>(PhantomData),
+    &Entry::<KeywordLookup>(PhantomData),
 ];
 
-/// The tools that agents are told of; `enabled` names those that are on although they are off by default.
-pub fn advertised(enabled: &[&str]) -> impl Iterator<Item = &'static dyn AnyTool> {
-    TOOLS.iter().copied().filter(|tool| tool.is_on_by_default() || enabled.contains(&tool.name()))
+/// Which tools agents are told of, and by which names.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Tools that are on although they are off by default.
+    pub on: Vec<&'static str>,
+    /// Tools that are off although they are on by default.
+    pub off: Vec<&'static str>,
+    /// What `keyword_lookup` is called. Without a name of the user's it is `keyword_search`, as its requirement calls
+    /// it, where the other tool of that name is off, and `keyword_lookup` otherwise.
+    pub lookup_name: Option<String>,
+}
+
+impl Choice {
+    /// All tools, by their own names.
+    pub fn all() -> Self {
+        Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), ..Self::default() }
+    }
+
+    /// Whether agents are told of this one.
+    pub fn has(&self, tool: &dyn AnyTool) -> bool {
+        let name = tool.name();
+        (tool.is_on_by_default() || self.on.contains(&name)) && !self.off.contains(&name)
+    }
+
+    fn name_of_lookup(&self) -> &str {
+        match &self.lookup_name {
+            Some(name) => name,
+            None if self.off.contains(&KeywordSearch::NAME) => KeywordSearch::NAME,
+            None => KeywordLookup::NAME,
+        }
+    }
+}
+
+/// The tools that agents are told of, in their order.
+///
+/// # Errors
+/// Two of them have one name.
+pub fn advertised(choice: &Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
+    let mut tools: Vec<&'static dyn AnyTool> = Vec::new();
+    for &tool in TOOLS.iter().filter(|tool| choice.has(**tool)) {
+        let name = choice.name_of_lookup();
+        let tool = match tool.name() == KeywordLookup::NAME && name != KeywordLookup::NAME {
+            // A process chooses its tools once, so that what they are called may stay as long as it.
+            true => Box::leak(Box::new(Renamed { name: name.to_owned().leak(), tool })),
+            false => tool,
+        };
+        if tools.iter().any(|other| other.name() == tool.name()) {
+            return Err(ToolError::SameName { name: tool.name(), first: tool.name(), second: KeywordLookup::NAME });
+        }
+        tools.push(tool);
+    }
+    Ok(tools)
+}
+
+/// A tool by a name of the user's.
+struct Renamed {
+    name: &'static str,
+    tool: &'static dyn AnyTool,
+}
+
+impl AnyTool for Renamed {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        self.tool.aliases()
+    }
+
+    fn title(&self) -> &'static str {
+        self.tool.title()
+    }
+
+    fn description(&self) -> &'static str {
+        self.tool.description()
+    }
+
+    fn is_on_by_default(&self) -> bool {
+        self.tool.is_on_by_default()
+    }
+
+    fn egress(&self) -> Egress {
+        self.tool.egress()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.tool.input_schema()
+    }
+
+    fn is_quick(&self) -> bool {
+        self.tool.is_quick()
+    }
+
+    fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
+        self.tool.corrected(context, request, error)
+    }
+
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        self.tool.call(context, request)
+    }
 }
 
 /// The tool with this name or alias.

@@ -37,6 +37,8 @@ pub trait Tool {
     const EGRESS: Egress = Egress::None;
     /// Whether a call reads one file or lists one directory, so that it need not wait behind searches.
     const IS_QUICK: bool = false;
+    /// Whether answers are about files below the roots.
+    const IS_ABOUT_ROOTS: bool = true;
     /// Other names of arguments that callers use by mistake, and the right ones.
     const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments.

@@ -1,6 +1,7 @@
 //! One file per tool.
 
 mod grep_search;
+mod keyword_lookup;
 mod keyword_search;
 mod list_directory;
 mod read_file;
@@ -8,6 +9,7 @@ pub mod search;
 mod search_index;
 
 pub use grep_search::GrepSearch;
+pub use keyword_lookup::KeywordLookup;
 pub use keyword_search::KeywordSearch;
 pub use list_directory::ListDirectory;
 pub use read_file::ReadFile;

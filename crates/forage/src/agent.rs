@@ -101,9 +101,14 @@ impl Agent {
     }
 }
 
-/// The tools that an agent is given: those that agents are told of, `enabled` ones included, less `keyword_search`
-/// where nobody could filter its results.
-pub fn usable_tools(context: &Context, enabled: &[&str]) -> Vec<&'static dyn AnyTool> {
-    let can_filter = context.filter.mode == FilterMode::Lexical || !context.filter.models.is_empty();
-    advertised(enabled).filter(|tool| can_filter || tool.name() != "keyword_search").collect()
+/// The tools that an agent is given: those that agents are told of, less `keyword_search` where nobody could filter its
+/// results.
+///
+/// # Errors
+/// Two of them have one name.
+pub fn usable_tools(context: &Context, mut choice: Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
+    if context.filter.mode != FilterMode::Lexical && context.filter.models.is_empty() {
+        choice.off.push("keyword_search");
+    }
+    advertised(&choice)
 }

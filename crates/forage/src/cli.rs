@@ -8,6 +8,7 @@ mod grep;
 mod index;
 mod keyword;
 mod list;
+mod lookup;
 mod mcp;
 mod model_arguments;
 mod models;
@@ -20,6 +21,7 @@ mod session;
 mod settings;
 mod setup;
 mod signals;
+mod sparse;
 mod tools;
 
 use std::path::PathBuf;
@@ -101,6 +103,9 @@ enum Command {
     /// Rank files for a question, names or a bug report, without a model
     #[command(visible_alias = "search_index")]
     Rank(rank::Arguments),
+    /// Look words up in a collection: error codes, identifiers, ids; lexical, not semantic
+    #[command(visible_alias = "keyword_lookup")]
+    Lookup(lookup::Arguments),
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
@@ -123,6 +128,8 @@ enum Command {
     Doctor(doctor::Arguments),
     /// The instant index: what there is, build it, remove it, check it
     Index(index::Arguments),
+    /// Collections that `forage lookup` looks in: fill one with the files of directories, show it, remove it
+    Sparse(sparse::Arguments),
     /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
     Eval(eval::Arguments),
     /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
@@ -146,6 +153,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),
         Command::Search(arguments) => search::run(arguments, &cli.global, &mut output),
         Command::Rank(arguments) => rank::run(arguments, &cli.global, &mut output),
+        Command::Lookup(arguments) => lookup::run(arguments, &cli.global, &mut output),
         Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
         Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
@@ -156,6 +164,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
         Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
         Command::Index(arguments) => index::run(arguments, &cli.global, &mut output),
+        Command::Sparse(arguments) => sparse::run(arguments, &cli.global, &mut output),
         Command::Eval(arguments) => eval::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
     };

@@ -12,6 +12,7 @@ mod model_lists;
 mod models;
 mod providers;
 mod repository;
+mod retrieval;
 mod sandbox;
 mod search_index;
 mod search_tool;
@@ -42,6 +43,8 @@ pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
+use retrieval::Retrieval;
+pub(crate) use retrieval::{RetrievalOverrides, TelemetryOverrides};
 use search_tool::SearchTool;
 
 use crate::answer_cache::{self, FileCache};
@@ -93,6 +96,7 @@ pub(crate) struct Overrides {
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
     pub(crate) table: Option<TableSettings>,
+    pub(crate) keyword_search_enabled: Option<bool>,
     pub(crate) search_enabled: Option<bool>,
     pub(crate) search_engine: Option<String>,
     pub(crate) search_binary: Option<String>,
@@ -100,6 +104,8 @@ pub(crate) struct Overrides {
     pub(crate) search_timeout_ms: Option<u64>,
     pub(crate) search_max_results: Option<u64>,
     pub(crate) rule_weights: Option<BTreeMap<String, f64>>,
+    pub(crate) retrieval: RetrievalOverrides,
+    pub(crate) telemetry: TelemetryOverrides,
     pub(crate) exchanges: ExchangeFiles,
     pub(crate) model: Option<String>,
     pub(crate) base_url: Option<String>,
@@ -137,7 +143,10 @@ pub(crate) struct Config {
     pub(super) exchanges: Exchanges,
     /// What the user's file says of providers, roles and models.
     table: Setting<TableSettings>,
+    /// Whether agents are told of `keyword_search`.
+    keyword_search_enabled: Setting<bool>,
     search: SearchTool,
+    retrieval: Retrieval,
     /// Weights of the ranking's rules, where they aren't those that are built in.
     rule_weights: Setting<BTreeMap<String, f64>>,
     ask: ask::Ask,
@@ -206,7 +215,9 @@ fn defaults(path: &Path) -> Config {
         has_address: false,
         exchanges: Exchanges::Live,
         table: Setting::default(TableSettings::default()),
+        keyword_search_enabled: Setting::default(true),
         search: SearchTool::default(),
+        retrieval: Retrieval::default(),
         rule_weights: Setting::default(BTreeMap::new()),
         ask: ask::Ask::default(),
         sandbox: Setting::default("auto".to_owned()),
@@ -223,6 +234,8 @@ impl Config {
             self.exchanges = overrides.exchanges.open()?;
         }
         self.search.apply(&overrides, source);
+        self.keyword_search_enabled.set(overrides.keyword_search_enabled, source);
+        self.retrieval.apply(overrides.retrieval, overrides.telemetry, source);
         self.rule_weights.set(overrides.rule_weights, source);
         self.ask.apply(&overrides.ask, source);
         self.sandbox.set(overrides.sandbox, source);
@@ -334,6 +347,7 @@ impl Config {
         self.check_sandbox()?;
         self.check_index()?;
         self.check_rule_weights()?;
+        self.retrieval.check()?;
         self.search.check()
     }
 
@@ -356,11 +370,6 @@ impl Config {
                 self.on_model_failure.source
             ),
         }
-    }
-
-    /// Tools that agents are told of although they are off by default.
-    pub(crate) fn enabled_tools(&self) -> &'static [&'static str] {
-        if self.search.is_enabled() { &["Search"] } else { &[] }
     }
 
     /// How the server answers.
@@ -508,12 +517,18 @@ impl Config {
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());
+        rows.push(row(
+            "tools.keyword_search.enabled",
+            json!(self.keyword_search_enabled.value),
+            &self.keyword_search_enabled.source,
+        ));
         rows.extend(self.search.describe());
         rows.push(row(
             "tools.search_index.weights",
             json!(self.rule_weights.value),
             &self.rule_weights.source,
         ));
+        rows.extend(self.retrieval.describe());
         rows.extend(self.ask.describe());
         rows.extend(self.mcp.describe());
         rows

@@ -104,7 +104,7 @@ fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output
     let files = Arc::default();
     let walk = WalkOptions { progress: Some(Arc::clone(&files)), ..walk };
     let update = {
-        let _progress = Progress::start(&files);
+        let _progress = Progress::start(&files, "files");
         store.update(root, &walk, &Stop::never())?
     };
     let (what, files) = match update {
@@ -129,7 +129,7 @@ fn build_ranked(
     let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
     let effort = Effort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
     let ranked = {
-        let _progress = Progress::start(&effort.progress);
+        let _progress = Progress::start(&effort.progress, "files");
         indexes.ranked(root, &effort).transpose()?.context("none is kept")?
     };
     if let Some(problem) = ranked.warning {

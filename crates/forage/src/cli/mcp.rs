@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
     let mut workspace = Directories::choose(config, arguments.http.is_some(), output)?;
     workspace.wall_in(arguments.require_sandbox, output)?;
-    let tools = registry::advertised(workspace.config.enabled_tools()).collect();
+    let tools = registry::advertised(&workspace.config.tools())?;
     let form = workspace.config.mcp_output();
     let server = Server::new(Settings { tools, workspace: Box::new(workspace), output: form })
         .map_err(anyhow::Error::msg)?;

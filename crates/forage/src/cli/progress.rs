@@ -16,19 +16,19 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn start(files: &Arc<AtomicU64>) -> Self {
+    pub(crate) fn start(count: &Arc<AtomicU64>, what: &'static str) -> Self {
         if !io::stderr().is_terminal() {
             return Self { thread: None };
         }
         let (end, ended) = channel();
-        let files = Arc::clone(files);
+        let count = Arc::clone(count);
         let show = move || {
             let started = Instant::now();
             let mut wait = QUIET;
             let mut shown = false;
             while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(wait) {
-                let (files, seconds) = (files.load(Ordering::Relaxed), started.elapsed().as_secs_f32());
-                let _ = write!(io::stderr(), "\r\x1b[K{files} files, {seconds:.1} s …");
+                let (count, seconds) = (count.load(Ordering::Relaxed), started.elapsed().as_secs_f32());
+                let _ = write!(io::stderr(), "\r\x1b[K{count} {what}, {seconds:.1} s …");
                 (wait, shown) = (BETWEEN, true);
             }
             if shown {

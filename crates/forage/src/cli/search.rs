@@ -116,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     };
     let mut failed = None;
     let ended = {
-        let _progress = Progress::start(&context.progress);
+        let _progress = Progress::start(&context.progress, "files");
         let write = |text: &str| match output.text_now(text) {
             Ok(open) => open,
             Err(error) => {

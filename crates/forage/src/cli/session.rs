@@ -106,6 +106,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.max_file_bytes = config.max_file_bytes.value;
     context.threads = config.threads.value;
     context.ranking = config.ranking();
+    context.lookup = config.lookup_settings();
     if !config.exclude.value.is_empty() {
         let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
         context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
@@ -201,7 +202,7 @@ pub(crate) fn answer(
     output: &mut Output,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = Progress::start(&context.progress);
+        let _progress = Progress::start(&context.progress, "files");
         registry::find(tool)
             .and_then(|tool| tool.call(context, request))
             .map_err(|error| for_people(&error))?
@@ -215,6 +216,8 @@ pub(crate) fn answer(
     match (answer.found, answer.partial) {
         (true, _) => Ok(Status::Found),
         (false, false) => Ok(Status::NothingFound),
+        // The answer says what was the matter.
+        (false, true) if answer.records["truncated_by"] == "engine" => Ok(Status::Failed),
         (false, true) => Err(anyhow::anyhow!(
             "the search ended before anything was found; give it more time with --timeout-ms"
         )),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use forage::mcp::INSTRUCTIONS;
 use forage_tools::Egress;
-use forage_tools::registry::{AnyTool, TOOLS, advertised};
+use forage_tools::registry::{AnyTool, Choice, advertised};
 use forage_tools::schema::{Format, definition};
 use serde_json::{Value, json};
 
@@ -37,15 +37,14 @@ enum Shape {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let config = load(global, Overrides::default())?;
-    let every: Vec<&str> = TOOLS.iter().map(|tool| tool.name()).collect();
-    let tools = || advertised(if arguments.all { &every } else { config.enabled_tools() });
+    let tools = advertised(&if arguments.all { Choice::all() } else { config.tools() })?;
     if arguments.cost {
-        return cost(&tools().collect::<Vec<_>>(), output);
+        return cost(&tools, output);
     }
     let format = match arguments.format {
         None if !output.wants_json() => {
             let mut text = String::new();
-            for tool in tools() {
+            for tool in &tools {
                 let egress = match tool.egress() {
                     Egress::None => "nothing leaves the machine",
                     Egress::SendsText => "sends redacted text to the configured model",
@@ -62,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Some(Shape::Anthropic) => Format::Anthropic,
         Some(Shape::Gemini) => Format::Gemini,
     };
-    output.value(&Value::Array(tools().map(|tool| definition(tool, format)).collect()))?;
+    output.value(&Value::Array(tools.iter().map(|tool| definition(*tool, format)).collect()))?;
     Ok(Status::Found)
 }
 

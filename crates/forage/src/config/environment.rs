@@ -49,6 +49,14 @@ pub(super) fn cache_directory() -> Option<PathBuf> {
     Some(directory.join("forage"))
 }
 
+/// The directory of Forage in the user's data directory; `None` when there is no telling where that is.
+pub(super) fn data_directory() -> Option<PathBuf> {
+    let directory = absolute("XDG_DATA_HOME");
+    let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
+    let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".local/share")))?;
+    Some(directory.join("forage"))
+}
+
 /// The project that a client has started the server for.
 pub(crate) fn client_project() -> Option<PathBuf> {
     absolute("CLAUDE_PROJECT_DIR")

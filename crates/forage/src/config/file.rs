@@ -9,7 +9,7 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable, TableSettings};
 use serde::Deserialize;
 
 use super::filter::FilterTable;
-use super::{AskOverrides, McpOverrides, ModelSetting, Overrides};
+use super::{AskOverrides, McpOverrides, ModelSetting, Overrides, RetrievalOverrides, TelemetryOverrides};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -37,6 +37,10 @@ struct File {
     tools: Tools,
     #[serde(default)]
     ask: AskOverrides,
+    #[serde(default)]
+    retrieval: RetrievalOverrides,
+    #[serde(default)]
+    telemetry: TelemetryOverrides,
     sandbox: Option<String>,
     index: Option<String>,
     #[serde(default)]
@@ -47,9 +51,17 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Tools {
     #[serde(default)]
+    keyword_search: KeywordSearchTool,
+    #[serde(default)]
     search: SearchTool,
     #[serde(default)]
     search_index: SearchIndexTool,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeywordSearchTool {
+    enabled: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -121,6 +133,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
         models: file.models,
+        keyword_search_enabled: file.tools.keyword_search.enabled,
         search_enabled: file.tools.search.enabled,
         search_engine: file.tools.search.engine,
         search_binary: file.tools.search.binary,
@@ -128,6 +141,8 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         search_timeout_ms: file.tools.search.default_timeout_ms,
         search_max_results: file.tools.search.default_max_results,
         rule_weights: file.tools.search_index.weights,
+        retrieval: file.retrieval,
+        telemetry: file.telemetry,
         ask: file.ask,
         sandbox: file.sandbox,
         index: file.index,

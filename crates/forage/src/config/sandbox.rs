@@ -56,10 +56,20 @@ impl Config {
         access.read.extend(roots.iter().map(|root| root.to_path_buf()));
         access.read.extend(self.file.parent().map(Path::to_owned));
         access.write.extend(self.writable_cache(roots));
+        access.write.extend(self.writable_for_lookups(roots));
         if let EngineSetting::External { programs, .. } = self.search_settings(roots).engine {
             access.execute.extend(programs.iter().map(|program| program.path().to_owned()));
         }
         access
+    }
+
+    /// Where the embedded store and telemetry write.
+    fn writable_for_lookups(&self, roots: &[&Path]) -> Vec<PathBuf> {
+        let collections = self.keeps_collections().then(|| self.collections_directory().ok()).flatten();
+        let telemetry = self.telemetry_path().and_then(Path::parent).map(Path::to_owned);
+        let directories = collections.into_iter().chain(telemetry).map(|path| answer_cache::resolved(&path));
+        let is_outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
+        directories.filter(|path| is_outside(path) && private_file::create_directory(path).is_ok()).collect()
     }
 
     /// The cache directory, which has to be there before anything is restricted; never within a root.

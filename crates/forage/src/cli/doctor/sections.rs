@@ -93,15 +93,24 @@ pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[
 }
 
 pub(super) fn tools(report: &mut Report, subject: &Subject) {
-    let on: Vec<&str> = advertised(subject.config.enabled_tools()).map(|tool| tool.name()).collect();
+    let choice = subject.config.tools();
+    if let Err(error) = advertised(&choice) {
+        report.problems.push(error.to_string());
+    }
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
-        let is_on = on.contains(&tool.name());
+        let is_on = choice.has(*tool);
         let (why, how) = match is_on {
             true => (None, None),
             false => (
-                Some("off by default: agents are told of it only if the configuration says so".to_owned()),
-                Some(format!("set `tools.{}.enabled = true`", tool.name().to_ascii_lowercase())),
+                Some(match tool.is_on_by_default() {
+                    true => "the configuration turns it off".to_owned(),
+                    false => "off by default: agents are told of it only if the configuration says so".to_owned(),
+                }),
+                Some(match tool.name() {
+                    "keyword_lookup" => "set `retrieval.enable_keyword_tool = true`".to_owned(),
+                    name => format!("set `tools.{}.enabled = true`", name.to_ascii_lowercase()),
+                }),
             ),
         };
         let off = why.iter().zip(&how).map(|(why, how)| format!(" ({why}; {how})"));

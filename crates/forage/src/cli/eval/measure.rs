@@ -136,7 +136,7 @@ impl Plan {
     /// Runs all sets, one after the other, and with `with_answers` also the tool on each query.
     pub(super) fn run(self, weights: &Weights, with_answers: bool) -> anyhow::Result<Measured> {
         let progress = Arc::default();
-        let _shown = Progress::start(&progress);
+        let _shown = Progress::start(&progress, "files");
         let mut running =
             Running { plan: &self, weights, with_answers, progress, measured: Measured::default() };
         if let Some(from_git) = &self.from_git {

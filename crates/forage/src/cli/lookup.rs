@@ -1,0 +1,46 @@
+//! `forage lookup`.
+
+use serde_json::json;
+
+use super::output::Output;
+use super::session;
+use super::{Global, Status};
+use crate::config::{Overrides, RetrievalOverrides};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
+)]
+pub(crate) struct Arguments {
+    /// Words to look up: an error code, an identifier, an id
+    #[arg(required = true, value_name = "WORD")]
+    query: Vec<String>,
+    /// Collection to look in [default: `retrieval.collection`]
+    #[arg(long, value_name = "NAME")]
+    collection: Option<String>,
+    /// Repository to look in
+    #[arg(long, value_name = "NAME")]
+    repo: Option<String>,
+    /// File to look in, by its whole path in the collection
+    #[arg(short, long, value_name = "PATH")]
+    path: Option<String>,
+    /// Language to look in, such as rust
+    #[arg(short = 'l', long, value_name = "NAME")]
+    language: Option<String>,
+    /// Results to show [default: 10]
+    #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
+    limit: Option<i64>,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let retrieval = RetrievalOverrides { collection: arguments.collection.clone(), ..RetrievalOverrides::default() };
+    let context = session::open(global, Overrides { retrieval, ..Overrides::default() }, None, output)?;
+    let request = json!({
+        "query": arguments.query.join(" "),
+        "repo": arguments.repo,
+        "path": arguments.path,
+        "language": arguments.language,
+        "limit": arguments.limit,
+    });
+    session::answer("keyword_lookup", request, &context, output)
+}

@@ -1,0 +1,200 @@
+//! `forage sparse`: what is looked up by `forage lookup`.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use anyhow::{Context as _, bail};
+use forage_fs::WalkOptions;
+use forage_rank::language_of;
+use forage_sparse::{Filled, Filling, Filter, Store};
+use serde_json::json;
+
+use super::output::Output;
+use super::progress::Progress;
+use super::{Global, Status, session, signals};
+use crate::config::{self, Config, Overrides, RetrievalOverrides};
+use crate::retrieval::OnDemand;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Fill a collection with the files of directories, or bring it up to date: only what has changed is written, and what
+    /// has gone is removed. What was interrupted goes on when it is called again
+    Index {
+        /// Directories, each a repository of its own in the collection
+        #[arg(required = true, value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        /// Name of the repository in the collection [default: the name of the directory]
+        #[arg(long, value_name = "NAME")]
+        repo: Option<String>,
+        #[command(flatten)]
+        collection: Collection,
+    },
+    /// Show what the collection says of itself
+    Status {
+        #[command(flatten)]
+        collection: Collection,
+    },
+    /// Remove the whole collection
+    Drop {
+        #[command(flatten)]
+        collection: Collection,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Collection {
+    /// Name of the collection [default: `retrieval.collection`]
+    #[arg(long = "collection", value_name = "NAME")]
+    name: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let (Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection }) =
+        &arguments.command;
+    let retrieval = RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
+    let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
+    let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
+    match &arguments.command {
+        Command::Index { paths, repo, .. } => index(&config, &store, paths, repo.as_deref(), output),
+        Command::Status { .. } => show(&config, &store, output),
+        Command::Drop { .. } => remove(&store, output),
+    }
+}
+
+fn index(
+    config: &Config,
+    store: &OnDemand,
+    paths: &[PathBuf],
+    repo: Option<&str>,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    if repo.is_some() && paths.len() > 1 {
+        bail!("--repo names one repository, and there are {} paths; call it once for each", paths.len());
+    }
+    let (encoder, (using, sharding)) = (config.document_encoder()?, config.collection_shape());
+    let working = config::working_directory()?;
+    let mut repositories = Vec::new();
+    let mut names = BTreeSet::new();
+    for path in paths {
+        let root = session::open_root(config, &working.join(path))?;
+        let name = match repo {
+            Some(name) => name.to_owned(),
+            None => repository_name(root.path())?,
+        };
+        // The second would remove what the first has written.
+        if !names.insert(name.clone()) {
+            bail!("two of the paths are called {name}; index one of them by itself with --repo NAME");
+        }
+        repositories.push((root, name));
+    }
+    let stop = signals::stop()?;
+    for (root, name) in &repositories {
+        let written = Arc::new(AtomicU64::new(0));
+        let filling = Filling {
+            store,
+            encoder: &*encoder,
+            using: &using,
+            repository: name,
+            sharding: sharding.clone(),
+            language: language_of,
+            written: Arc::clone(&written),
+        };
+        let began = Instant::now();
+        let filled = {
+            let _progress = Progress::start(&written, "chunks");
+            let walk = WalkOptions { threads: config.threads.value, ..WalkOptions::default() };
+            filling.run(root, &walk, &stop)
+        };
+        let filled = filled.with_context(|| {
+            let written = written.load(Ordering::Relaxed);
+            format!("{name} is not indexed whole ({written} chunks were written; call again to go on)")
+        })?;
+        tell(store, name, &filled, began, output)?;
+    }
+    Ok(Status::Found)
+}
+
+/// What a directory is called.
+fn repository_name(root: &Path) -> anyhow::Result<String> {
+    let name = root.file_name().and_then(|name| name.to_str());
+    name.map(str::to_owned).with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
+}
+
+fn tell(store: &dyn Store, name: &str, filled: &Filled, began: Instant, output: &mut Output) -> anyhow::Result<()> {
+    let Filled { files, unchanged, removed, points, report } = filled;
+    let skipped = report.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count)));
+    let record = json!({
+        "collection": store.place(),
+        "repo": name,
+        "files_written": files,
+        "files_unchanged": unchanged,
+        "files_removed": removed,
+        "chunks_written": points,
+        "skipped": serde_json::Value::Object(skipped.collect()),
+        "warnings": report.warnings,
+        "elapsed_ms": began.elapsed().as_millis() as u64,
+    });
+    let mut text = format!(
+        "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
+        began.elapsed().as_secs_f64()
+    );
+    for (reason, count) in report.skipped.iter() {
+        text.push_str(&format!("  left out: {count} {}\n", reason.name()));
+    }
+    report.warnings.iter().for_each(|warning| output.note(warning));
+    print(output, &record, &text)
+}
+
+fn show(config: &Config, store: &OnDemand, output: &mut Output) -> anyhow::Result<Status> {
+    let stop = signals::stop()?;
+    let place = store.place();
+    let Some(collection) = store.collection(&stop)? else {
+        let record = json!({ "collection": place, "exists": false });
+        print(output, &record, &format!("there is no {place}; `forage sparse index PATH` makes one\n"))?;
+        return Ok(Status::NothingFound);
+    };
+    let points = store.count(&Filter::default(), &stop)?;
+    let vectors: Vec<_> = collection.sparse_vectors.iter().collect();
+    let record = json!({
+        "collection": place,
+        "exists": true,
+        "points": points,
+        "encoding": collection.contract.as_ref().map(ToString::to_string),
+        "sparse_vectors": vectors.iter().map(|(name, facts)| json!({ "name": name, "idf": facts.has_idf })).collect::<Vec<_>>(),
+    });
+    let encoding = collection.contract.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    let mut text = format!("{place}: {points} chunks, encoded with {encoding}\n");
+    for (name, facts) in vectors {
+        let idf = if facts.has_idf { "" } else { ", WITHOUT the IDF modifier, so that lookups are refused" };
+        let used = if *name == config.collection_shape().0 { " (used)" } else { "" };
+        text.push_str(&format!("  sparse vector {name}{used}{idf}\n"));
+    }
+    print(output, &record, &text)?;
+    Ok(Status::Found)
+}
+
+fn remove(store: &OnDemand, output: &mut Output) -> anyhow::Result<Status> {
+    let (place, stop) = (store.place(), signals::stop()?);
+    let was_there = store.drop_collection(&stop)?;
+    let text = if was_there { format!("{place}: removed\n") } else { format!("there is no {place}\n") };
+    print(output, &json!({ "collection": place, "removed": was_there }), &text)?;
+    Ok(if was_there { Status::Found } else { Status::NothingFound })
+}
+
+fn print(output: &mut Output, record: &serde_json::Value, text: &str) -> anyhow::Result<()> {
+    if output.wants_json() {
+        output.value(record)?;
+    } else {
+        output.text(text)?;
+    }
+    output.flush()
+}

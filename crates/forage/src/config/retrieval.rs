@@ -1,0 +1,339 @@
+//! `[retrieval]` and `[telemetry]`: the tool `keyword_lookup`, its collection, and what is told of lookups.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::bail;
+use forage_sparse::{CodeSuperset, FastEmbedBm25, Retriever, Sharding};
+use forage_tools::registry::Choice;
+use forage_tools::{LookupSettings, limits};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Config, Setting, environment};
+use crate::retrieval::{Home, OnDemand, Place, encoder};
+use crate::telemetry::TelemetryFile;
+
+/// What one source says of `[retrieval]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RetrievalOverrides {
+    pub(crate) enable_keyword_tool: Option<bool>,
+    pub(crate) tool_name: Option<String>,
+    pub(crate) store: Option<String>,
+    pub(crate) url: Option<String>,
+    pub(crate) api_key_env: Option<String>,
+    pub(crate) allow_plain_key: Option<bool>,
+    pub(crate) directory: Option<PathBuf>,
+    pub(crate) collection: Option<String>,
+    pub(crate) vector: Option<String>,
+    pub(crate) encoder: Option<String>,
+    pub(crate) encoder_directory: Option<PathBuf>,
+    pub(crate) top_k: Option<u64>,
+    pub(crate) payload: Option<Vec<String>>,
+    pub(crate) text_field: Option<String>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) shards: Option<u32>,
+    pub(crate) replicas: Option<u32>,
+    pub(crate) write_consistency: Option<u32>,
+    pub(crate) shard_key: Option<String>,
+    pub(crate) on_disk: Option<bool>,
+}
+
+/// What one source says of `[telemetry]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TelemetryOverrides {
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) rotate_bytes: Option<u64>,
+}
+
+/// The settings and where they come from.
+#[derive(Clone, Debug)]
+pub(super) struct Retrieval {
+    enable_keyword_tool: Setting<bool>,
+    tool_name: Setting<Option<String>>,
+    store: Setting<String>,
+    url: Setting<Option<String>>,
+    api_key_env: Setting<String>,
+    allow_plain_key: Setting<bool>,
+    directory: Setting<Option<PathBuf>>,
+    collection: Setting<String>,
+    vector: Setting<String>,
+    encoder: Setting<String>,
+    encoder_directory: Setting<Option<PathBuf>>,
+    top_k: Setting<u64>,
+    payload: Setting<Vec<String>>,
+    text_field: Setting<String>,
+    timeout_ms: Setting<u64>,
+    sharding: Setting<Sharding>,
+    telemetry_path: Setting<Option<PathBuf>>,
+    rotate_bytes: Setting<u64>,
+}
+
+/// Payload fields of collections that Forage fills, and of those of the requirement.
+const PAYLOAD: [&str; 10] = [
+    "repo", "path", "language", "lines", "text", "doc_id", "page_id", "chunk_id", "modality", "image_path",
+];
+
+/// The encoders, and `auto`: what the collection says of itself.
+const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, "bm42"];
+
+/// Names of collections, and of tools as all providers take them.
+fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self {
+            enable_keyword_tool: Setting::default(false),
+            tool_name: Setting::default(None),
+            store: Setting::default("auto".to_owned()),
+            url: Setting::default(None),
+            api_key_env: Setting::default("QDRANT_API_KEY".to_owned()),
+            allow_plain_key: Setting::default(false),
+            directory: Setting::default(None),
+            collection: Setting::default("code".to_owned()),
+            vector: Setting::default("text-sparse".to_owned()),
+            encoder: Setting::default("auto".to_owned()),
+            encoder_directory: Setting::default(None),
+            top_k: Setting::default(limits::LOOKUP_HITS),
+            payload: Setting::default(PAYLOAD.map(str::to_owned).into()),
+            text_field: Setting::default("text".to_owned()),
+            timeout_ms: Setting::default(5_000),
+            sharding: Setting::default(Sharding::default()),
+            telemetry_path: Setting::default(None),
+            rotate_bytes: Setting::default(10 << 20),
+        }
+    }
+}
+
+impl Retrieval {
+    pub(super) fn apply(&mut self, overrides: RetrievalOverrides, telemetry: TelemetryOverrides, source: &str) {
+        let RetrievalOverrides { shards, replicas, write_consistency, shard_key, on_disk, .. } = overrides;
+        if shards.is_some()
+            || replicas.is_some()
+            || write_consistency.is_some()
+            || shard_key.is_some()
+            || on_disk.is_some()
+        {
+            let before = self.sharding.value.clone();
+            let sharding = Sharding {
+                shards: shards.or(before.shards),
+                replicas: replicas.or(before.replicas),
+                write_consistency: write_consistency.or(before.write_consistency),
+                key_field: shard_key.or(before.key_field),
+                is_on_disk: on_disk.unwrap_or(before.is_on_disk),
+            };
+            self.sharding.set(Some(sharding), source);
+        }
+        self.enable_keyword_tool.set(overrides.enable_keyword_tool, source);
+        self.tool_name.set(overrides.tool_name.map(Some), source);
+        self.store.set(overrides.store, source);
+        self.url.set(overrides.url.map(Some), source);
+        self.api_key_env.set(overrides.api_key_env, source);
+        self.allow_plain_key.set(overrides.allow_plain_key, source);
+        self.directory.set(overrides.directory.map(Some), source);
+        self.collection.set(overrides.collection, source);
+        self.vector.set(overrides.vector, source);
+        self.encoder.set(overrides.encoder, source);
+        self.encoder_directory.set(overrides.encoder_directory.map(Some), source);
+        self.top_k.set(overrides.top_k, source);
+        self.payload.set(overrides.payload, source);
+        self.text_field.set(overrides.text_field, source);
+        self.timeout_ms.set(overrides.timeout_ms, source);
+        self.telemetry_path.set(telemetry.path.map(Some), source);
+        self.rotate_bytes.set(telemetry.rotate_bytes, source);
+    }
+
+    pub(super) fn check(&self) -> anyhow::Result<()> {
+        let names = [("tool_name", &self.tool_name.source, self.tool_name.value.as_deref())];
+        let collection = ("collection", &self.collection.source, Some(self.collection.value.as_str()));
+        for (setting, source, name) in names.into_iter().chain([collection]) {
+            if name.is_some_and(|name| !is_name(name)) {
+                bail!("`retrieval.{setting}` ({source}): give 1 to 64 letters, digits, `-` or `_`");
+            }
+        }
+        let choices: [(&str, &Setting<String>, &[&str]); 2] = [
+            ("store", &self.store, &["auto", "embedded", "qdrant"]),
+            ("encoder", &self.encoder, &ENCODERS),
+        ];
+        for (name, setting, known) in choices {
+            if !known.contains(&setting.value.as_str()) {
+                bail!(
+                    "`retrieval.{name}` ({}): {:?} is none of {}",
+                    setting.source,
+                    setting.value,
+                    known.join(", ")
+                );
+            }
+        }
+        let ranges = [
+            ("top_k", &self.top_k, 1, limits::LOOKUP_HITS_MAX),
+            ("timeout_ms", &self.timeout_ms, 100, 300_000),
+        ];
+        for (name, Setting { value, source }, least, most) in ranges {
+            if !(least..=most).contains(value) {
+                bail!("`retrieval.{name}` ({source}): {value} is out of range; give {least} to {most}");
+            }
+        }
+        if self.store.value == "qdrant" && self.url().is_none() {
+            bail!("`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL", self.store.source);
+        }
+        if self.encoder.value == "bm42" && self.encoder_directory.value.is_none() {
+            bail!(
+                "`retrieval.encoder` ({}): \"bm42\" needs `retrieval.encoder_directory`, a directory with its tokenizer.json",
+                self.encoder.source
+            );
+        }
+        Ok(())
+    }
+
+    fn url(&self) -> Option<String> {
+        self.url.value.clone().or_else(|| environment::variable("QDRANT_URL"))
+    }
+
+    fn is_on_server(&self) -> bool {
+        match self.store.value.as_str() {
+            "qdrant" => true,
+            "embedded" => false,
+            _ => self.url().is_some(),
+        }
+    }
+
+    pub(super) fn describe(&self) -> Vec<(String, Value, String)> {
+        fn row<T: serde::Serialize>(name: &str, setting: &Setting<T>) -> (String, Value, String) {
+            (format!("retrieval.{name}"), json!(setting.value), setting.source.clone())
+        }
+        let sharding = |name: &str, value: Value| {
+            (format!("retrieval.{name}"), value, self.sharding.source.clone())
+        };
+        let spread = &self.sharding.value;
+        vec![
+            row("enable_keyword_tool", &self.enable_keyword_tool),
+            row("tool_name", &self.tool_name),
+            row("store", &self.store),
+            row("url", &self.url),
+            row("api_key_env", &self.api_key_env),
+            row("allow_plain_key", &self.allow_plain_key),
+            row("directory", &self.directory),
+            row("collection", &self.collection),
+            row("vector", &self.vector),
+            row("encoder", &self.encoder),
+            row("encoder_directory", &self.encoder_directory),
+            row("top_k", &self.top_k),
+            row("payload", &self.payload),
+            row("text_field", &self.text_field),
+            row("timeout_ms", &self.timeout_ms),
+            sharding("shards", json!(spread.shards)),
+            sharding("replicas", json!(spread.replicas)),
+            sharding("write_consistency", json!(spread.write_consistency)),
+            sharding("shard_key", json!(spread.key_field)),
+            sharding("on_disk", json!(spread.is_on_disk)),
+            ("telemetry.path".to_owned(), json!(self.telemetry_path.value), self.telemetry_path.source.clone()),
+            ("telemetry.rotate_bytes".to_owned(), json!(self.rotate_bytes.value), self.rotate_bytes.source.clone()),
+        ]
+    }
+}
+
+impl Config {
+    /// Which tools agents are told of.
+    pub(crate) fn tools(&self) -> Choice {
+        let mut choice = Choice { lookup_name: self.retrieval.tool_name.value.clone(), ..Choice::default() };
+        if self.search.is_enabled() {
+            choice.on.push("Search");
+        }
+        if self.retrieval.enable_keyword_tool.value {
+            choice.on.push("keyword_lookup");
+        }
+        if !self.keyword_search_enabled.value {
+            choice.off.push("keyword_search");
+        }
+        choice
+    }
+
+    /// Where collections are.
+    pub(crate) fn collection_place(&self) -> anyhow::Result<Place> {
+        let retrieval = &self.retrieval;
+        let collection = retrieval.collection.value.clone();
+        let home = match (retrieval.is_on_server(), retrieval.url()) {
+            (true, Some(url)) => Home::Server {
+                url,
+                api_key: environment::variable(&retrieval.api_key_env.value),
+                allow_plain_key: retrieval.allow_plain_key.value,
+                timeout: Duration::from_millis(retrieval.timeout_ms.value),
+                shard_key: retrieval.sharding.value.key_field.clone(),
+            },
+            _ => Home::Embedded { directory: self.collections_directory()? },
+        };
+        Ok(Place { home, collection })
+    }
+
+    /// Where the embedded store keeps collections.
+    pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
+        let own = self.retrieval.directory.value.clone();
+        own.or_else(|| Some(environment::data_directory()?.join("collections"))).ok_or_else(|| {
+            anyhow::anyhow!("there is no telling where your data directory is; set `retrieval.directory`")
+        })
+    }
+
+    /// Whether lookups need that directory.
+    pub(crate) fn keeps_collections(&self) -> bool {
+        self.retrieval.enable_keyword_tool.value && !self.retrieval.is_on_server()
+    }
+
+    /// The file that telemetry goes to.
+    pub(crate) fn telemetry_path(&self) -> Option<&Path> {
+        self.retrieval.telemetry_path.value.as_deref()
+    }
+
+    /// The name of the sparse vector, and how a collection is spread that has to be made.
+    pub(crate) fn collection_shape(&self) -> (String, Sharding) {
+        (self.retrieval.vector.value.clone(), self.retrieval.sharding.value.clone())
+    }
+
+    /// What documents are encoded with where a collection is filled: what is configured, else what suits code.
+    pub(crate) fn document_encoder(&self) -> Result<Arc<dyn forage_sparse::Encoder>, forage_sparse::EncodingError> {
+        match self.retrieval.encoder.value.as_str() {
+            "auto" => Ok(Arc::new(CodeSuperset::new())),
+            name => encoder(name, self.retrieval.encoder_directory.value.as_deref()),
+        }
+    }
+
+    /// How `keyword_lookup` works. Nothing is opened and nobody is asked before something is looked up.
+    pub(crate) fn lookup_settings(&self) -> LookupSettings {
+        let retrieval = &self.retrieval;
+        let encoder = match retrieval.encoder.value.as_str() {
+            "auto" => None,
+            name => Some(encoder(name, retrieval.encoder_directory.value.as_deref())),
+        };
+        let place = self.collection_place();
+        let retriever = place.map_err(|error| format!("{error:#}")).and_then(|place| {
+            let backend = place.home.name();
+            let mut fields = retrieval.payload.value.clone();
+            if !fields.contains(&retrieval.text_field.value) {
+                fields.push(retrieval.text_field.value.clone());
+            }
+            Ok(Arc::new(Retriever {
+                store: Arc::new(OnDemand::new(place)?),
+                encoder,
+                backend,
+                using: retrieval.vector.value.clone(),
+                fields,
+                timeout: Duration::from_millis(retrieval.timeout_ms.value),
+            }))
+        });
+        let telemetry = retrieval.telemetry_path.value.as_ref();
+        let telemetry =
+            telemetry.map(|path| Arc::new(TelemetryFile::new(path, retrieval.rotate_bytes.value)) as Arc<_>);
+        LookupSettings {
+            retriever,
+            limit: retrieval.top_k.value,
+            text_field: retrieval.text_field.value.clone(),
+            telemetry,
+        }
+    }
+}

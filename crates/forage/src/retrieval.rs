@@ -1,0 +1,210 @@
+//! Where collections are, and the store that is opened when something is asked of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use forage_fs::Stop;
+use forage_sparse::{
+    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page, Point, PointId, Query,
+    Scan, Store, StoreError,
+};
+
+/// How long an embedded store stays open without use. It is one process's alone while it is open.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// What keeps collections.
+#[derive(Clone)]
+pub(crate) enum Home {
+    /// A directory of this machine.
+    Embedded { directory: PathBuf },
+    /// A Qdrant server or cluster.
+    Server {
+        url: String,
+        api_key: Option<String>,
+        allow_plain_key: bool,
+        timeout: Duration,
+        shard_key: Option<String>,
+    },
+}
+
+impl Home {
+    /// What telemetry calls it.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Embedded { .. } => "embedded",
+            Self::Server { .. } => "qdrant",
+        }
+    }
+}
+
+/// A collection, and where it is.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) home: Home,
+    pub(crate) collection: String,
+}
+
+impl Place {
+    /// What messages call it.
+    fn name(&self) -> String {
+        match &self.home {
+            Home::Embedded { directory } => format!("collection `{}` in {}", self.collection, directory.display()),
+            Home::Server { url, .. } => format!("collection `{}` at {url}", self.collection),
+        }
+    }
+
+    /// Why this program can't open it, whatever there is.
+    fn missing(&self) -> Option<String> {
+        let (is_built, what, feature) = match &self.home {
+            Home::Embedded { .. } => (cfg!(feature = "embedded-store"), "the embedded store", "embedded-store"),
+            Home::Server { .. } => (cfg!(feature = "qdrant"), "the client of Qdrant servers", "qdrant"),
+        };
+        (!is_built).then(|| {
+            format!(
+                "{what} is not built into this program: build it with `cargo build --release --features {feature}`"
+            )
+        })
+    }
+
+    #[cfg_attr(
+        not(any(feature = "qdrant", feature = "embedded-store")),
+        expect(clippy::unnecessary_wraps, reason = "without a store there is only the refusal")
+    )]
+    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        match &self.home {
+            #[cfg(feature = "embedded-store")]
+            Home::Embedded { directory } => {
+                Ok(Arc::new(forage_qdrant_edge::EmbeddedStore::open(directory, &self.collection)?))
+            }
+            #[cfg(feature = "qdrant")]
+            Home::Server { url, api_key, allow_plain_key, timeout, shard_key } => {
+                Ok(Arc::new(forage_qdrant::ServerStore::connect(forage_qdrant::ServerSettings {
+                    url: url.clone(),
+                    api_key: api_key.clone().map(Into::into),
+                    collection: self.collection.clone(),
+                    request_timeout: *timeout,
+                    allow_plain_key: *allow_plain_key,
+                    key_field: shard_key.clone(),
+                    ..Default::default()
+                })?))
+            }
+            #[cfg(not(all(feature = "qdrant", feature = "embedded-store")))]
+            _ => Err(StoreError::Invalid(self.missing().unwrap_or_default())),
+        }
+    }
+}
+
+/// The encoder of a name; `directory` is where one that needs files has them.
+pub(crate) fn encoder(name: &str, directory: Option<&Path>) -> Result<Arc<dyn Encoder>, EncodingError> {
+    match (name, directory) {
+        (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::new())),
+        (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::new())),
+        (name, _) => Err(EncodingError::Unavailable(format!("there is no encoder {name:?}"))),
+    }
+}
+
+/// A store that is opened when it is asked. An embedded one is closed when it has not been asked for a while, so that
+/// other processes have their turn.
+pub(crate) struct OnDemand {
+    place: Place,
+    open: Arc<Mutex<Open>>,
+}
+
+#[derive(Default)]
+struct Open {
+    store: Option<Arc<dyn Store>>,
+    last_use: Option<Instant>,
+}
+
+impl OnDemand {
+    /// Opens nothing; says why nothing ever will be, if so.
+    pub(crate) fn new(place: Place) -> Result<Self, String> {
+        match place.missing() {
+            Some(missing) => Err(missing),
+            None => Ok(Self { place, open: Arc::default() }),
+        }
+    }
+
+    fn with<T>(&self, ask: impl FnOnce(&dyn Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let store = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.last_use = Some(Instant::now());
+            match &open.store {
+                Some(store) => Arc::clone(store),
+                None => {
+                    let store = self.place.open()?;
+                    open.store = Some(Arc::clone(&store));
+                    if matches!(self.place.home, Home::Embedded { .. }) {
+                        close_when_idle(Arc::downgrade(&self.open));
+                    }
+                    store
+                }
+            }
+        };
+        let answer = ask(&*store);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).last_use = Some(Instant::now());
+        answer
+    }
+}
+
+/// Ends with the store.
+fn close_when_idle(open: std::sync::Weak<Mutex<Open>>) {
+    std::thread::spawn(move || {
+        let mut wait = IDLE;
+        loop {
+            std::thread::sleep(wait);
+            let Some(open) = open.upgrade() else { return };
+            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            let idle = open.last_use.map_or(IDLE, |last| last.elapsed());
+            // Who is asking at the moment holds the store as well.
+            if idle >= IDLE && open.store.as_ref().is_none_or(|store| Arc::strong_count(store) == 1) {
+                open.store = None;
+                return;
+            }
+            wait = IDLE.saturating_sub(idle).max(Duration::from_millis(100));
+        }
+    });
+}
+
+impl Store for OnDemand {
+    fn place(&self) -> String {
+        self.place.name()
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        self.with(|store| store.collection(stop))
+    }
+
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        self.with(|store| store.create(creation, stop))
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        self.with(|store| store.upsert(points, using, stop))
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        self.with(|store| store.remove(ids, stop))
+    }
+
+    fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
+        self.with(|store| store.query(query, stop))
+    }
+
+    fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
+        self.with(|store| store.scan(scan, stop))
+    }
+
+    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
+        self.with(|store| store.count(filter, stop))
+    }
+
+    fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.with(|store| store.finish(stop))
+    }
+
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
+        self.with(|store| store.drop_collection(stop))
+    }
+}
