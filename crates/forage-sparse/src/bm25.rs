@@ -53,10 +53,7 @@ impl Encoder for FastEmbedBm25 {
     fn contract(&self) -> Contract {
         Contract::new(
             "fastembed-bm25/1",
-            &format!(
-                "k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={} language=english",
-                limits::WORD_CHARACTERS
-            ),
+            &format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={} language=english", limits::WORD_CHARACTERS),
         )
     }
 
@@ -81,8 +78,7 @@ fn words(text: &str) -> String {
     if text.is_ascii() {
         let mut bytes = text.as_bytes().to_vec();
         for byte in &mut bytes {
-            *byte =
-                if byte.is_ascii_alphanumeric() || *byte == b'_' { byte.to_ascii_lowercase() } else { b' ' };
+            *byte = if byte.is_ascii_alphanumeric() || *byte == b'_' { byte.to_ascii_lowercase() } else { b' ' };
         }
         return String::from_utf8(bytes).unwrap_or_default();
     }

@@ -22,8 +22,8 @@ pub(crate) fn is_word_character(character: char) -> bool {
         return character.is_ascii_alphanumeric() || character == '_';
     }
     use GeneralCategory::{
-        DecimalNumber, LetterNumber, LowercaseLetter, ModifierLetter, OtherLetter, OtherNumber,
-        TitlecaseLetter, UppercaseLetter,
+        DecimalNumber, LetterNumber, LowercaseLetter, ModifierLetter, OtherLetter, OtherNumber, TitlecaseLetter,
+        UppercaseLetter,
     };
     matches!(
         get_general_category(character),

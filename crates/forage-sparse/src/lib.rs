@@ -17,8 +17,7 @@ pub use bm25::FastEmbedBm25;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
 pub use store::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
-    VectorFacts,
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;
