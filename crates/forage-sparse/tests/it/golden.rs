@@ -1,0 +1,111 @@
+//! Vectors of FastEmbed's own classes, number by number. `golden/make.py` writes them.
+
+use forage_sparse::{Encoder, FastEmbedBm25, SparseVector};
+use serde_json::Value;
+
+/// Texts that `make.py` chooses.
+const TEXTS: &str = include_str!("../golden/bm25.jsonl");
+
+/// Texts with their vectors from a run of FastEmbed by others.
+const ORACLE: &str = include_str!("../golden/bm25_oracle.json");
+
+/// How far weights may differ.
+const TOLERANCE: f64 = 1e-6;
+
+struct Case {
+    text: String,
+    /// By id.
+    document: Vec<(u32, f64)>,
+    /// Ascending.
+    query: Vec<u32>,
+}
+
+impl Case {
+    fn of(value: &Value, document: &str) -> Self {
+        let id = |value: &Value| u32::try_from(value.as_u64().unwrap()).unwrap();
+        let pairs = value[document].as_array().unwrap();
+        Self {
+            text: value["text"].as_str().unwrap().to_owned(),
+            document: pairs.iter().map(|pair| (id(&pair[0]), pair[1].as_f64().unwrap())).collect(),
+            query: value["query"].as_array().unwrap().iter().map(id).collect(),
+        }
+    }
+}
+
+fn texts() -> Vec<Case> {
+    TEXTS.lines().map(|line| Case::of(&serde_json::from_str(line).unwrap(), "document")).collect()
+}
+
+fn oracle() -> Vec<Case> {
+    let file: Value = serde_json::from_str(ORACLE).unwrap();
+    file["cases"].as_array().unwrap().iter().map(|case| Case::of(case, "doc")).collect()
+}
+
+/// The first difference between a vector and what it should be.
+fn difference(expected: &[(u32, f64)], vector: &SparseVector) -> Option<String> {
+    let ids: Vec<u32> = expected.iter().map(|&(id, _)| id).collect();
+    if ids != vector.ids() {
+        return Some(format!("ids {ids:?} expected, got {:?}", vector.ids()));
+    }
+    if ids.len() != vector.weights().len() {
+        return Some(format!("{} ids have {} weights", ids.len(), vector.weights().len()));
+    }
+    expected.iter().zip(vector.weights()).find_map(|(&(id, weight), &got)| {
+        let is_near = (weight - f64::from(got)).abs() <= TOLERANCE;
+        (!is_near).then(|| format!("{id} should weigh {weight}, weighs {got}"))
+    })
+}
+
+fn differences(cases: &[Case]) -> Vec<String> {
+    let encoder = FastEmbedBm25::new();
+    let mut found = Vec::new();
+    for case in cases {
+        let start: String = case.text.chars().take(80).collect();
+        let ones: Vec<_> = case.query.iter().map(|&id| (id, 1.0)).collect();
+        let document = difference(&case.document, &encoder.document(&case.text).unwrap());
+        let query = difference(&ones, &encoder.query(&case.text).unwrap());
+        found.extend(document.map(|difference| format!("document {start:?}: {difference}")));
+        found.extend(query.map(|difference| format!("query {start:?}: {difference}")));
+    }
+    found
+}
+
+#[test]
+fn documents_and_queries_equal_those_of_fastembed() {
+    let cases = texts();
+    assert!(cases.len() >= 260, "{} texts: run make.py", cases.len());
+    assert_eq!(differences(&cases), [""; 0]);
+}
+
+#[test]
+fn documents_and_queries_equal_those_of_the_oracle() {
+    let cases = oracle();
+    assert!(cases.len() >= 30, "{} texts", cases.len());
+    assert_eq!(differences(&cases), [""; 0]);
+}
+
+#[test]
+fn every_changed_id_and_weight_of_the_golden_vectors_is_noticed() {
+    let encoder = FastEmbedBm25::new();
+    let mut changed = 0;
+    // The long texts have thousands of pairs, and none that differs in kind.
+    for mut case in texts().into_iter().filter(|case| case.document.len() < 200) {
+        let document = encoder.document(&case.text).unwrap();
+        let ones: Vec<_> = case.query.iter().map(|&id| (id, 1.0)).collect();
+        for place in 0..case.document.len() {
+            let kept = case.document[place];
+            for pair in [(kept.0 ^ 1, kept.1), (kept.0, kept.1 + 3e-6), (kept.0, kept.1 - 3e-6)] {
+                case.document[place] = pair;
+                assert!(difference(&case.document, &document).is_some(), "{pair:?} in {:?}", case.text);
+                changed += 1;
+            }
+            case.document[place] = kept;
+        }
+        if let Some(last) = case.document.pop() {
+            assert!(difference(&case.document, &document).is_some(), "a missing {last:?} in {:?}", case.text);
+            assert!(difference(&ones, &document).is_some(), "a query for a document: {:?}", case.text);
+            changed += 1;
+        }
+    }
+    assert!(changed > 1000, "{changed} changes");
+}
