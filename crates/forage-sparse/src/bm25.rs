@@ -39,12 +39,16 @@ impl FastEmbedBm25 {
     /// The weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
         let words = words(text);
-        let stems = words.split(' ').filter(|word| is_kept(word)).map(|word| self.stems.of(word));
-        let stems: Vec<_> = stems.filter(|stem| !stem.is_empty()).collect();
-        let counts = counts(stems.iter().map(AsRef::as_ref));
-        counts
+        // A stem costs more than looking a word up, and a text has its words more than once.
+        let kept = counts(words.split(' ').filter(|word| is_kept(word)).map(|word| (word, 1)));
+        let stems: Vec<_> = kept.into_iter().map(|(word, count)| (self.stems.of(word), count)).collect();
+        let stems: Vec<_> = stems.iter().map(|(stem, count)| (stem.as_ref(), *count)).collect();
+        let stems = stems.into_iter().filter(|(stem, _)| !stem.is_empty());
+        let stems = counts(stems);
+        let length = stems.iter().map(|&(_, count)| count as usize).sum();
+        stems
             .into_iter()
-            .map(|(stem, count)| (dimension(stem), weight(count, stems.len(), AVERAGE_LENGTH)))
+            .map(|(stem, count)| (dimension(stem), weight(count, length, AVERAGE_LENGTH)))
             .collect()
     }
 }

@@ -60,16 +60,16 @@ impl Stems {
     }
 }
 
-/// How often each word comes, in the order in which the words come first.
-pub(crate) fn counts<'a>(words: impl Iterator<Item = &'a str>) -> Vec<(&'a str, u32)> {
+/// How often each word comes, of words with counts, in the order in which the words come first.
+pub(crate) fn counts<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut counts: Vec<(&str, u32)> = Vec::new();
-    for word in words {
+    for (word, count) in words {
         match places.entry(word) {
-            std::collections::hash_map::Entry::Occupied(place) => counts[*place.get()].1 += 1,
+            std::collections::hash_map::Entry::Occupied(place) => counts[*place.get()].1 += count,
             std::collections::hash_map::Entry::Vacant(place) => {
                 place.insert(counts.len());
-                counts.push((word, 1));
+                counts.push((word, count));
             }
         }
     }

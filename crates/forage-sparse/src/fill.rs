@@ -147,15 +147,17 @@ impl Filling<'_> {
         let fail = |error: FillError| {
             failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         };
+        let has_failed = || failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let mut filled = Filled::default();
         let unchanged = AtomicU64::new(0);
         std::thread::scope(|scope| -> Result<(), FillError> {
             let write = || loop {
                 let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(batch) = batch else { return };
-                if let Err(error) = self.write(batch, stop) {
+                // After a failure what still comes is taken and left, so that nobody waits to hand it over.
+                let written = if has_failed() { Ok(()) } else { self.write(batch, stop) };
+                if let Err(error) = written {
                     fail(error.into());
-                    return;
                 }
             };
             for _ in 0..limits::WRITERS {
@@ -187,8 +189,7 @@ impl Filling<'_> {
                         return ControlFlow::Break(());
                     }
                 }
-                let has_failed = failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-                if has_failed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if has_failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let report = walk(root, &RelPath::root(), options, stop, Vec::new, visit, receive);
             let _ = sender.send(batch);

@@ -79,7 +79,7 @@ impl Encoder for CodeSuperset {
             words.push(Kind::Joined.word(&parts.concat()));
             words.push(Kind::Exact.word(identifier));
         }
-        let code = counts(words.iter().map(String::as_str)).into_iter();
+        let code = counts(words.iter().map(|word| (word.as_str(), 1))).into_iter();
         let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
         // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
         Ok(SparseVector::new(code.chain(self.prose.weights(text))))

@@ -193,7 +193,11 @@ pub fn advertised(choice: &Choice) -> Result<Vec<&'static dyn AnyTool>, ToolErro
             false => tool,
         };
         if tools.iter().any(|other| other.name() == tool.name()) {
-            return Err(ToolError::SameName { name: tool.name(), first: tool.name(), second: KeywordLookup::NAME });
+            return Err(ToolError::SameName {
+                name: tool.name(),
+                first: tool.name(),
+                second: KeywordLookup::NAME,
+            });
         }
         tools.push(tool);
     }

@@ -28,8 +28,8 @@ mod turn;
 use std::sync::Arc;
 
 use forage_llm::ChatModel;
-use forage_tools::registry::{AnyTool, advertised};
-use forage_tools::{Context, FilterMode};
+use forage_tools::registry::{AnyTool, Choice, advertised};
+use forage_tools::{Context, FilterMode, ToolError};
 
 pub use budget::LastTurn;
 pub use citation::Citation;

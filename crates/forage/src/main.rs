@@ -8,7 +8,9 @@ mod cli;
 mod config;
 mod indexes;
 mod private_file;
+mod retrieval;
 mod setup;
+mod telemetry;
 
 use std::process::ExitCode;
 

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use forage_fs::Stop;
 use forage_sparse::{
-    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page, Point, PointId, Query,
-    Scan, Store, StoreError,
+    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page, Point,
+    PointId, Query, Scan, Store, StoreError,
 };
 
 /// How long an embedded store stays open without use. It is one process's alone while it is open.
@@ -19,6 +19,7 @@ pub(crate) enum Home {
     /// A directory of this machine.
     Embedded { directory: PathBuf },
     /// A Qdrant server or cluster.
+    #[cfg_attr(not(feature = "qdrant"), expect(dead_code, reason = "only the client reads them"))]
     Server {
         url: String,
         api_key: Option<String>,
@@ -49,7 +50,9 @@ impl Place {
     /// What messages call it.
     fn name(&self) -> String {
         match &self.home {
-            Home::Embedded { directory } => format!("collection `{}` in {}", self.collection, directory.display()),
+            Home::Embedded { directory } => {
+                format!("collection `{}` in {}", self.collection, directory.display())
+            }
             Home::Server { url, .. } => format!("collection `{}` at {url}", self.collection),
         }
     }
@@ -57,7 +60,9 @@ impl Place {
     /// Why this program can't open it, whatever there is.
     fn missing(&self) -> Option<String> {
         let (is_built, what, feature) = match &self.home {
-            Home::Embedded { .. } => (cfg!(feature = "embedded-store"), "the embedded store", "embedded-store"),
+            Home::Embedded { .. } => {
+                (cfg!(feature = "embedded-store"), "the embedded store", "embedded-store")
+            }
             Home::Server { .. } => (cfg!(feature = "qdrant"), "the client of Qdrant servers", "qdrant"),
         };
         (!is_built).then(|| {
@@ -67,10 +72,6 @@ impl Place {
         })
     }
 
-    #[cfg_attr(
-        not(any(feature = "qdrant", feature = "embedded-store")),
-        expect(clippy::unnecessary_wraps, reason = "without a store there is only the refusal")
-    )]
     fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         match &self.home {
             #[cfg(feature = "embedded-store")]

@@ -69,7 +69,8 @@ fn timestamp(time: SystemTime) -> String {
 /// The date so many days after 1970-01-01, in the Gregorian calendar.
 fn date(mut days: u64) -> (u64, u64, u64) {
     let mut year = 1970;
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+    let is_leap =
+        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let length = |year| if is_leap(year) { 366 } else { 365 };
     while days >= length(year) {
         days -= length(year);
@@ -116,11 +117,16 @@ mod tests {
             file.record(Map::from_iter([("number".to_owned(), json!(number))]));
         }
         let lines = |path: &Path| -> Vec<Value> {
-            fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            fs::read_to_string(path)
+                .unwrap()
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
         };
         let (now, before) = (lines(&path), lines(&directory.path().join("logs/telemetry.jsonl.1")));
         assert_eq!(now.last().unwrap()["number"], 19);
-        let numbers: Vec<_> = before.iter().chain(&now).map(|line| line["number"].as_u64().unwrap()).collect();
+        let numbers: Vec<_> =
+            before.iter().chain(&now).map(|line| line["number"].as_u64().unwrap()).collect();
         assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]) && numbers.len() > 6, "{numbers:?}");
         assert!(fs::metadata(&path).unwrap().len() <= 300);
     }

@@ -1,4 +1,7 @@
 //! Black-box tests of the encoders and what they are used by.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fill;
 mod golden;
+mod memory;
+mod retriever;

@@ -33,7 +33,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let retrieval = RetrievalOverrides { collection: arguments.collection.clone(), ..RetrievalOverrides::default() };
+    let retrieval =
+        RetrievalOverrides { collection: arguments.collection.clone(), ..RetrievalOverrides::default() };
     let context = session::open(global, Overrides { retrieval, ..Overrides::default() }, None, output)?;
     let request = json!({
         "query": arguments.query.join(" "),

@@ -60,7 +60,8 @@ struct Collection {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let (Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection }) =
         &arguments.command;
-    let retrieval = RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
+    let retrieval =
+        RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
     let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
     let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
     match &arguments.command {
@@ -126,10 +127,17 @@ fn index(
 /// What a directory is called.
 fn repository_name(root: &Path) -> anyhow::Result<String> {
     let name = root.file_name().and_then(|name| name.to_str());
-    name.map(str::to_owned).with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
+    name.map(str::to_owned)
+        .with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
 }
 
-fn tell(store: &dyn Store, name: &str, filled: &Filled, began: Instant, output: &mut Output) -> anyhow::Result<()> {
+fn tell(
+    store: &dyn Store,
+    name: &str,
+    filled: &Filled,
+    began: Instant,
+    output: &mut Output,
+) -> anyhow::Result<()> {
     let Filled { files, unchanged, removed, points, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count)));
     let record = json!({

@@ -73,9 +73,8 @@ pub(super) struct Retrieval {
 }
 
 /// Payload fields of collections that Forage fills, and of those of the requirement.
-const PAYLOAD: [&str; 10] = [
-    "repo", "path", "language", "lines", "text", "doc_id", "page_id", "chunk_id", "modality", "image_path",
-];
+const PAYLOAD: [&str; 10] =
+    ["repo", "path", "language", "lines", "text", "doc_id", "page_id", "chunk_id", "modality", "image_path"];
 
 /// The encoders, and `auto`: what the collection says of itself.
 const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, "bm42"];
@@ -112,7 +111,12 @@ impl Default for Retrieval {
 }
 
 impl Retrieval {
-    pub(super) fn apply(&mut self, overrides: RetrievalOverrides, telemetry: TelemetryOverrides, source: &str) {
+    pub(super) fn apply(
+        &mut self,
+        overrides: RetrievalOverrides,
+        telemetry: TelemetryOverrides,
+        source: &str,
+    ) {
         let RetrievalOverrides { shards, replicas, write_consistency, shard_key, on_disk, .. } = overrides;
         if shards.is_some()
             || replicas.is_some()
@@ -157,10 +161,8 @@ impl Retrieval {
                 bail!("`retrieval.{setting}` ({source}): give 1 to 64 letters, digits, `-` or `_`");
             }
         }
-        let choices: [(&str, &Setting<String>, &[&str]); 2] = [
-            ("store", &self.store, &["auto", "embedded", "qdrant"]),
-            ("encoder", &self.encoder, &ENCODERS),
-        ];
+        let choices: [(&str, &Setting<String>, &[&str]); 2] =
+            [("store", &self.store, &["auto", "embedded", "qdrant"]), ("encoder", &self.encoder, &ENCODERS)];
         for (name, setting, known) in choices {
             if !known.contains(&setting.value.as_str()) {
                 bail!(
@@ -181,7 +183,10 @@ impl Retrieval {
             }
         }
         if self.store.value == "qdrant" && self.url().is_none() {
-            bail!("`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL", self.store.source);
+            bail!(
+                "`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL",
+                self.store.source
+            );
         }
         if self.encoder.value == "bm42" && self.encoder_directory.value.is_none() {
             bail!(
@@ -208,9 +213,8 @@ impl Retrieval {
         fn row<T: serde::Serialize>(name: &str, setting: &Setting<T>) -> (String, Value, String) {
             (format!("retrieval.{name}"), json!(setting.value), setting.source.clone())
         }
-        let sharding = |name: &str, value: Value| {
-            (format!("retrieval.{name}"), value, self.sharding.source.clone())
-        };
+        let sharding =
+            |name: &str, value: Value| (format!("retrieval.{name}"), value, self.sharding.source.clone());
         let spread = &self.sharding.value;
         vec![
             row("enable_keyword_tool", &self.enable_keyword_tool),
@@ -233,8 +237,16 @@ impl Retrieval {
             sharding("write_consistency", json!(spread.write_consistency)),
             sharding("shard_key", json!(spread.key_field)),
             sharding("on_disk", json!(spread.is_on_disk)),
-            ("telemetry.path".to_owned(), json!(self.telemetry_path.value), self.telemetry_path.source.clone()),
-            ("telemetry.rotate_bytes".to_owned(), json!(self.rotate_bytes.value), self.rotate_bytes.source.clone()),
+            (
+                "telemetry.path".to_owned(),
+                json!(self.telemetry_path.value),
+                self.telemetry_path.source.clone(),
+            ),
+            (
+                "telemetry.rotate_bytes".to_owned(),
+                json!(self.rotate_bytes.value),
+                self.rotate_bytes.source.clone(),
+            ),
         ]
     }
 }
@@ -296,7 +308,9 @@ impl Config {
     }
 
     /// What documents are encoded with where a collection is filled: what is configured, else what suits code.
-    pub(crate) fn document_encoder(&self) -> Result<Arc<dyn forage_sparse::Encoder>, forage_sparse::EncodingError> {
+    pub(crate) fn document_encoder(
+        &self,
+    ) -> Result<Arc<dyn forage_sparse::Encoder>, forage_sparse::EncodingError> {
         match self.retrieval.encoder.value.as_str() {
             "auto" => Ok(Arc::new(CodeSuperset::new())),
             name => encoder(name, self.retrieval.encoder_directory.value.as_deref()),

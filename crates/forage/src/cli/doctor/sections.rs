@@ -105,7 +105,9 @@ pub(super) fn tools(report: &mut Report, subject: &Subject) {
             false => (
                 Some(match tool.is_on_by_default() {
                     true => "the configuration turns it off".to_owned(),
-                    false => "off by default: agents are told of it only if the configuration says so".to_owned(),
+                    false => {
+                        "off by default: agents are told of it only if the configuration says so".to_owned()
+                    }
                 }),
                 Some(match tool.name() {
                     "keyword_lookup" => "set `retrieval.enable_keyword_tool = true`".to_owned(),

@@ -1,0 +1,228 @@
+//! Collections as the trees that they were filled from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use forage_fs::{Root, RootPolicy, SecretPolicy, Stop, WalkOptions};
+use forage_sparse::{CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointId, Sharding};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use crate::memory::Memory;
+
+struct Tree {
+    directory: TempDir,
+    root: Arc<Root>,
+}
+
+impl Tree {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let policy = RootPolicy { home: None, allow_broad: false };
+        let root = Root::open(directory.path(), &policy, SecretPolicy::standard(&[])).unwrap();
+        Self { directory, root }
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_file(self.directory.path().join(path)).unwrap();
+    }
+
+    fn fill_as(&self, store: &Memory, repository: &str, encoder: &dyn Encoder) -> Result<Filled, FillError> {
+        let filling = Filling {
+            store,
+            encoder,
+            using: "text-sparse",
+            repository,
+            sharding: Sharding::default(),
+            language: |path| path.ends_with(".rs").then_some("rust"),
+            written: Arc::default(),
+        };
+        filling.run(&self.root, &WalkOptions::default(), &Stop::never())
+    }
+
+    fn fill(&self, store: &Memory) -> Result<Filled, FillError> {
+        self.fill_as(store, "repo", &CodeSuperset::new())
+    }
+}
+
+/// Ids and what is told of each point, for comparing.
+fn contents(store: &Memory) -> BTreeMap<PointId, String> {
+    let points = store.points.lock().unwrap();
+    points.iter().map(|(id, point)| (*id, format!("{:?} {:?}", point.payload, point.vector))).collect()
+}
+
+/// A collection of this tree made anew.
+fn anew(tree: &Tree) -> BTreeMap<PointId, String> {
+    let store = Memory::default();
+    tree.fill(&store).unwrap();
+    contents(&store)
+}
+
+fn lines(word: &str, count: usize) -> String {
+    (0..count).map(|number| format!("{word} line {number}\n")).collect()
+}
+
+#[test]
+fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
+    let tree = Tree::new();
+    tree.write("src/a.rs", lines("alpha", 100));
+    tree.write("src/b.rs", lines("beta", 10));
+    tree.write("c.txt", lines("gamma", 10));
+    let store = Memory::default();
+    let filled = tree.fill(&store).unwrap();
+    assert_eq!((filled.files, filled.unchanged, filled.removed), (3, 0, 0));
+    assert_eq!(filled.points as usize, store.len());
+    let payload = store
+        .points
+        .lock()
+        .unwrap()
+        .values()
+        .find(|it| it.payload["path"] == "src/b.rs")
+        .unwrap()
+        .payload
+        .clone();
+    assert_eq!((&payload["repo"], &payload["language"]), (&"repo".into(), &"rust".into()));
+    assert_eq!(payload["lines"], serde_json::json!({"start": 1, "end": 10}));
+
+    let upserts = store.requests("upsert");
+    let filled = tree.fill(&store).unwrap();
+    assert_eq!((filled.files, filled.unchanged, filled.removed), (0, 3, 0));
+    assert_eq!(store.requests("upsert"), upserts, "nothing has changed");
+
+    // Shorter than before: its last chunks have no successor.
+    tree.write("src/a.rs", lines("alpha", 30));
+    tree.remove("c.txt");
+    let filled = tree.fill(&store).unwrap();
+    assert_eq!((filled.files, filled.unchanged, filled.removed), (1, 1, 1));
+    assert_eq!(contents(&store), anew(&tree));
+}
+
+#[test]
+fn repositories_of_a_collection_do_not_touch_each_other() {
+    let (one, two) = (Tree::new(), Tree::new());
+    one.write("a.rs", lines("alpha", 50));
+    two.write("a.rs", lines("alpha", 50));
+    let store = Memory::default();
+    one.fill_as(&store, "one", &CodeSuperset::new()).unwrap();
+    let of_one = store.len();
+    two.fill_as(&store, "two", &CodeSuperset::new()).unwrap();
+    assert_eq!(store.len(), 2 * of_one);
+    two.remove("a.rs");
+    assert_eq!(two.fill_as(&store, "two", &CodeSuperset::new()).unwrap().removed, 1);
+    assert_eq!(store.len(), of_one);
+}
+
+#[test]
+fn points_of_somebody_else_are_left_alone() {
+    let tree = Tree::new();
+    tree.write("a.rs", lines("alpha", 5));
+    let store = Memory::default();
+    tree.fill(&store).unwrap();
+    let mut foreign = store.points.lock().unwrap().values().next().unwrap().clone();
+    foreign.id = PointId::Number(1);
+    store.points.lock().unwrap().insert(foreign.id, foreign);
+    tree.remove("a.rs");
+    assert_eq!(tree.fill(&store).unwrap().removed, 1);
+    assert_eq!(store.points.lock().unwrap().keys().copied().collect::<Vec<_>>(), [PointId::Number(1)]);
+}
+
+#[test]
+fn a_filling_that_ends_anywhere_goes_on_with_nothing_lost_or_doubled() {
+    let tree = Tree::new();
+    for number in 0..60 {
+        tree.write(&format!("src/file{number}.rs"), lines(&format!("word{number}"), 40 + 23 * number));
+    }
+    let expected = anew(&tree);
+    for dies_after in 0..12 {
+        let store = Memory::default();
+        *store.dies_after.lock().unwrap() = Some(dies_after);
+        assert!(tree.fill(&store).is_err());
+        *store.dies_after.lock().unwrap() = None;
+        let filled = tree.fill(&store).unwrap();
+        assert_eq!(contents(&store), expected, "ended after {dies_after} upserts");
+        if dies_after > 4 {
+            assert!(filled.unchanged > 0, "what was written need not be written again");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_has_lost_a_chunk_is_written_again() {
+    let tree = Tree::new();
+    tree.write("a.rs", lines("alpha", 200));
+    let store = Memory::default();
+    tree.fill(&store).unwrap();
+    let expected = contents(&store);
+    let lost = *expected.keys().nth(3).unwrap();
+    store.points.lock().unwrap().remove(&lost);
+    assert_eq!(tree.fill(&store).unwrap().files, 1);
+    assert_eq!(contents(&store), expected);
+}
+
+#[test]
+fn a_collection_of_another_encoding_is_not_written() {
+    let tree = Tree::new();
+    tree.write("a.rs", "alpha\n");
+    let store = Memory::default();
+    tree.fill_as(&store, "repo", &FastEmbedBm25::new()).unwrap();
+    let before = contents(&store);
+    let message = tree.fill(&store).unwrap_err().to_string();
+    assert!(message.contains("fastembed-bm25/1") && message.contains("code-superset/1"), "{message}");
+    // Queries of one may be asked of the other; documents must not be mixed in either direction.
+    let store = Memory::default();
+    tree.fill(&store).unwrap();
+    assert!(tree.fill_as(&store, "repo", &FastEmbedBm25::new()).is_err());
+    assert!(!before.is_empty());
+}
+
+#[test]
+fn what_is_not_text_is_counted_and_secrets_stay_closed() {
+    let tree = Tree::new();
+    tree.write("a.rs", "alpha\n");
+    tree.write("image.bin", b"\0\x01\x02");
+    tree.write("id_rsa", "PRIVATE KEY\n");
+    tree.write(".ignore", "out\n");
+    tree.write("out/x.rs", "ignored\n");
+    let store = Memory::default();
+    let filled = tree.fill(&store).unwrap();
+    let skipped: Vec<_> =
+        filled.report.skipped.iter().map(|(reason, count)| (reason.name(), count)).collect();
+    assert!(skipped.contains(&("binary", 1)) && skipped.contains(&("denied", 1)), "{skipped:?}");
+    assert_eq!((filled.files, store.len()), (1, 1));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever happens to the tree between two fillings, and wherever a filling ends: the last one leaves what a new
+    /// collection would have.
+    #[test]
+    fn a_collection_is_as_its_tree(
+        steps in prop::collection::vec(prop::collection::vec((0..8_u8, 0..160_usize), 1..5), 1..5),
+        ends in prop::collection::vec(prop::option::of(0..4_usize), 5),
+    ) {
+        let (tree, store) = (Tree::new(), Memory::default());
+        for (step, end) in steps.iter().zip(&ends) {
+            for (file, length) in step {
+                let path = format!("d{}/f{file}.rs", file % 3);
+                match length % 7 {
+                    0 if tree.directory.path().join(&path).exists() => tree.remove(&path),
+                    _ => tree.write(&path, lines(&format!("w{length}"), *length)),
+                }
+            }
+            *store.dies_after.lock().unwrap() = end.map(|end| store.requests("upsert") + end);
+            let _ = tree.fill(&store);
+            *store.dies_after.lock().unwrap() = None;
+        }
+        tree.fill(&store).unwrap();
+        prop_assert_eq!(contents(&store), anew(&tree));
+    }
+}

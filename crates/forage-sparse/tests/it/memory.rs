@@ -1,0 +1,143 @@
+//! A store in memory, which fails as it is told: what the crates above a store are tested with.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forage_fs::Stop;
+use forage_sparse::{
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError, VectorFacts,
+};
+use serde_json::{Map, Value};
+
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) collection: Mutex<Option<Collection>>,
+    pub(crate) points: Mutex<BTreeMap<PointId, Point>>,
+    /// What the next requests fail with, the next one first.
+    pub(crate) failures: Mutex<Vec<StoreError>>,
+    /// What was asked, in words.
+    pub(crate) asked: Mutex<Vec<String>>,
+    /// Upserts after which every request fails, as if the process had ended.
+    pub(crate) dies_after: Mutex<Option<usize>>,
+    upserts: AtomicUsize,
+}
+
+impl Memory {
+    fn asked(&self, what: String) -> Result<(), StoreError> {
+        self.asked.lock().unwrap().push(what);
+        if self.dies_after.lock().unwrap().is_some_and(|most| self.upserts.load(Ordering::Relaxed) >= most) {
+            return Err(StoreError::Invalid("the process has ended".to_owned()));
+        }
+        self.failures.lock().unwrap().pop().map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn requests(&self, of: &str) -> usize {
+        self.asked.lock().unwrap().iter().filter(|asked| asked.starts_with(of)).count()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.points.lock().unwrap().len()
+    }
+}
+
+fn chosen(filter: &Filter, point: &Point) -> bool {
+    filter.fields.iter().all(|(field, values)| {
+        point
+            .payload
+            .get(field)
+            .and_then(Value::as_str)
+            .is_some_and(|it| values.iter().any(|value| value == it))
+    })
+}
+
+fn wanted(point: &Point, fields: &[String]) -> Map<String, Value> {
+    point
+        .payload
+        .iter()
+        .filter(|(name, _)| fields.contains(name))
+        .map(|(a, b)| (a.clone(), b.clone()))
+        .collect()
+}
+
+impl Store for Memory {
+    fn place(&self) -> String {
+        "collection `test` in memory".to_owned()
+    }
+
+    fn collection(&self, _: &Stop) -> Result<Option<Collection>, StoreError> {
+        self.asked("collection".to_owned())?;
+        Ok(self.collection.lock().unwrap().clone())
+    }
+
+    fn create(&self, creation: &Creation, _: &Stop) -> Result<(), StoreError> {
+        self.asked("create".to_owned())?;
+        let vectors = [(creation.using.clone(), VectorFacts { has_idf: true })];
+        *self.collection.lock().unwrap() = Some(Collection {
+            sparse_vectors: vectors.into(),
+            contract: Some(creation.contract.clone()),
+            points: 0,
+        });
+        Ok(())
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, _: &Stop) -> Result<(), StoreError> {
+        self.asked(format!("upsert {using} {}", points.len()))?;
+        self.upserts.fetch_add(1, Ordering::Relaxed);
+        self.points.lock().unwrap().extend(points.into_iter().map(|point| (point.id, point)));
+        Ok(())
+    }
+
+    fn remove(&self, ids: &[PointId], _: &Stop) -> Result<(), StoreError> {
+        self.asked(format!("remove {}", ids.len()))?;
+        let mut points = self.points.lock().unwrap();
+        ids.iter().for_each(|id| drop(points.remove(id)));
+        Ok(())
+    }
+
+    /// Those that score the same come in an order of the store's own: the last id first.
+    fn query(&self, query: &Query<'_>, _: &Stop) -> Result<Vec<Hit>, StoreError> {
+        self.asked(format!("query {} {} {}", query.using, query.limit, query.fields.join(",")))?;
+        let points = self.points.lock().unwrap();
+        let frequency =
+            |id: &u32| points.values().filter(|point| point.vector.ids().contains(id)).count() as f32;
+        let idf = |id: &u32| (1.0 + (points.len() as f32 - frequency(id) + 0.5) / (frequency(id) + 0.5)).ln();
+        let asked: BTreeMap<u32, f32> = query.vector.ids().iter().map(|id| (*id, idf(id))).collect();
+        let score = |point: &Point| -> f32 {
+            let weights = point.vector.ids().iter().zip(point.vector.weights());
+            weights.filter_map(|(id, weight)| Some(asked.get(id)? * weight)).sum()
+        };
+        let scored = points.values().rev().filter(|point| chosen(query.filter, point));
+        let mut hits: Vec<Hit> = scored
+            .map(|point| Hit { id: point.id, score: score(point), payload: wanted(point, query.fields) })
+            .filter(|hit| hit.score > 0.0)
+            .collect();
+        hits.sort_by(|left, right| right.score.total_cmp(&left.score));
+        hits.truncate(query.limit);
+        Ok(hits)
+    }
+
+    fn scan(&self, scan: &Scan<'_>, _: &Stop) -> Result<Page, StoreError> {
+        self.asked("scan".to_owned())?;
+        let points = self.points.lock().unwrap();
+        let mut rest =
+            points.values().filter(|point| Some(point.id) >= scan.from && chosen(scan.filter, point));
+        let page =
+            rest.by_ref().take(scan.limit).map(|point| (point.id, wanted(point, scan.fields))).collect();
+        Ok(Page { points: page, next: rest.next().map(|point| point.id) })
+    }
+
+    fn count(&self, filter: &Filter, _: &Stop) -> Result<u64, StoreError> {
+        self.asked("count".to_owned())?;
+        Ok(self.points.lock().unwrap().values().filter(|point| chosen(filter, point)).count() as u64)
+    }
+
+    fn finish(&self, _: &Stop) -> Result<(), StoreError> {
+        self.asked("finish".to_owned())
+    }
+
+    fn drop_collection(&self, _: &Stop) -> Result<bool, StoreError> {
+        self.asked("drop".to_owned())?;
+        Ok(self.collection.lock().unwrap().take().is_some())
+    }
+}

@@ -1,0 +1,245 @@
+//! Lookups: order, states, and what is asked of a store.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forage_fs::Stop;
+use forage_sparse::{
+    CodeSuperset, Collection, CollectionError, Contract, Encoder, EncodingError, FastEmbedBm25, Filter,
+    Lookup, LookupState, Point, PointId, Retriever, SparseVector, Store as _, StoreError, VectorFacts,
+};
+use serde_json::{Map, json};
+
+use crate::memory::Memory;
+
+const USING: &str = "text-sparse";
+
+fn described(contract: Option<Contract>) -> Collection {
+    let vectors = BTreeMap::from([(USING.to_owned(), VectorFacts { has_idf: true })]);
+    Collection { sparse_vectors: vectors, contract, points: 0 }
+}
+
+/// A store with these texts, ids from 1.
+fn store(texts: &[&str]) -> Arc<Memory> {
+    let (memory, encoder) = (Memory::default(), FastEmbedBm25::new());
+    *memory.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
+    let points = (1..).zip(texts).map(|(number, text)| Point {
+        id: PointId::Number(number),
+        vector: encoder.document(text).unwrap(),
+        payload: Map::from_iter([("text".to_owned(), json!(text))]),
+    });
+    memory.upsert(points.collect(), USING, &Stop::never()).unwrap();
+    memory.asked.lock().unwrap().clear();
+    Arc::new(memory)
+}
+
+fn retriever(store: &Arc<Memory>) -> Retriever {
+    Retriever {
+        store: Arc::clone(store) as _,
+        encoder: Some(Ok(Arc::new(FastEmbedBm25::new()))),
+        backend: "memory",
+        using: USING.to_owned(),
+        fields: vec!["text".to_owned()],
+        timeout: Duration::from_secs(30),
+    }
+}
+
+fn look_up(retriever: &Retriever, query: &str, limit: usize) -> Result<Lookup, CollectionError> {
+    retriever.look_up(query, limit, &Filter::default(), &Stop::never())
+}
+
+fn ids(lookup: &Lookup) -> Vec<String> {
+    lookup.hits.iter().map(|hit| hit.id.to_string()).collect()
+}
+
+fn refused(retriever: &Retriever) -> String {
+    look_up(retriever, "error", 10).unwrap_err().to_string()
+}
+
+#[test]
+fn what_has_more_of_rare_words_comes_first() {
+    let store = store(&["error E0308 in parser", "error again", "error E0308 twice E0308", "nothing of it"]);
+    let found = look_up(&retriever(&store), "E0308 error", 10).unwrap();
+    assert_eq!(found.state, LookupState::Found);
+    assert_eq!(ids(&found), ["3", "1", "2"]);
+    assert_eq!(found.hits[0].payload["text"], "error E0308 twice E0308");
+    // What was asked of the store: the named vector, the fields.
+    assert!(
+        store
+            .asked
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|it| it.starts_with("query text-sparse ") && it.ends_with(" text"))
+    );
+}
+
+#[test]
+fn those_that_score_the_same_come_by_id_also_at_the_cut() {
+    // 300 of the same, given back from the last: the ten first ids are far beyond what is asked for at first.
+    let texts = vec!["the same error"; 300];
+    let store = store(&texts);
+    for limit in [1, 2, 10, 100] {
+        let found = look_up(&retriever(&store), "error", limit).unwrap();
+        assert_eq!(ids(&found), (1..=limit).map(|id| id.to_string()).collect::<Vec<_>>());
+        assert!(!found.is_arbitrary);
+    }
+    // Positive control: the store alone gives others.
+    let vector = FastEmbedBm25::new().query("error").unwrap();
+    let query = forage_sparse::Query {
+        vector: &vector,
+        using: USING,
+        limit: 10,
+        fields: &[],
+        filter: &Filter::default(),
+    };
+    assert_eq!(store.query(&query, &Stop::never()).unwrap()[0].id, PointId::Number(300));
+}
+
+#[test]
+fn numbers_come_in_the_order_of_numbers_and_before_uuids() {
+    let mut ids = [
+        PointId::parse("00000000-0000-0000-0000-000000000001").unwrap(),
+        PointId::parse("10").unwrap(),
+        PointId::parse("9").unwrap(),
+        PointId::parse("0000000000000000000000000000000A").unwrap(),
+    ];
+    ids.sort_unstable();
+    let texts: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let uuid = |last| format!("00000000-0000-0000-0000-00000000000{last}");
+    assert_eq!(texts, ["9", "10", &uuid("1"), &uuid("a")]);
+    assert_eq!([PointId::parse("x"), PointId::parse("-1"), PointId::parse("")], [None; 3]);
+}
+
+#[test]
+fn more_that_score_the_same_than_can_be_asked_for_are_said_to_be_arbitrary() {
+    let texts = vec!["error"; forage_sparse::limits::HITS_ASKED + 5];
+    let found = look_up(&retriever(&store(&texts)), "error", 3).unwrap();
+    assert!(found.is_arbitrary && found.hits.len() == 3);
+}
+
+#[test]
+fn a_query_of_stop_words_is_told_from_one_without_a_match() {
+    let store = store(&["error E0308"]);
+    assert_eq!(look_up(&retriever(&store), "the of and", 10).unwrap().state, LookupState::NoWord);
+    assert_eq!(look_up(&retriever(&store), " -- ", 10).unwrap().state, LookupState::NoWord);
+    assert!(store.asked.lock().unwrap().is_empty(), "the store need not be asked");
+    assert_eq!(look_up(&retriever(&store), "absent", 10).unwrap().state, LookupState::NoMatch);
+}
+
+#[test]
+fn without_an_encoder_there_is_an_empty_answer_with_its_reason() {
+    let store = store(&["error"]);
+    let problem = EncodingError::Unavailable("no tokenizer.json in /models".to_owned());
+    let retriever = Retriever { encoder: Some(Err(problem)), ..retriever(&store) };
+    let found = look_up(&retriever, "error", 10).unwrap();
+    assert_eq!(found.state, LookupState::EncoderUnavailable("no tokenizer.json in /models".to_owned()));
+    assert!(found.hits.is_empty() && store.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_store_that_is_away_is_a_state_and_one_that_comes_back_an_answer() {
+    let store = store(&["error"]);
+    let away = || StoreError::Unavailable("nobody listens".to_owned());
+    *store.failures.lock().unwrap() = vec![away()];
+    assert_eq!(look_up(&retriever(&store), "error", 10).unwrap().state, LookupState::Found);
+    *store.failures.lock().unwrap() = vec![away(), away(), away()];
+    assert_eq!(
+        look_up(&retriever(&store), "error", 10).unwrap().state,
+        LookupState::StoreUnavailable(away())
+    );
+    assert_eq!(store.failures.lock().unwrap().len(), 0, "it was asked three times");
+    // Nothing that asking again could mend.
+    let unauthorized = StoreError::Unauthorized("wrong key".to_owned());
+    *store.failures.lock().unwrap() = vec![unauthorized.clone()];
+    store.asked.lock().unwrap().clear();
+    assert_eq!(
+        look_up(&retriever(&store), "error", 10).unwrap().state,
+        LookupState::StoreUnavailable(unauthorized)
+    );
+    assert_eq!(store.asked.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() {
+    let store = store(&["error"]);
+    let limited = |wait: u64| StoreError::RateLimited {
+        message: "too many requests".to_owned(),
+        retry_after: Some(Duration::from_millis(wait)),
+    };
+    *store.failures.lock().unwrap() = vec![limited(120)];
+    let began = Instant::now();
+    assert_eq!(look_up(&retriever(&store), "error", 10).unwrap().state, LookupState::Found);
+    assert!(began.elapsed() >= Duration::from_millis(120));
+    // An hour is longer than the 30 seconds that there are, so it is not begun.
+    *store.failures.lock().unwrap() = vec![limited(3_600_000)];
+    let began = Instant::now();
+    let state = look_up(&retriever(&store), "error", 10).unwrap().state;
+    assert_eq!(state, LookupState::StoreUnavailable(limited(3_600_000)));
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn who_has_gone_is_not_waited_for() {
+    let store = store(&["error"]);
+    let wait = Some(Duration::from_secs(20));
+    *store.failures.lock().unwrap() =
+        vec![StoreError::RateLimited { message: String::new(), retry_after: wait }];
+    let stop = Stop::never();
+    stop.cancel();
+    let began = Instant::now();
+    let result = retriever(&store).look_up("error", 10, &Filter::default(), &stop);
+    assert_eq!(result.unwrap_err(), CollectionError::Store(StoreError::Cancelled));
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
+    let store = store(&["error"]);
+    let describe = |collection: Option<Collection>| *store.collection.lock().unwrap() = collection;
+    describe(None);
+    assert!(refused(&retriever(&store)).contains("forage sparse index"), "{}", refused(&retriever(&store)));
+    let mut other = described(None);
+    other.sparse_vectors = BTreeMap::from([("sparse".to_owned(), VectorFacts { has_idf: true })]);
+    describe(Some(other));
+    let message = refused(&retriever(&store));
+    assert!(
+        message.contains("no sparse vector `text-sparse`, but sparse; set `retrieval.vector`"),
+        "{message}"
+    );
+    let mut plain = described(None);
+    plain.sparse_vectors.insert(USING.to_owned(), VectorFacts { has_idf: false });
+    describe(Some(plain));
+    let message = refused(&retriever(&store));
+    assert!(message.contains("no IDF modifier") && message.contains("modifier = \"idf\""), "{message}");
+    describe(Some(described(Some(Contract::of_collection("bm42:doc=embed;query=query_embed:v1")))));
+    let message = refused(&retriever(&store));
+    assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");
+    // Nothing was asked of them.
+    assert_eq!(store.requests("query"), 0);
+}
+
+#[test]
+fn without_a_configured_encoder_the_collection_says_which() {
+    let store = store(&["error"]);
+    let retriever = Retriever { encoder: None, ..retriever(&store) };
+    assert_eq!(look_up(&retriever, "error", 10).unwrap().state, LookupState::Found);
+    *store.collection.lock().unwrap() = Some(described(None));
+    assert!(refused(&retriever).contains("set `retrieval.encoder`"));
+    *store.collection.lock().unwrap() = Some(described(Some(Contract::of_collection("bm99/7"))));
+    assert!(refused(&retriever).contains("bm99/7"));
+}
+
+#[test]
+fn fastembed_asks_a_collection_of_code_and_code_no_collection_of_fastembed() {
+    let (plain, code) = (FastEmbedBm25::new(), CodeSuperset::new());
+    assert!(plain.reads(&code.contract()) && plain.reads(&plain.contract()) && code.reads(&code.contract()));
+    assert!(!code.reads(&plain.contract()));
+}
+
+#[test]
+fn vectors_are_sorted_and_have_each_dimension_once() {
+    let vector = SparseVector::new([(7, 0.5), (3, 1.0), (7, 2.0)]);
+    assert_eq!((vector.ids(), vector.weights()), (&[3, 7][..], &[1.0, 2.0][..]));
+}
