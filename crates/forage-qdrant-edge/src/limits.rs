@@ -1,0 +1,23 @@
+//! Every limit of this crate.
+
+/// Characters of the name of a collection. It is the name of a directory, of which file systems take 255 bytes.
+pub const NAME_CHARACTERS: usize = 100;
+
+/// Bytes of a file of the engine's log. Its own 32 MiB would be most of what a small collection takes.
+pub const LOG_FILE_BYTES: usize = 4 << 20;
+
+/// Complete files of the engine's log at which it is shortened. Each is mapped as long as the collection is open.
+pub const LOG_FILES: usize = 8;
+
+/// Bytes of the journal at which the engine writes through to the disk. It is read into memory and done again when a
+/// collection is opened that a killed process has left.
+pub const JOURNAL_BYTES: u64 = 16 << 20;
+
+/// Bytes of `collection.json` that are read.
+pub const DESCRIPTION_BYTES: u64 = 1 << 20;
+
+/// Points that are read and written together where all are looked at.
+pub const PAGE_POINTS: usize = 1_000;
+
+/// Characters of the engine's own words in a message.
+pub const REASON_CHARACTERS: usize = 300;

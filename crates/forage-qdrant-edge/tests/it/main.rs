@@ -1,0 +1,10 @@
+//! The store through its interface, on real directories and with real processes.
+#![expect(clippy::disallowed_methods, reason = "tests make their own directories and run themselves")]
+#![expect(clippy::disallowed_macros, reason = "a child tells its parent what it has done")]
+
+mod crash;
+mod damage;
+mod locking;
+mod round_trip;
+mod scores;
+mod support;
