@@ -55,9 +55,8 @@ impl Description {
         let Some(bytes) = directory::read(&path).map_err(of_file(&path))? else {
             return Ok(None);
         };
-        let damaged = |error| {
-            StoreError::Invalid(format!("{} is damaged ({error}): {MENDING}", path.display()))
-        };
+        let damaged =
+            |error| StoreError::Invalid(format!("{} is damaged ({error}): {MENDING}", path.display()));
         let Format { format } = serde_json::from_slice(&bytes).map_err(damaged)?;
         if format != FORMAT {
             return Err(StoreError::Invalid(format!(

@@ -31,8 +31,16 @@ impl Engine {
         let parameters = edge::EdgeSparseVectorParamsBuilder::new().modifier(edge::Modifier::Idf).build();
         let log =
             edge::WalOptions { segment_capacity: limits::LOG_FILE_BYTES, ..edge::WalOptions::default() };
-        let settings =
-            edge::EdgeConfigBuilder::new().sparse_vector(vector, parameters).wal_options(log).build();
+        let order = edge::EdgeOptimizersConfig {
+            deleted_threshold: Some(limits::DEAD_SHARE),
+            vacuum_min_vector_number: Some(0),
+            ..edge::EdgeOptimizersConfig::default()
+        };
+        let settings = edge::EdgeConfigBuilder::new()
+            .sparse_vector(vector, parameters)
+            .optimizers(order)
+            .wal_options(log)
+            .build();
         let engine = Self { shard: Some(guarded(|| EdgeShard::new(directory, settings))?) };
         for field in indexed_fields {
             let index = edge::CreateIndex {
@@ -119,9 +127,9 @@ impl Engine {
             order_by: None,
         };
         let (records, next) = self.call(|shard| shard.scroll(request))?;
-        let points = records.into_iter().map(|record| {
-            (our_id(record.id), record.payload.map(|payload| payload.0).unwrap_or_default())
-        });
+        let points = records
+            .into_iter()
+            .map(|record| (our_id(record.id), record.payload.map(|payload| payload.0).unwrap_or_default()));
         Ok(Page { points: points.collect(), next: next.map(our_id) })
     }
 
@@ -264,7 +272,9 @@ fn our_id(id: edge::PointId) -> PointId {
 
 fn field_path(field: &str) -> Result<edge::JsonPath, StoreError> {
     field.parse().map_err(|()| {
-        StoreError::Invalid(format!("{field:?} names no payload field: quote what isn't a letter, a digit, `-` or `_`"))
+        StoreError::Invalid(format!(
+            "{field:?} names no payload field: quote what isn't a letter, a digit, `-` or `_`"
+        ))
     })
 }
 

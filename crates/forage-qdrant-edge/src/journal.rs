@@ -17,7 +17,10 @@ const HEAD: usize = 8;
 /// Something that was to be done.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Change {
-    Upsert { using: String, points: Vec<Point> },
+    Upsert {
+        using: String,
+        points: Vec<Point>,
+    },
     Remove(Vec<PointId>),
     /// The engine puts its segments in order, while some points are there twice.
     Arrange,
@@ -245,7 +248,8 @@ mod tests {
             journal.append(&arrange()).unwrap();
             journal.cut(length).unwrap();
             let (journal, changes) = Journal::open(&path).unwrap();
-            let count = usize::from(length >= before) + usize::from(length >= whole - record(&arrange()).len() as u64);
+            let count = usize::from(length >= before)
+                + usize::from(length >= whole - record(&arrange()).len() as u64);
             assert_eq!(changes, expected[..count], "{length}");
             assert!(journal.length() <= length);
         }

@@ -21,3 +21,8 @@ pub const PAGE_POINTS: usize = 1_000;
 
 /// Characters of the engine's own words in a message.
 pub const REASON_CHARACTERS: usize = 300;
+
+/// Share of a segment's points that may be dead, removed or replaced, after a collection is finished. The engine counts
+/// the dead among those that have a word, so this bounds how far a score is from that of a collection that was made
+/// anew. A segment is written anew when it has more.
+pub const DEAD_SHARE: f64 = 0.01;

@@ -22,6 +22,9 @@ use crate::{limits, name};
 /// What is acknowledged survives the end of the process, however it ends, and a loss of power from
 /// [`Store::finish`] on. Calls do not wait for anything but the disk and each other, so a [`Stop`] is looked at before
 /// each call of the engine, and not while it runs.
+///
+/// The engine counts points that were removed or replaced among those that have a word until [`Store::finish`], which
+/// leaves a share of [`limits::DEAD_SHARE`] at the most.
 pub struct EmbeddedStore {
     name: String,
     directory: PathBuf,
@@ -79,7 +82,8 @@ impl EmbeddedStore {
                 self.place()
             )),
             Refusal::Held(number) => {
-                let process = number.map_or("another process".to_owned(), |number| format!("process {number}"));
+                let process =
+                    number.map_or("another process".to_owned(), |number| format!("process {number}"));
                 StoreError::Locked(format!(
                     "{} is in use by {process}: end that, or use a Qdrant server for several at once",
                     self.place()
@@ -332,7 +336,8 @@ impl Store for EmbeddedStore {
     }
 
     fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
-        if let Some(point) = points.iter().find(|point| !point.vector.weights().iter().all(|weight| weight.is_finite()))
+        if let Some(point) =
+            points.iter().find(|point| !point.vector.weights().iter().all(|weight| weight.is_finite()))
         {
             return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
         }

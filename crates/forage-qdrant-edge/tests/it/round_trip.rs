@@ -63,7 +63,10 @@ fn points_come_back_in_the_order_of_their_ids_page_by_page_and_after_reopening()
     let home = tempfile::tempdir().unwrap();
     let mut points = some_points(50);
     for id in [u128::MAX, 1, u128::from(u64::MAX) + 1] {
-        points.push(forage_sparse::Point { id: PointId::Uuid(id), ..point(0, &[(1, 1.0)], json!({"path": "uuid"})) });
+        points.push(forage_sparse::Point {
+            id: PointId::Uuid(id),
+            ..point(0, &[(1, 1.0)], json!({"path": "uuid"}))
+        });
     }
     points[7].id = PointId::Number(u64::MAX);
     points[8].id = PointId::Number(1000);
@@ -92,7 +95,9 @@ fn a_page_that_is_just_full_is_the_last() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     upsert(&store, some_points(10));
-    for (from, limit, next) in [(None, 10, None), (None, 9, Some(9)), (Some(5), 5, None), (Some(5), 4, Some(9))] {
+    for (from, limit, next) in
+        [(None, 10, None), (None, 9, Some(9)), (Some(5), 5, None), (Some(5), 4, Some(9))]
+    {
         let from = from.map(PointId::Number);
         let scan = Scan { filter: &Filter::default(), fields: &[], from, limit };
         let page = store.scan(&scan, &Stop::never()).unwrap();
@@ -106,8 +111,11 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
     let store = created(home.path());
     upsert(&store, some_points(30));
     let both = Filter {
-        fields: [only("language", &["rust", "go"]).fields, only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).fields]
-            .concat(),
+        fields: [
+            only("language", &["rust", "go"]).fields,
+            only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).fields,
+        ]
+        .concat(),
     };
     // With an index, without one, both, a value nobody has, a field nobody has, and no value at all.
     let cases = [
@@ -129,7 +137,8 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
             assert_eq!(ids.len(), *expected, "{round} {filter:?}");
             assert_eq!(store.count(filter, &Stop::never()), Ok(*expected as u64), "{round} {filter:?}");
             let every: Vec<u32> = (0..37).collect();
-            let mut found: Vec<_> = query(&store, &every, 100, &[], filter).into_iter().map(|hit| hit.id).collect();
+            let mut found: Vec<_> =
+                query(&store, &every, 100, &[], filter).into_iter().map(|hit| hit.id).collect();
             found.sort();
             assert_eq!(found, ids, "{round} {filter:?}");
         }
@@ -142,7 +151,10 @@ fn a_query_gives_the_best_first_with_the_fields_that_are_wanted() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     let texts = [(1, 0.5), (2, 2.0), (3, 1.0)];
-    upsert(&store, texts.map(|(id, weight)| point(id, &[(9, weight)], json!({"path": id, "text": "t"}))).to_vec());
+    upsert(
+        &store,
+        texts.map(|(id, weight)| point(id, &[(9, weight)], json!({"path": id, "text": "t"}))).to_vec(),
+    );
     let hits = query(&store, &[9], 2, &["path"], &Filter::default());
     let found: Vec<_> = hits.iter().map(|hit| (hit.id, hit.payload.clone())).collect();
     assert_eq!(found, [2, 3].map(|id| (PointId::Number(id), object(json!({"path": id})))));
@@ -229,7 +241,9 @@ fn the_log_of_the_engine_does_not_grow_without_end() {
     let text = "x".repeat(limits::LOG_FILE_BYTES / 4);
     let complete = || {
         let names = std::fs::read_dir(home.path().join("code/shard/wal")).unwrap();
-        names.filter(|name| name.as_ref().unwrap().file_name().to_str().unwrap().starts_with("closed-")).count()
+        names
+            .filter(|name| name.as_ref().unwrap().file_name().to_str().unwrap().starts_with("closed-"))
+            .count()
     };
     let mut most = 0;
     for round in 0..60 {
@@ -242,6 +256,7 @@ fn the_log_of_the_engine_does_not_grow_without_end() {
     assert!(complete() <= 1);
     // Numbering goes on: what is written now is newer than what is there.
     upsert(&store, vec![point(0, &[(1, 1.0)], json!({"round": "last"}))]);
-    let rounds: Vec<_> = all(&store, &["round"], 9).into_iter().map(|(_, payload)| payload["round"].clone()).collect();
+    let rounds: Vec<_> =
+        all(&store, &["round"], 9).into_iter().map(|(_, payload)| payload["round"].clone()).collect();
     assert_eq!(rounds, [json!("last"), json!(58), json!(59)]);
 }

@@ -36,7 +36,11 @@ pub(crate) fn object(value: Value) -> Map<String, Value> {
 }
 
 pub(crate) fn point(id: u64, weights: &[(u32, f64)], payload: Value) -> Point {
-    Point { id: PointId::Number(id), vector: SparseVector::new(weights.iter().copied()), payload: object(payload) }
+    Point {
+        id: PointId::Number(id),
+        vector: SparseVector::new(weights.iter().copied()),
+        payload: object(payload),
+    }
 }
 
 pub(crate) fn upsert(store: &EmbeddedStore, points: Vec<Point>) {
@@ -49,7 +53,11 @@ pub(crate) fn only(field: &str, values: &[&str]) -> Filter {
 }
 
 /// Everything, page by page.
-pub(crate) fn all(store: &EmbeddedStore, fields: &[&str], limit: usize) -> Vec<(PointId, Map<String, Value>)> {
+pub(crate) fn all(
+    store: &EmbeddedStore,
+    fields: &[&str],
+    limit: usize,
+) -> Vec<(PointId, Map<String, Value>)> {
     let fields: Vec<_> = fields.iter().map(|&field| field.to_owned()).collect();
     let (mut points, mut from) = (Vec::new(), None);
     loop {
@@ -68,8 +76,13 @@ pub(crate) fn all(store: &EmbeddedStore, fields: &[&str], limit: usize) -> Vec<(
 pub(crate) fn some_points(count: u64) -> Vec<Point> {
     let language = |id: u64| ["rust", "python", "go"][id as usize % 3];
     let points = (0..count).map(|id| {
-        let weights: Vec<_> = (1..=id % 5 + 2).map(|n| ((id * n % 37) as u32, 0.25 + n as f64 / 3.0)).collect();
-        point(id, &weights, json!({"language": language(id), "path": format!("src/{id}.rs"), "text": "unasked"}))
+        let weights: Vec<_> =
+            (1..=id % 5 + 2).map(|n| ((id * n % 37) as u32, 0.25 + n as f64 / 3.0)).collect();
+        point(
+            id,
+            &weights,
+            json!({"language": language(id), "path": format!("src/{id}.rs"), "text": "unasked"}),
+        )
     });
     points.collect()
 }
