@@ -19,8 +19,8 @@ pub(crate) struct Description {
     format: u32,
     /// What wrote the shard; for people.
     engine: String,
-    /// The names of its sparse vectors.
-    pub(crate) vectors: Vec<String>,
+    /// The name of its sparse vector.
+    pub(crate) vector: String,
     #[serde(rename = "sparse_encoding_contract")]
     contract: String,
 }
@@ -36,7 +36,7 @@ impl Description {
         Self {
             format: FORMAT,
             engine: "qdrant-edge 0.7.1".to_owned(),
-            vectors: vec![vector.to_owned()],
+            vector: vector.to_owned(),
             contract: contract.as_str().to_owned(),
         }
     }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::time::Instant;
 
 use forage_sparse::{Filter, Hit, Page, Point, PointId, Query, Scan, SparseVector, StoreError};
 use qdrant_edge::external::uuid::Uuid;
@@ -53,8 +54,18 @@ impl Engine {
         Ok(engine)
     }
 
+    /// Only for who holds the lock of the collection.
     pub(crate) fn load(directory: &Path) -> Result<Self, Failure> {
-        Ok(Self { shard: Some(guarded(|| EdgeShard::load(directory, None))?) })
+        let begun = Instant::now();
+        loop {
+            match guarded(|| EdgeShard::load(directory, None)) {
+                // The engine closes its own lock without releasing it, and a child that is being started has a copy.
+                Err(failure) if is_locked(&failure) && begun.elapsed() < limits::LOCK_WAIT => {
+                    std::thread::sleep(limits::LOCK_WAIT / 200);
+                }
+                loaded => return Ok(Self { shard: Some(loaded?) }),
+            }
+        }
     }
 
     pub(crate) fn upsert(&self, points: Vec<Point>, using: &str) -> Result<(), Failure> {
@@ -63,11 +74,7 @@ impl Engine {
             let vectors = edge::Vectors::new_named([(using, vector)]);
             Ok(edge::PointStruct::new(engine_id(point.id), vectors, Value::Object(point.payload)).into())
         });
-        self.write(points.collect::<Result<_, StoreError>>()?)
-    }
-
-    fn write(&self, points: Vec<edge::PointStructPersisted>) -> Result<(), Failure> {
-        let points = edge::PointInsertOperations::PointsList(points);
+        let points = edge::PointInsertOperations::PointsList(points.collect::<Result<_, StoreError>>()?);
         let operation = edge::PointOperations::UpsertPoints(points);
         self.call(|shard| shard.update(UpdateOperation::PointOperation(operation)))
     }
@@ -159,49 +166,34 @@ impl Engine {
         self.call(|shard| shard.optimize().map(drop))
     }
 
-    /// While the engine replaces a segment by another, a point is in both. A process that is killed then leaves it so:
-    /// what is found twice is found once if it is written again.
-    pub(crate) fn unite(&self) -> Result<(), Failure> {
-        let count = |shard: &EdgeShard| shard.count(edge::CountRequest { filter: None, exact: true });
-        let all = self.call(count)?;
-        let (once, _) = self.page(None, all.max(1), false)?;
-        if once.len() == all {
-            return Ok(());
-        }
-        let mut from = None;
-        loop {
-            let (records, next) = self.page(from, limits::PAGE_POINTS, true)?;
-            let points = records.into_iter().filter_map(|record| {
-                let vector = edge::VectorStructPersisted::from(record.vector?);
-                Some(edge::PointStructPersisted { id: record.id, vector, payload: record.payload })
-            });
-            self.write(points.collect())?;
-            if next.is_none() {
-                break;
-            }
-            from = next;
-        }
-        if self.call(count)? == once.len() {
-            return Ok(());
-        }
-        Err(StoreError::Invalid("the engine has points twice".to_owned()).into())
-    }
-
-    fn page(
+    /// Points as they were written, from an id on, and where the next begin.
+    pub(crate) fn points(
         &self,
-        offset: Option<edge::PointId>,
-        limit: usize,
-        is_whole: bool,
-    ) -> Result<(Vec<edge::Record>, Option<edge::PointId>), Failure> {
+        from: Option<PointId>,
+        using: &str,
+    ) -> Result<(Vec<Point>, Option<PointId>), Failure> {
         let request = edge::ScrollRequest {
-            offset,
-            limit: Some(limit),
+            offset: from.map(engine_id),
+            limit: Some(limits::PAGE_POINTS),
             filter: None,
-            with_payload: Some(edge::WithPayloadInterface::Bool(is_whole)),
-            with_vector: edge::WithVector::Bool(is_whole),
+            with_payload: Some(edge::WithPayloadInterface::Bool(true)),
+            with_vector: edge::WithVector::Bool(true),
             order_by: None,
         };
-        self.call(|shard| shard.scroll(request))
+        let (records, next) = self.call(|shard| shard.scroll(request))?;
+        let points = records.into_iter().map(|record| Point {
+            id: our_id(record.id),
+            vector: record.vector.and_then(|vectors| vector_of(vectors, using)).unwrap_or_default(),
+            payload: record.payload.map(|payload| payload.0).unwrap_or_default(),
+        });
+        Ok((points.collect(), next.map(our_id)))
+    }
+
+    /// How often these points are in a segment: more often than they are if a segment that was replaced is still there.
+    pub(crate) fn occurrences(&self, points: &[Point]) -> Result<usize, Failure> {
+        let ids = edge::HasIdCondition::from_iter(points.iter().map(|point| engine_id(point.id)));
+        let filter = Some(edge::Filter::new_must(edge::Condition::HasId(ids)));
+        self.call(|shard| shard.count(edge::CountRequest { filter, exact: true }))
     }
 
     fn call<T>(&self, work: impl FnOnce(&EdgeShard) -> OperationResult<T>) -> Result<T, Failure> {
@@ -251,9 +243,27 @@ fn of_engine(error: &OperationError) -> StoreError {
     }
 }
 
+/// The engine says so in its description alone.
+fn is_locked(failure: &Failure) -> bool {
+    matches!(&failure.error, StoreError::Invalid(reason) if reason.contains("WouldBlock"))
+}
+
 fn sparse(vector: &SparseVector) -> Result<edge::SparseVector, StoreError> {
     edge::SparseVector::new(vector.ids().to_vec(), vector.weights().to_vec())
         .map_err(|_| StoreError::Invalid("a vector has a dimension twice".to_owned()))
+}
+
+fn vector_of(vectors: edge::VectorStructInternal, using: &str) -> Option<SparseVector> {
+    match vectors {
+        edge::VectorStructInternal::Named(mut named) => match named.remove(using)? {
+            edge::VectorInternal::Sparse(vector) => {
+                let weights = vector.values.into_iter().map(f64::from);
+                Some(SparseVector::new(vector.indices.into_iter().zip(weights)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn engine_id(id: PointId) -> edge::PointId {

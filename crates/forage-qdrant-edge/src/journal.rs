@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use forage_sparse::{Point, PointId, SparseVector};
+use forage_sparse::{Point, PointId, SparseVector, StoreError};
 use serde_json::{Map, Value};
 
 use crate::directory;
@@ -79,7 +79,7 @@ const UPSERT: u8 = 1;
 const REMOVE: u8 = 2;
 const ARRANGE: u8 = 3;
 
-pub(crate) fn upsert(using: &str, points: &[Point]) -> serde_json::Result<Vec<u8>> {
+pub(crate) fn upsert(using: &str, points: &[Point]) -> Result<Vec<u8>, StoreError> {
     let mut body = vec![UPSERT];
     put_bytes(&mut body, using.as_bytes());
     for point in points {
@@ -87,7 +87,8 @@ pub(crate) fn upsert(using: &str, points: &[Point]) -> serde_json::Result<Vec<u8
         put_length(&mut body, point.vector.ids().len());
         body.extend(point.vector.ids().iter().flat_map(|id| id.to_le_bytes()));
         body.extend(point.vector.weights().iter().flat_map(|weight| weight.to_le_bytes()));
-        put_bytes(&mut body, &serde_json::to_vec(&point.payload)?);
+        let payload = serde_json::to_vec(&point.payload);
+        put_bytes(&mut body, &payload.map_err(|error| StoreError::Invalid(error.to_string()))?);
     }
     Ok(body)
 }

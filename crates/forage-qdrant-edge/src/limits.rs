@@ -1,5 +1,7 @@
 //! Every limit of this crate.
 
+use std::time::Duration;
+
 /// Characters of the name of a collection. It is the name of a directory, of which file systems take 255 bytes.
 pub const NAME_CHARACTERS: usize = 100;
 
@@ -26,3 +28,6 @@ pub const REASON_CHARACTERS: usize = 300;
 /// the dead among those that have a word, so this bounds how far a score is from that of a collection that was made
 /// anew. A segment is written anew when it has more.
 pub const DEAD_SHARE: f64 = 0.01;
+
+/// How long a child that is being started may keep a copy of a lock that was had before. It takes milliseconds.
+pub const LOCK_WAIT: Duration = Duration::from_secs(2);

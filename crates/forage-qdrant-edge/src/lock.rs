@@ -8,7 +8,14 @@ use std::path::Path;
 /// Held as long as this lives; the system releases it when the process ends, however it ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Closing the file is not enough: a child that is being started has a copy of it until it runs its program.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 /// Somebody else has it.
@@ -37,7 +44,7 @@ impl Lock {
         let written =
             file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
         written.map_err(Refusal::Io)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

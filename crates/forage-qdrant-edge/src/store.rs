@@ -178,7 +178,7 @@ impl EmbeddedStore {
                         Change::Arrange => {}
                     }
                 }
-                engine.unite()?;
+                unite(&engine, &mut journal, &description.vector, &journal_path)?;
                 engine.flush()?;
             }
             Ok(engine)
@@ -247,6 +247,35 @@ impl EmbeddedStore {
     }
 }
 
+/// While the engine replaces a segment by another, every point of it is in both; a process that is killed then leaves
+/// it so. What is there twice is taken out and written again, and is in the journal meanwhile.
+fn unite(engine: &Engine, journal: &mut Journal, using: &str, path: &Path) -> Result<(), Failure> {
+    let every = Scan { filter: &Filter::default(), fields: &[], from: None, limit: usize::MAX };
+    if engine.count(every.filter)? == engine.scan(&every)?.points.len() as u64 {
+        return Ok(());
+    }
+    let mut from = None;
+    loop {
+        let (points, next) = engine.points(from, using)?;
+        if engine.occurrences(&points)? > points.len() {
+            let body = journal::upsert(using, &points)?;
+            journal.append(&body).map_err(of_file(path))?;
+            let ids: Vec<_> = points.iter().map(|point| point.id).collect();
+            engine.remove(&ids)?;
+            engine.upsert(points, using)?;
+        }
+        if journal.length() >= limits::JOURNAL_BYTES {
+            engine.flush()?;
+            journal.cut(0).map_err(of_file(path))?;
+            journal.append(&journal::arrange()).map_err(of_file(path))?;
+        }
+        match next {
+            Some(_) => from = next,
+            None => return Ok(()),
+        }
+    }
+}
+
 impl Opened {
     fn journal(&self) -> MutexGuard<'_, Journal> {
         self.journal.lock().unwrap_or_else(PoisonError::into_inner)
@@ -263,12 +292,12 @@ impl Opened {
     }
 
     fn check_vector(&self, using: &str) -> Result<(), StoreError> {
-        if self.description.vectors.iter().any(|vector| vector == using) {
+        if self.description.vector == using {
             return Ok(());
         }
         Err(StoreError::Invalid(format!(
             "the collection has no sparse vector `{using}`; it has `{}`",
-            self.description.vectors.join("`, `")
+            self.description.vector
         )))
     }
 }
@@ -290,9 +319,9 @@ impl Store for EmbeddedStore {
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
         check(stop, &self.place())?;
         let found = self.with(|opened| {
-            let vectors = opened.description.vectors.iter();
+            let vector = opened.description.vector.clone();
             Ok(Collection {
-                sparse_vectors: vectors.map(|name| (name.clone(), VectorFacts { has_idf: true })).collect(),
+                sparse_vectors: [(vector, VectorFacts { has_idf: true })].into(),
                 contract: Some(opened.description.contract()),
                 points: opened.engine.about()? as u64,
             })
@@ -341,7 +370,7 @@ impl Store for EmbeddedStore {
         {
             return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
         }
-        let body = journal::upsert(using, &points).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let body = journal::upsert(using, &points)?;
         self.with(|opened| Ok(opened.check_vector(using)?))?;
         if points.is_empty() {
             return Ok(());

@@ -23,7 +23,7 @@ fn with_description(text: &str) -> (String, tempfile::TempDir) {
 
 #[test]
 fn a_damaged_description_says_how_to_mend_it_and_can_be_dropped() {
-    for text in ["", "{", "[]", "{\"format\":1}", "{\"format\":\"x\"}", "{\"format\":1,\"vectors\":3}"] {
+    for text in ["", "{", "[]", "{\"format\":1}", "{\"format\":\"x\"}", "{\"format\":1,\"vector\":3}"] {
         let (error, home) = with_description(text);
         let path = home.path().join("code/collection.json");
         assert!(error.starts_with(&format!("{} is damaged (", path.display())), "{error}");
