@@ -6,6 +6,8 @@
 mod crash;
 mod damage;
 mod locking;
+mod peer;
 mod round_trip;
 mod scores;
 mod support;
+mod wire;
