@@ -1,0 +1,26 @@
+//! A [`forage_sparse::Store`] in a directory of this machine, on the engine of Qdrant in this process.
+//!
+//! A collection is a directory that belongs to one [`EmbeddedStore`] at a time:
+//!
+//! ```text
+//! DIRECTORY/.code.lock             held by the process that has the collection open, with its number
+//! DIRECTORY/code/collection.json   what the engine doesn't know: format, contract, name of the vector
+//! DIRECTORY/code/journal           what was written since the engine last wrote through to the disk
+//! DIRECTORY/code/shard/            the engine's
+//! ```
+//!
+//! The engine (0.7.1) keeps a log of what it is told, but neither reads it when it is opened nor ever makes it shorter.
+//! So the journal is what a killed process is recovered from, and the engine's log is shortened by the rules of its own
+//! newer versions.
+
+mod description;
+mod directory;
+mod engine;
+mod failure;
+mod journal;
+pub mod limits;
+mod lock;
+mod name;
+mod store;
+
+pub use store::EmbeddedStore;

@@ -1,0 +1,33 @@
+//! Every limit of this crate.
+
+use std::time::Duration;
+
+/// Characters of the name of a collection. It is the name of a directory, of which file systems take 255 bytes.
+pub const NAME_CHARACTERS: usize = 100;
+
+/// Bytes of a file of the engine's log. Its own 32 MiB would be most of what a small collection takes.
+pub const LOG_FILE_BYTES: usize = 4 << 20;
+
+/// Complete files of the engine's log at which it is shortened. Each is mapped as long as the collection is open.
+pub const LOG_FILES: usize = 8;
+
+/// Bytes of the journal at which the engine writes through to the disk. It is read into memory and done again when a
+/// collection is opened that a killed process has left.
+pub const JOURNAL_BYTES: u64 = 16 << 20;
+
+/// Bytes of `collection.json` that are read.
+pub const DESCRIPTION_BYTES: u64 = 1 << 20;
+
+/// Points that are read and written together where all are looked at.
+pub const PAGE_POINTS: usize = 1_000;
+
+/// Characters of the engine's own words in a message.
+pub const REASON_CHARACTERS: usize = 300;
+
+/// Share of a segment's points that may be dead, removed or replaced, after a collection is finished. The engine counts
+/// the dead among those that have a word, so this bounds how far a score is from that of a collection that was made
+/// anew. A segment is written anew when it has more.
+pub const DEAD_SHARE: f64 = 0.01;
+
+/// How long a child that is being started may keep a copy of a lock that was had before. It takes milliseconds.
+pub const LOCK_WAIT: Duration = Duration::from_secs(2);

@@ -1,0 +1,436 @@
+//! The store.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use forage_fs::Stop;
+use forage_sparse::{
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError, VectorFacts,
+};
+
+use crate::description::Description;
+use crate::directory::{self, Found};
+use crate::engine::Engine;
+use crate::failure::{Failure, check, of_file};
+use crate::journal::{self, Change, Journal};
+use crate::lock::{Lock, Refusal};
+use crate::{limits, name};
+
+/// A collection in a directory of this machine. From the moment that it is found until this is dropped, nobody else can
+/// open it: neither another process nor another of these in the same one.
+///
+/// What is acknowledged survives the end of the process, however it ends, and a loss of power from
+/// [`Store::finish`] on. Calls do not wait for anything but the disk and each other, so a [`Stop`] is looked at before
+/// each call of the engine, and not while it runs.
+///
+/// The engine counts points that were removed or replaced among those that have a word until [`Store::finish`], which
+/// leaves a share of [`limits::DEAD_SHARE`] at the most.
+pub struct EmbeddedStore {
+    name: String,
+    directory: PathBuf,
+    /// Of who writes; taken before `opened`.
+    writer: Mutex<()>,
+    /// `None` while there is no collection, or none that can be opened.
+    opened: RwLock<Option<Opened>>,
+}
+
+/// In the order in which it has to be closed.
+struct Opened {
+    engine: Engine,
+    journal: Mutex<Journal>,
+    description: Description,
+    lock: Lock,
+}
+
+impl EmbeddedStore {
+    /// The collection of this name in a directory of collections. Nothing is made if there is none; one that is damaged
+    /// is an error of each call but [`Store::drop_collection`].
+    ///
+    /// # Errors
+    /// The name can't be a collection's, or the collection is open elsewhere ([`StoreError::Locked`]).
+    pub fn open(directory: &Path, collection: &str) -> Result<Self, StoreError> {
+        name::check(collection)?;
+        let store = Self {
+            name: collection.to_owned(),
+            directory: directory.to_owned(),
+            writer: Mutex::default(),
+            opened: RwLock::default(),
+        };
+        let opened = store.open_now(&store.writer());
+        match opened {
+            Err(error @ StoreError::Locked(_)) => Err(error),
+            _ => Ok(store),
+        }
+    }
+
+    fn writer(&self) -> MutexGuard<'_, ()> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
+    }
+
+    /// Beside the collection and not in it, so that it stays when the collection goes: a lock on a file that is removed
+    /// would keep nobody out. No collection begins with a dot.
+    fn lock(&self) -> Result<Lock, StoreError> {
+        let path = self.directory.join(format!(".{}.lock", self.name));
+        Lock::take(&path).map_err(|refusal| match refusal {
+            Refusal::Io(error) => of_file(&path)(error),
+            Refusal::Held(Some(number)) if number == std::process::id() => StoreError::Locked(format!(
+                "{} is open in this process already (process {number})",
+                self.place()
+            )),
+            Refusal::Held(number) => {
+                let process =
+                    number.map_or("another process".to_owned(), |number| format!("process {number}"));
+                StoreError::Locked(format!(
+                    "{} is in use by {process}: end that, or use a Qdrant server for several at once",
+                    self.place()
+                ))
+            }
+        })
+    }
+
+    fn no_collection(&self) -> StoreError {
+        StoreError::NoCollection(format!("there is no {}: fill it with `forage sparse build`", self.place()))
+    }
+
+    /// Reads run beside each other and beside writes.
+    fn with<T>(&self, work: impl FnOnce(&Opened) -> Result<T, Failure>) -> Result<T, StoreError> {
+        {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(opened) = &*opened {
+                return self.judge(work(opened));
+            }
+        }
+        self.with_writer(&self.writer(), work)
+    }
+
+    fn with_writer<T>(
+        &self,
+        writer: &MutexGuard<'_, ()>,
+        work: impl FnOnce(&Opened) -> Result<T, Failure>,
+    ) -> Result<T, StoreError> {
+        self.open_now(writer)?;
+        let result = {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            work(opened.as_ref().ok_or_else(|| self.no_collection())?)
+        };
+        if result.as_ref().is_err_and(|failure| failure.is_lost) {
+            // What the engine has in memory can't be trusted any more. The journal has all that it lacks on the disk.
+            drop(self.take());
+        }
+        self.judge(result)
+    }
+
+    fn judge<T>(&self, result: Result<T, Failure>) -> Result<T, StoreError> {
+        result.map_err(|failure| match failure.error {
+            StoreError::Invalid(reason) if failure.is_lost => StoreError::Invalid(format!(
+                "{}: {reason}; if it says so again, remove it with `forage sparse drop` and fill it again",
+                self.place()
+            )),
+            error => error,
+        })
+    }
+
+    fn take(&self) -> Option<Opened> {
+        self.opened.write().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, opened: Opened) {
+        *self.opened.write().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+    }
+
+    /// Opens the collection if it isn't yet.
+    fn open_now(&self, _: &MutexGuard<'_, ()>) -> Result<(), StoreError> {
+        if self.opened.read().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Ok(());
+        }
+        let path = self.path();
+        if directory::is_other(&path).map_err(of_file(&path))? {
+            return Err(self.foreign(&path));
+        }
+        if Description::read(&path)?.is_none() {
+            return Err(self.no_collection());
+        }
+        let lock = self.lock()?;
+        // It may have been removed before the lock was had.
+        let description = Description::read(&path)?.ok_or_else(|| self.no_collection())?;
+        self.put(self.recover(description, lock)?);
+        Ok(())
+    }
+
+    /// Loads the shard and does again what a killed process may not have written through to the disk.
+    fn recover(&self, description: Description, lock: Lock) -> Result<Opened, StoreError> {
+        let path = self.path();
+        let shard = directory::shard(&path);
+        directory::shorten_log(&shard).map_err(of_file(&shard))?;
+        let journal_path = directory::journal(&path);
+        let (mut journal, changes) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
+        let load = || -> Result<Engine, Failure> {
+            let engine = Engine::load(&shard)?;
+            if !changes.is_empty() {
+                for change in changes {
+                    match change {
+                        Change::Upsert { using, points } => engine.upsert(points, &using)?,
+                        Change::Remove(ids) => engine.remove(&ids)?,
+                        Change::Arrange => {}
+                    }
+                }
+                unite(&engine, &mut journal, &description.vector, &journal_path)?;
+                engine.flush()?;
+            }
+            Ok(engine)
+        };
+        let engine = load().map_err(|failure| {
+            StoreError::Invalid(format!(
+                "{} can't be opened ({}): remove it with `forage sparse drop` and fill it again",
+                self.place(),
+                failure.error
+            ))
+        })?;
+        journal.cut(0).map_err(of_file(&journal_path))?;
+        Ok(Opened { engine, journal: Mutex::new(journal), description, lock })
+    }
+
+    fn foreign(&self, path: &Path) -> StoreError {
+        StoreError::Invalid(format!(
+            "{} is no collection of forage's: {} was not made by it; name another directory or collection",
+            self.path().display(),
+            path.display()
+        ))
+    }
+
+    /// Writes the change into the journal, and then to the engine.
+    fn change(
+        &self,
+        body: &[u8],
+        work: impl FnOnce(&Opened) -> Result<(), Failure>,
+        stop: &Stop,
+    ) -> Result<(), StoreError> {
+        let writer = self.writer();
+        check(stop, &self.place())?;
+        let mut is_full = false;
+        self.with_writer(&writer, |opened| {
+            let path = directory::journal(&self.path());
+            let mut journal = opened.journal();
+            let before = journal.append(body).map_err(of_file(&path))?;
+            if let Err(failure) = work(opened) {
+                // Nobody was told that it is there, and it would fail again.
+                journal.cut(before).map_err(of_file(&path))?;
+                return Err(failure);
+            }
+            is_full = journal.length() >= limits::JOURNAL_BYTES;
+            Ok(())
+        })?;
+        if is_full {
+            self.with_writer(&writer, |opened| opened.settle(&self.path()))?;
+            self.shorten(&writer)?;
+        }
+        Ok(())
+    }
+
+    /// Opens the shard anew if its log has grown long; what is in the log must be on the disk.
+    fn shorten(&self, _: &MutexGuard<'_, ()>) -> Result<(), StoreError> {
+        let shard = directory::shard(&self.path());
+        let logs = directory::complete_logs(&shard).map_err(of_file(&shard))?;
+        if logs.len() < limits::LOG_FILES {
+            return Ok(());
+        }
+        let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Opened { engine, journal, description, lock }) = opened.take() {
+            drop((engine, journal));
+            *opened = Some(self.recover(description, lock)?);
+        }
+        Ok(())
+    }
+}
+
+/// While the engine replaces a segment by another, every point of it is in both; a process that is killed then leaves
+/// it so. What is there twice is taken out and written again, and is in the journal meanwhile.
+fn unite(engine: &Engine, journal: &mut Journal, using: &str, path: &Path) -> Result<(), Failure> {
+    let every = Scan { filter: &Filter::default(), fields: &[], from: None, limit: usize::MAX };
+    if engine.count(every.filter)? == engine.scan(&every)?.points.len() as u64 {
+        return Ok(());
+    }
+    let mut from = None;
+    loop {
+        let (points, next) = engine.points(from, using)?;
+        if engine.occurrences(&points)? > points.len() {
+            let body = journal::upsert(using, &points)?;
+            journal.append(&body).map_err(of_file(path))?;
+            let ids: Vec<_> = points.iter().map(|point| point.id).collect();
+            engine.remove(&ids)?;
+            engine.upsert(points, using)?;
+        }
+        if journal.length() >= limits::JOURNAL_BYTES {
+            engine.flush()?;
+            journal.cut(0).map_err(of_file(path))?;
+            journal.append(&journal::arrange()).map_err(of_file(path))?;
+        }
+        match next {
+            Some(_) => from = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+impl Opened {
+    fn journal(&self) -> MutexGuard<'_, Journal> {
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes through to the disk, after which the journal isn't needed.
+    fn settle(&self, collection: &Path) -> Result<(), Failure> {
+        let mut journal = self.journal();
+        if journal.length() > 0 {
+            self.engine.flush()?;
+            journal.cut(0).map_err(of_file(&directory::journal(collection)))?;
+        }
+        Ok(())
+    }
+
+    fn check_vector(&self, using: &str) -> Result<(), StoreError> {
+        if self.description.vector == using {
+            return Ok(());
+        }
+        Err(StoreError::Invalid(format!(
+            "the collection has no sparse vector `{using}`; it has `{}`",
+            self.description.vector
+        )))
+    }
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        if let Some(opened) = self.take() {
+            // What fails here is done again from the journal when the collection is next opened.
+            let _ = opened.settle(&self.path());
+        }
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn place(&self) -> String {
+        format!("collection `{}` in {}", self.name, self.directory.display())
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        check(stop, &self.place())?;
+        let found = self.with(|opened| {
+            let vector = opened.description.vector.clone();
+            Ok(Collection {
+                sparse_vectors: [(vector, VectorFacts { has_idf: true })].into(),
+                contract: Some(opened.description.contract()),
+                points: opened.engine.about()? as u64,
+            })
+        });
+        match found {
+            Err(StoreError::NoCollection(_)) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        let writer = self.writer();
+        check(stop, &self.place())?;
+        let exists = || StoreError::Exists(format!("{} is there already", self.place()));
+        match self.open_now(&writer) {
+            Ok(()) => return Err(exists()),
+            Err(StoreError::NoCollection(_)) => {}
+            Err(error) => return Err(error),
+        }
+        directory::create(&self.directory).map_err(of_file(&self.directory))?;
+        let lock = self.lock()?;
+        let path = self.path();
+        match directory::look(&path).map_err(of_file(&path))? {
+            Found::Foreign(foreign) => return Err(self.foreign(&foreign)),
+            Found::Ours if Description::read(&path)?.is_some() => return Err(exists()),
+            // Somebody was killed while making it.
+            Found::Ours => directory::remove(&path).map_err(of_file(&path))?,
+            Found::Nothing | Found::Empty => {}
+        }
+        let shard = directory::shard(&path);
+        directory::create(&shard).map_err(of_file(&shard))?;
+        let journal_path = directory::journal(&path);
+        let (journal, _) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
+        let made = Engine::create(&shard, &creation.using, &creation.indexed_fields);
+        let made = made.and_then(|engine| engine.flush().map(|()| engine));
+        let engine = self.judge(made)?;
+        let description = Description::new(&creation.using, &creation.contract);
+        description.write(&path)?;
+        self.put(Opened { engine, journal: Mutex::new(journal), description, lock });
+        Ok(())
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        if let Some(point) =
+            points.iter().find(|point| !point.vector.weights().iter().all(|weight| weight.is_finite()))
+        {
+            return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
+        }
+        let body = journal::upsert(using, &points)?;
+        self.with(|opened| Ok(opened.check_vector(using)?))?;
+        if points.is_empty() {
+            return Ok(());
+        }
+        self.change(&body, |opened| opened.engine.upsert(points, using), stop)
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return self.with(|_| Ok(()));
+        }
+        self.change(&journal::remove(ids), |opened| opened.engine.remove(ids), stop)
+    }
+
+    fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
+        check(stop, &self.place())?;
+        self.with(|opened| {
+            opened.check_vector(query.using)?;
+            opened.engine.query(query)
+        })
+    }
+
+    fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
+        check(stop, &self.place())?;
+        self.with(|opened| opened.engine.scan(scan))
+    }
+
+    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
+        check(stop, &self.place())?;
+        self.with(|opened| opened.engine.count(filter))
+    }
+
+    fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
+        let writer = self.writer();
+        check(stop, &self.place())?;
+        self.with_writer(&writer, |opened| {
+            let path = directory::journal(&self.path());
+            opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
+            opened.engine.flush()?;
+            check(stop, &self.place())?;
+            opened.engine.arrange()?;
+            opened.settle(&self.path())
+        })?;
+        self.shorten(&writer)
+    }
+
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
+        let _writer = self.writer();
+        check(stop, &self.place())?;
+        let path = self.path();
+        match directory::look(&path).map_err(of_file(&path))? {
+            Found::Nothing | Found::Empty => return Ok(false),
+            Found::Foreign(foreign) => return Err(self.foreign(&foreign)),
+            Found::Ours => {}
+        }
+        let _lock = match self.take() {
+            Some(opened) => opened.lock,
+            None => self.lock()?,
+        };
+        directory::remove(&path).map_err(of_file(&path))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,13 @@
+//! The store through its interface, on real directories and with real processes.
+#![expect(clippy::disallowed_methods, reason = "tests make their own directories and run themselves")]
+#![expect(clippy::disallowed_macros, reason = "a child tells its parent what it has done")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod crash;
+mod damage;
+mod locking;
+mod peer;
+mod round_trip;
+mod scores;
+mod support;
+mod wire;
