@@ -80,15 +80,15 @@ impl Place {
             }
             #[cfg(feature = "qdrant")]
             Home::Server { url, api_key, allow_plain_key, timeout, shard_key } => {
-                Ok(Arc::new(forage_qdrant::ServerStore::connect(forage_qdrant::ServerSettings {
-                    url: url.clone(),
-                    api_key: api_key.clone().map(Into::into),
-                    collection: self.collection.clone(),
-                    request_timeout: *timeout,
+                let key = api_key.as_deref().map(forage_qdrant::ApiKey::new).transpose();
+                let settings = forage_qdrant::ServerSettings {
+                    api_key: key.map_err(|error| StoreError::Unauthorized(error.to_string()))?,
                     allow_plain_key: *allow_plain_key,
-                    key_field: shard_key.clone(),
-                    ..Default::default()
-                })?))
+                    shard_key_field: shard_key.clone(),
+                    request_timeout: *timeout,
+                    ..forage_qdrant::ServerSettings::new(url, &self.collection)
+                };
+                Ok(Arc::new(forage_qdrant::ServerStore::connect(settings)?))
             }
             #[cfg(not(all(feature = "qdrant", feature = "embedded-store")))]
             _ => Err(StoreError::Invalid(self.missing().unwrap_or_default())),

@@ -1,0 +1,21 @@
+//! Sparse vectors on a Qdrant server or cluster, over gRPC.
+//!
+//! [`ServerStore`] is a [`forage_sparse::Store`]. It opens connections to the address of its [`ServerSettings`] and to
+//! nothing else, reads no file and no environment itself, and prints nothing. Under `https://` the certificates of the
+//! operating system count; `SSL_CERT_FILE` names a file of others.
+//!
+//! It asks once: whether to ask again is its caller's to decide, by the kind of the error. (The client beneath asks a
+//! second time, over a new connection, for points where a connection broke or the server failed inside.)
+
+mod calls;
+mod convert;
+mod error;
+mod key;
+pub mod limits;
+mod settings;
+mod shards;
+mod store;
+
+pub use key::{ApiKey, KeyError};
+pub use settings::ServerSettings;
+pub use store::ServerStore;

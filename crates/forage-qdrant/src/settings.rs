@@ -1,0 +1,121 @@
+//! Where the server is, and how it is asked.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use forage_sparse::StoreError;
+use tonic::codegen::http::Uri;
+
+use crate::error::clean;
+use crate::key::ApiKey;
+use crate::limits;
+
+/// Which collection of which server, and how it is asked.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// `http://host:port` or `https://host:port`; without a port that of gRPC, 6334. Not the REST port 6333.
+    pub url: String,
+    /// For a server that asks for one.
+    pub api_key: Option<ApiKey>,
+    /// Whether the key may go over `http://` to another machine, where everyone on the way can read it.
+    pub allow_plain_key: bool,
+    /// The collection.
+    pub collection: String,
+    /// The payload field that names the shard of a point, if the collection is sharded by such a field
+    /// ([`forage_sparse::Sharding::key_field`]). Its values are texts. A point whose value changes must be removed
+    /// first: the shard of the old value knows nothing of the new one.
+    pub shard_key_field: Option<String>,
+    /// The longest that one request takes. Whoever calls may set an earlier end. What consists of several requests
+    /// (making a collection with its indexes, points of several shard keys) may take as often as long.
+    pub request_timeout: Duration,
+    /// The longest that connecting takes.
+    pub connect_timeout: Duration,
+}
+
+impl ServerSettings {
+    /// Without a key, with the time limits of [`limits`].
+    pub fn new(url: &str, collection: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            api_key: None,
+            allow_plain_key: false,
+            collection: collection.to_owned(),
+            shard_key_field: None,
+            request_timeout: limits::REQUEST_TIMEOUT,
+            connect_timeout: limits::CONNECT_TIMEOUT,
+        }
+    }
+
+    /// The address, if a key may be sent to it.
+    pub(crate) fn address(&self) -> Result<Address, StoreError> {
+        let address = Address::parse(&self.url)?;
+        if self.collection.is_empty() {
+            return Err(StoreError::Invalid("the name of the collection is empty".to_owned()));
+        }
+        if self.api_key.is_some() && !address.is_tls && !address.is_loopback() && !self.allow_plain_key {
+            return Err(StoreError::Invalid(format!(
+                "the API key would go to {address} in plain text: use https://, or set `allow_plain_key` if the network \
+                 between is trusted"
+            )));
+        }
+        Ok(address)
+    }
+}
+
+/// A checked address: nothing but scheme, host and port.
+#[derive(Clone, Debug)]
+pub(crate) struct Address {
+    /// As messages show it and as the client takes it.
+    pub(crate) url: String,
+    /// Without brackets.
+    host: String,
+    pub(crate) is_tls: bool,
+}
+
+impl Address {
+    fn parse(url: &str) -> Result<Self, StoreError> {
+        // A refused address is not shown: it may hold a password.
+        let refused = |why: &str| {
+            let form = "write http://host:6334 or https://host:6334";
+            StoreError::Invalid(format!("the address of the Qdrant server {why}: {form}"))
+        };
+        let uri: Uri = url.trim().parse().map_err(|_| refused("is no URL"))?;
+        let is_tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(refused("has neither http:// nor https://")),
+        };
+        let authority = uri.authority().ok_or_else(|| refused("names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(refused("has a user name or password, which Qdrant does not know"));
+        }
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(refused("has a path or a query, which gRPC does not know"));
+        }
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("" | ":") => limits::GRPC_PORT,
+            _ => authority.port_u16().ok_or_else(|| refused("has a port that is none"))?,
+        };
+        let host = authority.host();
+        let scheme = if is_tls { "https" } else { "http" };
+        Ok(Self {
+            url: format!("{scheme}://{}:{port}", clean(host, None)),
+            host: host.trim_matches(['[', ']']).to_owned(),
+            is_tls,
+        })
+    }
+
+    fn is_loopback(&self) -> bool {
+        let name = self.host.trim_end_matches('.').to_ascii_lowercase();
+        match name.parse::<IpAddr>() {
+            Ok(address) => address.to_canonical().is_loopback(),
+            Err(_) => name == "localhost" || name.ends_with(".localhost"),
+        }
+    }
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.url)
+    }
+}

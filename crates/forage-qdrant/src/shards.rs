@@ -1,0 +1,69 @@
+//! Collections that are sharded by a payload field.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use forage_sparse::{Filter, Point, StoreError};
+use qdrant_client::qdrant::{CollectionClusterInfoResponse, ShardKey, ShardKeySelector};
+use serde_json::Value;
+
+/// The field, and the shards that are known to be there.
+pub(crate) struct Shards {
+    pub(crate) field: String,
+    known: Mutex<BTreeSet<String>>,
+}
+
+impl Shards {
+    pub(crate) fn by(field: String) -> Self {
+        Self { field, known: Mutex::default() }
+    }
+
+    /// The points by their values of the field; or the first that has no text there.
+    pub(crate) fn group(&self, points: Vec<Point>) -> Result<BTreeMap<String, Vec<Point>>, String> {
+        let mut groups: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+        for point in points {
+            let Some(key) = point.payload.get(&self.field).and_then(Value::as_str) else {
+                return Err(format!(
+                    "point {} has no text in `{}`, which names its shard",
+                    point.id, self.field
+                ));
+            };
+            groups.entry(key.to_owned()).or_default().push(point);
+        }
+        Ok(groups)
+    }
+
+    /// The shards where the points of a filter are; `None` if they may be in every one.
+    pub(crate) fn of_filter(&self, filter: &Filter) -> Option<ShardKeySelector> {
+        let (_, values) = filter.fields.iter().find(|(field, _)| *field == self.field)?;
+        let values: BTreeSet<&str> = values.iter().map(String::as_str).collect();
+        Some(selector(values.into_iter().map(ShardKey::from).collect()))
+    }
+
+    pub(crate) fn known(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// These shards.
+pub(crate) fn selector(shard_keys: Vec<ShardKey>) -> ShardKeySelector {
+    ShardKeySelector { shard_keys, fallback: None }
+}
+
+/// The shards of a collection, each once.
+pub(crate) fn all_keys(cluster: CollectionClusterInfoResponse) -> Vec<ShardKey> {
+    let local = cluster.local_shards.into_iter().filter_map(|shard| shard.shard_key);
+    let remote = cluster.remote_shards.into_iter().filter_map(|shard| shard.shard_key);
+    let mut keys = Vec::new();
+    for key in local.chain(remote) {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// Whether a request named a shard that is not there (yet).
+pub(crate) fn is_missing_shard(error: &StoreError) -> bool {
+    matches!(error, StoreError::Invalid(message) if message.contains("Shard key") && message.contains("not found"))
+}
