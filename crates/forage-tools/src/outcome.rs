@@ -27,6 +27,8 @@ pub enum Limit {
     Entries,
     /// An external engine failed on the way: matches may be missing.
     Engine,
+    /// What has to be asked does not answer, and nothing was looked up.
+    Unavailable,
 }
 
 impl Limit {
@@ -147,7 +149,10 @@ impl Answer {
         if R::CONTENT_IN_RECORDS {
             records.insert("content".to_owned(), json!(text));
         }
-        let partial = matches!(outcome.truncated_by, Some(Limit::Timeout | Limit::Cancelled | Limit::Engine));
+        let partial = matches!(
+            outcome.truncated_by,
+            Some(Limit::Timeout | Limit::Cancelled | Limit::Engine | Limit::Unavailable)
+        );
         Ok(Self { text, records: Value::Object(records), found: outcome.found, partial })
     }
 }

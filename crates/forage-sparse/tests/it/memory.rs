@@ -31,14 +31,6 @@ impl Memory {
         }
         self.failures.lock().unwrap().pop().map_or(Ok(()), Err)
     }
-
-    pub(crate) fn requests(&self, of: &str) -> usize {
-        self.asked.lock().unwrap().iter().filter(|asked| asked.starts_with(of)).count()
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.points.lock().unwrap().len()
-    }
 }
 
 fn chosen(filter: &Filter, point: &Point) -> bool {

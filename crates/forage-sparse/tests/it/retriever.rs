@@ -11,6 +11,7 @@ use forage_sparse::{
 };
 use serde_json::{Map, json};
 
+use crate::fill::requests;
 use crate::memory::Memory;
 
 const USING: &str = "text-sparse";
@@ -217,7 +218,7 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     let message = refused(&retriever(&store));
     assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");
     // Nothing was asked of them.
-    assert_eq!(store.requests("query"), 0);
+    assert_eq!(requests(&store, "query"), 0);
 }
 
 #[test]

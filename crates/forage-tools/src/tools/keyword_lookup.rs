@@ -172,7 +172,7 @@ fn outcome(context: &Context, retriever: &Retriever, query: String, lookup: Look
         ));
     }
     if !status.was_looked_up() {
-        outcome.truncated_by = Some(Limit::Engine);
+        outcome.truncated_by = Some(Limit::Unavailable);
     }
     outcome
 }

@@ -14,6 +14,9 @@ mod filter;
 mod filter_attacks;
 mod ignore_files;
 mod limits;
+mod lookup;
+#[path = "../../../forage-sparse/tests/it/memory.rs"]
+mod memory;
 mod output;
 mod paging;
 mod race;

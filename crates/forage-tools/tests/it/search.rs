@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use forage_tools::registry::{TOOLS, advertised, find};
+use forage_tools::registry::{Choice, TOOLS, advertised, find};
 use forage_tools::tools::search::{Format, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -50,9 +50,11 @@ fn fr_ls_01_the_name_and_its_aliases() {
         assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records["count"], 2);
     }
     // Off by default where agents look, and no alias is ever there.
-    let names = |enabled: &[&str]| advertised(enabled).map(|tool| tool.name()).collect::<Vec<_>>();
-    assert!(!names(&[]).contains(&"Search") && names(&["Search"]).contains(&"Search"));
-    assert_eq!(names(&["Search"]).len(), TOOLS.len());
+    let names =
+        |choice: &Choice| advertised(choice).unwrap().iter().map(|tool| tool.name()).collect::<Vec<_>>();
+    let on = Choice { on: vec!["Search"], ..Choice::default() };
+    assert!(!names(&Choice::default()).contains(&"Search") && names(&on).contains(&"Search"));
+    assert_eq!(names(&Choice::all()).len(), TOOLS.len());
 }
 
 #[test]

@@ -217,7 +217,7 @@ pub(crate) fn answer(
         (true, _) => Ok(Status::Found),
         (false, false) => Ok(Status::NothingFound),
         // The answer says what was the matter.
-        (false, true) if answer.records["truncated_by"] == "engine" => Ok(Status::Failed),
+        (false, true) if answer.records["truncated_by"] == "unavailable" => Ok(Status::Failed),
         (false, true) => Err(anyhow::anyhow!(
             "the search ended before anything was found; give it more time with --timeout-ms"
         )),

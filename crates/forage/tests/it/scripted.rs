@@ -12,6 +12,7 @@ use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Message, Stop, ToolCall, Usage,
 };
 use forage_tools::Context;
+use forage_tools::registry::Choice;
 
 /// What it says to one request.
 pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send>;
@@ -147,7 +148,7 @@ impl Bench {
         let policy = SecretPolicy::standard(&[]);
         let root = Root::open(self.directory.path(), &RootPolicy::default(), policy).unwrap();
         let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-        let tools = usable_tools(&context, &[]);
+        let tools = usable_tools(&context, Choice::default()).unwrap();
         let models = models.iter().map(|model| Arc::clone(*model) as Arc<dyn ChatModel>).collect();
         Agent::new(models, tools, context)
     }
