@@ -58,9 +58,14 @@ pub struct Filling<'a> {
     pub sharding: Sharding,
     /// What a language is called, by the path of a file.
     pub language: fn(&str) -> Option<&'static str>,
+    /// Takes secrets out of a text that leaves the machine: the text with as many lines, and how many there were.
+    pub redact: Option<Redact<'a>>,
     /// Counts points that were written, for whoever shows progress.
     pub written: Arc<AtomicU64>,
 }
+
+/// Takes secrets out of a text.
+pub type Redact<'a> = &'a (dyn Fn(&str) -> (String, u64) + Sync);
 
 /// What a filling did.
 #[derive(Debug, Default)]
@@ -73,6 +78,8 @@ pub struct Filled {
     pub removed: u64,
     /// Points that were written.
     pub points: u64,
+    /// Secrets that were taken out of them.
+    pub redacted: u64,
     /// How the walk went. One that ended early removed nothing.
     pub report: WalkReport,
 }
@@ -99,7 +106,7 @@ impl From<StoreError> for FillError {
 
 /// What a collection knows of a file.
 #[derive(Debug, Default)]
-pub struct Known {
+struct Known {
     /// The hash that all of its points have; nothing if they differ.
     content: Option<String>,
     /// How many points there should be.
@@ -129,6 +136,7 @@ impl Known {
 struct File {
     points: Vec<Point>,
     bytes: usize,
+    redacted: u64,
     /// Points of what the file was before that have no successor.
     surplus: Vec<PointId>,
 }
@@ -184,6 +192,7 @@ impl Filling<'_> {
             let receive = |file: File| {
                 filled.files += 1;
                 filled.points += file.points.len() as u64;
+                filled.redacted += file.redacted;
                 for full in batch.take(file) {
                     if sender.send(full).is_err() {
                         return ControlFlow::Break(());
@@ -301,12 +310,16 @@ impl Filling<'_> {
         if let Some(known) = known {
             known.is_seen.store(true, Ordering::Relaxed);
         }
-        let content = self.hash(&[FORMAT.as_bytes(), self.encoder.contract().as_str().as_bytes(), buffer]);
+        let redaction: &[u8] = if self.redact.is_some() { b"redacted" } else { b"" };
+        let contract = self.encoder.contract();
+        let content = self.hash(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, buffer]);
         let content: String = content[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         if known.is_some_and(|known| known.is_whole(&content)) {
             return Ok(None);
         }
         let text = String::from_utf8_lossy(&bytes);
+        let (text, redacted) =
+            self.redact.map_or_else(|| (text.as_ref().to_owned(), 0), |redact| redact(&text));
         let (chunks, language) = (chunks(&text), (self.language)(&path));
         let mut points = Vec::with_capacity(chunks.len());
         for (number, chunk) in (0..).zip(&chunks) {
@@ -328,7 +341,7 @@ impl Filling<'_> {
         let is_surplus = |number: &&u64| **number >= chunks.len() as u64;
         let surplus = known.iter().flat_map(|known| known.present.iter().filter(is_surplus));
         let surplus = surplus.map(|number| self.id(&path, *number)).collect();
-        Ok(Some(File { bytes: text.len(), surplus, points }))
+        Ok(Some(File { bytes: text.len(), redacted, surplus, points }))
     }
 
     fn write(&self, batch: Batch, stop: &Stop) -> Result<(), StoreError> {

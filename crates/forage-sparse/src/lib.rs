@@ -19,7 +19,7 @@ mod vector;
 pub use bm25::FastEmbedBm25;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
-pub use fill::{FillError, Filled, Filling, Known};
+pub use fill::{FillError, Filled, Filling, Redact};
 pub use retriever::{CollectionError, Lookup, LookupState, Retriever, SCORE_STEP, check};
 pub use store::{
     Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,

@@ -43,6 +43,7 @@ impl Tree {
             repository,
             sharding: Sharding::default(),
             language: |path| path.ends_with(".rs").then_some("rust"),
+            redact: None,
             written: Arc::default(),
         };
         filling.run(&self.root, &WalkOptions::default(), &Stop::never())

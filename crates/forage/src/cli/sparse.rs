@@ -98,6 +98,13 @@ fn index(
         repositories.push((root, name));
     }
     let stop = signals::stop()?;
+    // What goes to a server leaves the machine, or may.
+    let redactor = config.redactor_for_collections()?;
+    let redact = |text: &str| {
+        let redacted = redactor.as_ref().map(|redactor| redactor.redact(text));
+        redacted
+            .map_or_else(|| (text.to_owned(), 0), |it| (it.as_str().to_owned(), it.counts().total() as u64))
+    };
     for (root, name) in &repositories {
         let written = Arc::new(AtomicU64::new(0));
         let filling = Filling {
@@ -107,6 +114,7 @@ fn index(
             repository: name,
             sharding: sharding.clone(),
             language: language_of,
+            redact: redactor.is_some().then_some(&redact as _),
             written: Arc::clone(&written),
         };
         let began = Instant::now();
@@ -138,7 +146,7 @@ fn tell(
     began: Instant,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    let Filled { files, unchanged, removed, points, report } = filled;
+    let Filled { files, unchanged, removed, points, redacted, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count)));
     let record = json!({
         "collection": store.place(),
@@ -147,6 +155,7 @@ fn tell(
         "files_unchanged": unchanged,
         "files_removed": removed,
         "chunks_written": points,
+        "secrets_redacted": redacted,
         "skipped": serde_json::Value::Object(skipped.collect()),
         "warnings": report.warnings,
         "elapsed_ms": began.elapsed().as_millis() as u64,
@@ -155,6 +164,9 @@ fn tell(
         "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
         began.elapsed().as_secs_f64()
     );
+    if *redacted > 0 {
+        text.push_str(&format!("  secrets taken out of what was sent: {redacted}\n"));
+    }
     for (reason, count) in report.skipped.iter() {
         text.push_str(&format!("  left out: {count} {}\n", reason.name()));
     }

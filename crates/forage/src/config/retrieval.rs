@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
+use forage_llm::Redactor;
 use forage_sparse::{CodeSuperset, FastEmbedBm25, Retriever, Sharding};
 use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, limits};
@@ -295,6 +296,12 @@ impl Config {
     /// Whether lookups need that directory.
     pub(crate) fn keeps_collections(&self) -> bool {
         self.retrieval.enable_keyword_tool.value && !self.retrieval.is_on_server()
+    }
+
+    /// Takes secrets out of what is sent to a server, unless the user has turned that off.
+    pub(crate) fn redactor_for_collections(&self) -> anyhow::Result<Option<Redactor>> {
+        let leaves = matches!(self.collection_place()?.home, Home::Server { .. });
+        Ok((leaves && self.redact.value).then(Redactor::standard))
     }
 
     /// The file that telemetry goes to.

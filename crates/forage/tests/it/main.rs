@@ -14,6 +14,7 @@ mod filter;
 mod index;
 mod interrupt;
 mod llama_server;
+mod lookup;
 mod mcp;
 mod mcp_clients;
 mod model;

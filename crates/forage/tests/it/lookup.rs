@@ -1,0 +1,266 @@
+//! `forage lookup` and `forage sparse`, as far as this build has a store.
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/db.rs", "fn open() {\n    // ORA-00942: no table\n    connect_or_fail();\n}\n"),
+        ("src/http.py", "def parseHTTPHeader(line):\n    return line\n"),
+        ("README.md", "# Shop\n\nSells things.\n"),
+    ])
+}
+
+fn tool_names(project: &Project) -> Vec<String> {
+    let tools = project.run(&["tools", "--format", "mcp"]).json();
+    tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn agents_are_told_of_it_by_the_name_that_is_free() {
+    let project = project();
+    assert!(!tool_names(&project).contains(&"keyword_lookup".to_owned()));
+    project.configure("[retrieval]\nenable_keyword_tool = true\n");
+    assert_eq!(tool_names(&project)[5..], ["keyword_lookup"]);
+    project.configure("[retrieval]\nenable_keyword_tool = true\n[tools.keyword_search]\nenabled = false\n");
+    assert_eq!(
+        tool_names(&project),
+        ["grep_search", "search_index", "list_directory", "read_file", "keyword_search"]
+    );
+    project.configure("[retrieval]\nenable_keyword_tool = true\ntool_name = \"keyword_search\"\n");
+    for command in [&["tools"][..], &["mcp"]] {
+        let run = project.run(command);
+        assert!(run.status == 2 && run.stderr.contains("the tools keyword_search and keyword_lookup are both"), "{run:?}");
+    }
+    assert!(project.run(&["doctor"]).stdout.contains("are both called `keyword_search`"));
+}
+
+#[test]
+fn settings_that_make_no_sense_are_named() {
+    let project = project();
+    for (settings, expected) in [
+        ("tool_name = \"a b\"", "`retrieval.tool_name`"),
+        ("collection = \"../x\"", "`retrieval.collection`"),
+        ("store = \"redis\"", "none of auto, embedded, qdrant"),
+        ("store = \"qdrant\"", "needs `retrieval.url`"),
+        ("encoder = \"splade\"", "none of auto, code-superset, fastembed-bm25, bm42"),
+        ("encoder = \"bm42\"", "`retrieval.encoder_directory`"),
+        ("top_k = 0", "give 1 to 100"),
+        ("timeout_ms = 1", "give 100 to 300000"),
+        ("unknown = 1", "unknown field"),
+    ] {
+        project.configure(&format!("[retrieval]\n{settings}\n"));
+        let run = project.run(&["lookup", "x"]);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{settings}: {run:?}");
+    }
+    // A repository has no say in where collections are.
+    project.configure("");
+    project.write(".forage.toml", "[retrieval]\nurl = \"http://127.0.0.1:9\"\n");
+    assert!(project.run(&["config"]).stderr.contains("`retrieval` is ignored"));
+}
+
+#[cfg(not(feature = "embedded-store"))]
+#[test]
+fn a_build_without_the_embedded_store_says_so() {
+    for command in [&["lookup", "x"][..], &["sparse", "status"], &["sparse", "index", "."], &["sparse", "drop"]] {
+        let run = project().run(command);
+        assert!(run.status == 2 && run.stderr.contains("--features embedded-store"), "{run:?}");
+    }
+}
+
+#[cfg(not(feature = "qdrant"))]
+#[test]
+fn a_build_without_the_client_says_so() {
+    let project = project();
+    let run = project.run_in(&project.root, &["lookup", "x"], &[("QDRANT_URL", "http://127.0.0.1:9")]);
+    assert!(run.status == 2 && run.stderr.contains("--features qdrant"), "{run:?}");
+}
+
+#[cfg(feature = "qdrant")]
+mod server {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_not_there_is_an_empty_answer_with_its_reason() {
+        let project = project();
+        let log = project.home.join("log.jsonl");
+        project.configure(&format!(
+            "[retrieval]\nurl = \"http://127.0.0.1:9\"\nencoder = \"fastembed-bm25\"\n[telemetry]\npath = \"{}\"\n",
+            log.display()
+        ));
+        let run = project.run(&["lookup", "ORA-00942"]);
+        assert!(run.status == 2 && run.stdout.starts_with("NOT LOOKED UP"), "{run:?}");
+        assert!(run.stdout.contains("http://127.0.0.1:9"), "{run:?}");
+        let records = project.run(&["lookup", "ORA-00942", "--json"]).json();
+        assert_eq!((&records["status"], &records["hits"]), (&json!("store_unavailable"), &json!([])));
+        // Without a word there is nothing to ask for.
+        let run = project.run(&["lookup", "the"]);
+        assert!(run.status == 1 && run.stdout.contains("no word that can be looked up"), "{run:?}");
+        let lines = std::fs::read_to_string(&log).unwrap();
+        let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(events.len(), 3);
+        assert_eq!(events[0]["retrieval.backend"], "qdrant");
+        assert_eq!(events[0]["retrieval.error_type"], "unavailable");
+        assert!(!lines.contains("ORA"), "{lines}");
+    }
+
+    #[test]
+    fn a_key_does_not_go_to_another_machine_in_plain_text() {
+        let project = project();
+        let environment = [("QDRANT_URL", "http://192.0.2.1:6334"), ("QDRANT_API_KEY", "canary-of-a-key")];
+        let run = project.run_in(&project.root, &["lookup", "x"], &environment);
+        assert!(run.status == 2 && run.stderr.contains("plain text"), "{run:?}");
+        assert!(!run.stderr.contains("canary") && !run.stdout.contains("canary"), "{run:?}");
+    }
+}
+
+#[cfg(feature = "embedded-store")]
+mod embedded {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn found(project: &Project, query: &str) -> Vec<String> {
+        let run = project.run(&["lookup", "--json", query]);
+        assert!(run.status == 0, "{run:?}");
+        let hits = run.json()["hits"].as_array().unwrap().clone();
+        hits.iter().map(|hit| hit["payload"]["path"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn index(project: &Project, arguments: &[&str]) -> Value {
+        let run = project.run(&[&["sparse", "index", "--json"], arguments].concat());
+        assert!(run.status == 0, "{run:?}");
+        run.json()
+    }
+
+    #[test]
+    fn a_collection_is_filled_asked_kept_up_to_date_and_removed() {
+        let project = project();
+        let run = project.run(&["lookup", "ORA-00942"]);
+        assert!(run.status == 2 && run.stderr.contains("forage sparse index"), "{run:?}");
+        assert_eq!(project.run(&["sparse", "status"]).status, 1);
+
+        let done = index(&project, &["."]);
+        assert_eq!((&done["repo"], &done["files_written"], &done["chunks_written"]), (&json!("project"), &json!(3), &json!(3)));
+        assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
+        for spelling in ["parse_http_header", "parseHttpHeader", "parsehttpheader", "parse http header"] {
+            assert_eq!(found(&project, spelling), ["src/http.py"], "{spelling}");
+        }
+        let run = project.run(&["lookup", "connect_or_fail"]);
+        assert!(run.stdout.contains("src/db.rs:1-4 (score ") && run.stdout.contains("    3: connect_or_fail();"), "{run:?}");
+        assert_eq!(project.run(&["lookup", "absent_word"]).status, 1);
+
+        project.write("src/db.rs", "fn open() {}\n");
+        std::fs::remove_file(project.root.join("README.md")).unwrap();
+        let done = index(&project, &["."]);
+        assert_eq!(
+            (&done["files_written"], &done["files_unchanged"], &done["files_removed"]),
+            (&json!(1), &json!(1), &json!(1))
+        );
+        assert_eq!(project.run(&["lookup", "ORA-00942"]).status, 1);
+        let status = project.run(&["sparse", "status", "--json"]).json();
+        assert_eq!(status["points"], 2);
+        assert!(status["encoding"].as_str().unwrap().starts_with("code-superset/1 "), "{status}");
+
+        // Another encoder's words are other words.
+        project.configure("[retrieval]\nencoder = \"fastembed-bm25\"\n");
+        let run = project.run(&["sparse", "index", "."]);
+        assert!(run.status == 2 && run.stderr.contains("code-superset/1"), "{run:?}");
+        project.configure("");
+        assert_eq!(project.run(&["sparse", "drop"]).status, 0);
+        assert_eq!(project.run(&["sparse", "drop"]).status, 1);
+        assert_eq!(project.run(&["sparse", "status"]).status, 1);
+    }
+
+    #[test]
+    fn repositories_share_a_collection() {
+        let project = project();
+        let other = Project::new(&[("src/db.rs", "// ORA-00942 elsewhere\n")]);
+        index(&project, &[".", "--repo", "shop"]);
+        index(&project, &[other.root.to_str().unwrap(), "--repo", "bank"]);
+        assert_eq!(found(&project, "ORA-00942").len(), 2);
+        let run = project.run(&["lookup", "--json", "--repo", "bank", "ORA-00942"]).json();
+        assert_eq!(run["hits"].as_array().unwrap().len(), 1);
+        assert_eq!(run["hits"][0]["payload"]["repo"], "bank");
+        let run = project.run(&["sparse", "index", ".", other.root.to_str().unwrap()]);
+        assert!(run.status == 2 && run.stderr.contains("two of the paths are called project"), "{run:?}");
+    }
+
+    fn start(project: &Project, arguments: &[&str]) -> std::process::Child {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_forage"));
+        command.args(arguments).current_dir(&project.root).env_clear().env("HOME", &project.home);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_filling_that_is_killed_goes_on_with_nothing_lost_or_doubled() {
+        let project = Project::new(&[]);
+        for number in 0..200 {
+            let line = |line: usize| format!("word{number} line {line} of many\n");
+            project.write(&format!("d{}/f{number}.rs", number % 9), &(0..150).map(line).collect::<String>());
+        }
+        let whole = index(&project, &[".", "--collection", "whole"]);
+        let chunks = whole["chunks_written"].as_u64().unwrap();
+        let mut was_ended_early = 0;
+        for wait in [30, 80, 150, 250, 400, 600] {
+            let mut child = start(&project, &["sparse", "index", "."]);
+            std::thread::sleep(Duration::from_millis(wait));
+            was_ended_early += u32::from(child.try_wait().unwrap().is_none());
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(was_ended_early > 0, "no filling was killed");
+        index(&project, &["."]);
+        assert_eq!(project.run(&["sparse", "status", "--json"]).json()["points"], chunks);
+        assert_eq!(index(&project, &["."])["files_unchanged"], 200);
+        let ask = |collection: &str| {
+            let run = project.run(&["lookup", "--json", "-n", "100", "--collection", collection, "word17 line"]);
+            run.json()["hits"].clone()
+        };
+        assert_eq!(ask("code"), ask("whole"));
+    }
+
+    #[test]
+    fn who_finds_the_store_open_is_told_and_not_kept_waiting() {
+        let project = project();
+        index(&project, &["."]);
+        project.configure("[retrieval]\nenable_keyword_tool = true\n");
+        // A server that has just answered a lookup keeps the collection open for some seconds.
+        let mut server = Command::new(env!("CARGO_BIN_EXE_forage"));
+        server.args(["mcp"]).current_dir(&project.root).env_clear().env("HOME", &project.home);
+        let mut server =
+            server.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut input = server.stdin.take().unwrap();
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(server.stdout.take().unwrap()));
+        let mut send = |message: Value| {
+            use std::io::Write as _;
+            writeln!(input, "{message}").unwrap();
+        };
+        send(json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}));
+        lines.next().unwrap().unwrap();
+        send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+            "name": "keyword_lookup", "arguments": {"query": "ORA-00942"}}}));
+        let answer = lines.next().unwrap().unwrap();
+        assert!(answer.contains("src/db.rs:1-4"), "{answer}");
+        let began = Instant::now();
+        let run = project.run(&["lookup", "--json", "ORA-00942"]);
+        let records = run.json();
+        assert!(began.elapsed() < Duration::from_secs(15));
+        // Told, or served once the server had closed it.
+        let status = records["status"].as_str().unwrap();
+        let told = records["reason"].as_str().is_some_and(|reason| reason.contains(&server.id().to_string()));
+        assert!(status == "found" || (status == "store_unavailable" && told), "{records}");
+        // And after some seconds it is free.
+        let free = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(150));
+            project.run(&["lookup", "ORA-00942"]).status == 0
+        });
+        assert!(free, "the server never closed the collection");
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+}
