@@ -5,6 +5,7 @@
 //! engines have crates of their own.
 
 mod bm25;
+mod bm42;
 mod contract;
 mod encoder;
 mod english;
@@ -14,10 +15,12 @@ mod superset;
 mod vector;
 
 pub use bm25::FastEmbedBm25;
+pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
 pub use store::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
+    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
+    VectorFacts,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;
