@@ -49,10 +49,22 @@ impl Weights {
         }
         let mut text = Vec::new();
         (&mut file).take(header).read_to_end(&mut text).map_err(|error| unreadable(path, &error))?;
-        let tensors = serde_json::from_slice(&text)
+        let tensors: Map<String, Value> = serde_json::from_slice(&text)
             .map_err(|error| unavailable(path, &format!("has a damaged header: {error}; {ADVICE}")))?;
         let length = rest - header;
-        Ok(Some(Self { path: path.to_owned(), file, tensors, start: 8 + header, length, unread: length }))
+        let weights =
+            Self { path: path.to_owned(), file, tensors, start: 8 + header, length, unread: length };
+        weights.check_end()?;
+        Ok(Some(weights))
+    }
+
+    /// A file that was cut off may still have all that is needed. It is not the file that it should be.
+    fn check_end(&self) -> Result<(), EncodingError> {
+        let end = |tensor: &Value| tensor.get("data_offsets")?.get(1)?.as_u64();
+        match self.tensors.iter().find(|(_, tensor)| end(tensor) > Some(self.length)) {
+            Some((name, _)) => Err(self.damaged(name, "is beyond the end of the file")),
+            None => Ok(()),
+        }
     }
 
     /// How many rows a tensor of two dimensions has, as the header says.

@@ -1,0 +1,4 @@
+//! Black-box tests of the encoders and what they are used by.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod bm42;
