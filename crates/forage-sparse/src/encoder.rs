@@ -9,6 +9,11 @@ pub trait Encoder: Send + Sync {
     /// What a collection that it fills says of itself.
     fn contract(&self) -> Contract;
 
+    /// Whether its queries mean something in a collection of that contract.
+    fn reads(&self, contract: &Contract) -> bool {
+        self.contract() == *contract
+    }
+
     /// The vector of a document; empty if it has no word.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 
 mod bm25;
 mod chunk;
+mod bm42;
 mod contract;
 mod encoder;
 mod english;
@@ -17,6 +18,7 @@ mod superset;
 mod vector;
 
 pub use bm25::FastEmbedBm25;
+pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
 pub use fill::{FillError, Filled, Filling, Redact};

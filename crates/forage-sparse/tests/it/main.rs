@@ -5,3 +5,4 @@ mod fill;
 mod golden;
 mod memory;
 mod retriever;
+mod bm42;
