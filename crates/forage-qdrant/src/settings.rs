@@ -28,7 +28,7 @@ pub struct ServerSettings {
     /// The longest that one request takes. Whoever calls may set an earlier end. What consists of several requests
     /// (making a collection with its indexes, points of several shard keys) may take as often as long.
     pub request_timeout: Duration,
-    /// The longest that connecting takes.
+    /// The longest that connecting takes, without what TLS takes: that counts as the request's.
     pub connect_timeout: Duration,
 }
 

@@ -5,8 +5,8 @@
 //! engines have crates of their own.
 
 mod bm25;
-mod chunk;
 mod bm42;
+mod chunk;
 mod contract;
 mod encoder;
 mod english;

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use forage_fs::Stop;
 use forage_sparse::{
-    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page, Point,
-    PointId, Query, Scan, Store, StoreError,
+    Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page,
+    Point, PointId, Query, Scan, Store, StoreError,
 };
 
 /// How long an embedded store stays open without use. It is one process's alone while it is open.
@@ -101,6 +101,7 @@ pub(crate) fn encoder(name: &str, directory: Option<&Path>) -> Result<Arc<dyn En
     match (name, directory) {
         (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::new())),
         (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::new())),
+        (Bm42::NAME, Some(directory)) => Ok(Arc::new(Bm42::open(directory)?)),
         (name, _) => Err(EncodingError::Unavailable(format!("there is no encoder {name:?}"))),
     }
 }

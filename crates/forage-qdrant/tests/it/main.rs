@@ -1,1 +1,89 @@
+//! The store through its outer boundary: a real socket on the loopback, the official service traits behind it.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod errors;
+mod peer;
+mod requests;
+mod settings;
+mod sharding;
+mod silence;
+mod threads;
+mod time;
+
+use std::time::Duration;
+
+use forage_fs::Stop;
+use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
+use forage_sparse::{
+    Contract, Creation, Filter, Point, PointId, Query, Sharding, SparseVector, Store, StoreError,
+};
+use qdrant_client::qdrant::{self, UpdateStatus};
+use serde_json::{Map, Value, json};
+
+use crate::peer::{Peer, Reply};
+
+/// The key of every test; no output may hold it.
+const KEY: &str = "test-key-0f9e8d7c6b5a";
+
+/// For what is given up: longer than a test may take, so that ending by it fails.
+const LONG: Duration = Duration::from_secs(60);
+
+fn settings(url: &str) -> ServerSettings {
+    ServerSettings { request_timeout: Duration::from_secs(20), ..ServerSettings::new(url, "code") }
+}
+
+fn store(peer: &Peer) -> ServerStore {
+    ServerStore::connect(settings(&peer.url())).unwrap()
+}
+
+fn key() -> ApiKey {
+    ApiKey::new(KEY).unwrap()
+}
+
+fn filter(fields: &[(&str, &[&str])]) -> Filter {
+    let owned = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect();
+    Filter { fields: fields.iter().map(|&(field, values)| (field.to_owned(), owned(values))).collect() }
+}
+
+/// A query for two dimensions, whatever the store makes of it.
+fn ask(store: &ServerStore, stop: &Stop) -> Result<usize, StoreError> {
+    ask_among(store, &Filter::default(), stop)
+}
+
+fn ask_among(store: &ServerStore, filter: &Filter, stop: &Stop) -> Result<usize, StoreError> {
+    let vector = SparseVector::ones([3, 7]);
+    let fields = ["path".to_owned()];
+    let query = Query { vector: &vector, using: "text-sparse", limit: 5, fields: &fields, filter };
+    store.query(&query, stop).map(|hits| hits.len())
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+fn point(id: PointId, payload: Value) -> Point {
+    Point { id, vector: SparseVector::new([(7, 0.5), (3, 1.5)]), payload: object(payload) }
+}
+
+fn creation(sharding: Sharding) -> Creation {
+    Creation {
+        using: "text-sparse".to_owned(),
+        contract: Contract::new("fastembed-bm25/1", "k=1.2"),
+        indexed_fields: vec!["kind".to_owned(), "repository".to_owned()],
+        sharding,
+    }
+}
+
+fn written(status: UpdateStatus) -> qdrant::PointsOperationResponse {
+    let result = qdrant::UpdateResult { operation_id: Some(1), status: status.into() };
+    qdrant::PointsOperationResponse { result: Some(result), ..Default::default() }
+}
+
+fn done(result: bool) -> qdrant::CollectionOperationResponse {
+    qdrant::CollectionOperationResponse { result, time: 0.0 }
+}
+
+fn no_hits() -> Reply<qdrant::QueryResponse> {
+    Reply::Now(qdrant::QueryResponse::default())
+}

@@ -1,8 +1,8 @@
 //! Black-box tests of the encoders and what they are used by.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod bm42;
 mod fill;
 mod golden;
 mod memory;
 mod retriever;
-mod bm42;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage_llm::Redactor;
-use forage_sparse::{CodeSuperset, FastEmbedBm25, Retriever, Sharding};
+use forage_sparse::{Bm42, CodeSuperset, FastEmbedBm25, Retriever, Sharding};
 use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, limits};
 use serde::Deserialize;
@@ -78,7 +78,7 @@ const PAYLOAD: [&str; 10] =
     ["repo", "path", "language", "lines", "text", "doc_id", "page_id", "chunk_id", "modality", "image_path"];
 
 /// The encoders, and `auto`: what the collection says of itself.
-const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, "bm42"];
+const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, Bm42::NAME];
 
 /// Names of collections, and of tools as all providers take them.
 fn is_name(name: &str) -> bool {
@@ -189,7 +189,7 @@ impl Retrieval {
                 self.store.source
             );
         }
-        if self.encoder.value == "bm42" && self.encoder_directory.value.is_none() {
+        if self.encoder.value == Bm42::NAME && self.encoder_directory.value.is_none() {
             bail!(
                 "`retrieval.encoder` ({}): \"bm42\" needs `retrieval.encoder_directory`, a directory with its tokenizer.json",
                 self.encoder.source

@@ -31,7 +31,10 @@ fn agents_are_told_of_it_by_the_name_that_is_free() {
     project.configure("[retrieval]\nenable_keyword_tool = true\ntool_name = \"keyword_search\"\n");
     for command in [&["tools"][..], &["mcp"]] {
         let run = project.run(command);
-        assert!(run.status == 2 && run.stderr.contains("the tools keyword_search and keyword_lookup are both"), "{run:?}");
+        assert!(
+            run.status == 2 && run.stderr.contains("the tools keyword_search and keyword_lookup are both"),
+            "{run:?}"
+        );
     }
     assert!(project.run(&["doctor"]).stdout.contains("are both called `keyword_search`"));
 }
@@ -63,7 +66,9 @@ fn settings_that_make_no_sense_are_named() {
 #[cfg(not(feature = "embedded-store"))]
 #[test]
 fn a_build_without_the_embedded_store_says_so() {
-    for command in [&["lookup", "x"][..], &["sparse", "status"], &["sparse", "index", "."], &["sparse", "drop"]] {
+    for command in
+        [&["lookup", "x"][..], &["sparse", "status"], &["sparse", "index", "."], &["sparse", "drop"]]
+    {
         let run = project().run(command);
         assert!(run.status == 2 && run.stderr.contains("--features embedded-store"), "{run:?}");
     }
@@ -143,13 +148,19 @@ mod embedded {
         assert_eq!(project.run(&["sparse", "status"]).status, 1);
 
         let done = index(&project, &["."]);
-        assert_eq!((&done["repo"], &done["files_written"], &done["chunks_written"]), (&json!("project"), &json!(3), &json!(3)));
+        assert_eq!(
+            (&done["repo"], &done["files_written"], &done["chunks_written"]),
+            (&json!("project"), &json!(3), &json!(3))
+        );
         assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
         for spelling in ["parse_http_header", "parseHttpHeader", "parsehttpheader", "parse http header"] {
             assert_eq!(found(&project, spelling), ["src/http.py"], "{spelling}");
         }
         let run = project.run(&["lookup", "connect_or_fail"]);
-        assert!(run.stdout.contains("src/db.rs:1-4 (score ") && run.stdout.contains("    3: connect_or_fail();"), "{run:?}");
+        assert!(
+            run.stdout.contains("src/db.rs:1-4 (score ") && run.stdout.contains("    3: connect_or_fail();"),
+            "{run:?}"
+        );
         assert_eq!(project.run(&["lookup", "absent_word"]).status, 1);
 
         project.write("src/db.rs", "fn open() {}\n");
@@ -216,7 +227,8 @@ mod embedded {
         assert_eq!(project.run(&["sparse", "status", "--json"]).json()["points"], chunks);
         assert_eq!(index(&project, &["."])["files_unchanged"], 200);
         let ask = |collection: &str| {
-            let run = project.run(&["lookup", "--json", "-n", "100", "--collection", collection, "word17 line"]);
+            let run =
+                project.run(&["lookup", "--json", "-n", "100", "--collection", collection, "word17 line"]);
             run.json()["hits"].clone()
         };
         assert_eq!(ask("code"), ask("whole"));
