@@ -25,11 +25,6 @@ pub trait Encoder: Send + Sync {
     /// # Errors
     /// What it needs is not there.
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError>;
-
-    /// Whether its queries may be asked of a collection with this contract.
-    fn reads(&self, contract: &Contract) -> bool {
-        *contract == self.contract()
-    }
 }
 
 /// A text can't be encoded.

@@ -1,7 +1,7 @@
 //! From a query to points in an order that is always the same.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use forage_fs::Stop;
@@ -17,7 +17,7 @@ pub struct Retriever {
     /// Where the points are.
     pub store: Arc<dyn Store>,
     /// What makes vectors of queries, or why there is none; `None` for what the collection says of itself.
-    pub encoder: Option<Result<Arc<dyn Encoder>, EncodingError>>,
+    pub encoder: Option<EncoderSource>,
     /// What telemetry calls the store.
     pub backend: &'static str,
     /// The name of the sparse vector.
@@ -27,6 +27,12 @@ pub struct Retriever {
     /// Time for one lookup, with all waits.
     pub timeout: Duration,
 }
+
+/// An encoder that is made when it is needed: one may have files to read.
+pub type EncoderSource = LazyLock<
+    Result<Arc<dyn Encoder>, EncodingError>,
+    Box<dyn FnOnce() -> Result<Arc<dyn Encoder>, EncodingError> + Send>,
+>;
 
 /// What became of a lookup.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,7 +178,7 @@ impl Retriever {
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
         // What can be told without the store needs no store.
-        let encoded = match &self.encoder {
+        let encoded = match self.encoder.as_ref().map(|encoder| &**encoder) {
             Some(Ok(encoder)) => match encode(&**encoder) {
                 Ok(vector) => Some((Arc::clone(encoder), vector)),
                 Err(state) => return nothing(state),

@@ -253,9 +253,17 @@ fn information(
             }),
             optimizer_config: Some(wire::OptimizersConfigDiff {
                 deleted_threshold: Some(0.2),
+                vacuum_min_vector_number: Some(1_000),
+                default_segment_number: Some(0),
+                indexing_threshold: Some(10_000),
+                flush_interval_sec: Some(5),
                 ..Default::default()
             }),
-            wal_config: Some(wire::WalConfigDiff::default()),
+            wal_config: Some(wire::WalConfigDiff {
+                wal_capacity_mb: Some(32),
+                wal_segments_ahead: Some(0),
+                ..Default::default()
+            }),
             metadata: collection.metadata.clone(),
             ..Default::default()
         };

@@ -1,7 +1,7 @@
 //! Lookups: order, states, and what is asked of a store.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use forage_fs::Stop;
@@ -38,7 +38,7 @@ fn store(texts: &[&str]) -> Arc<Memory> {
 fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
-        encoder: Some(Ok(Arc::new(FastEmbedBm25::new()))),
+        encoder: Some(LazyLock::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new()))))),
         backend: "memory",
         using: USING.to_owned(),
         fields: vec!["text".to_owned()],
@@ -133,7 +133,8 @@ fn a_query_of_stop_words_is_told_from_one_without_a_match() {
 fn without_an_encoder_there_is_an_empty_answer_with_its_reason() {
     let store = store(&["error"]);
     let problem = EncodingError::Unavailable("no tokenizer.json in /models".to_owned());
-    let retriever = Retriever { encoder: Some(Err(problem)), ..retriever(&store) };
+    let retriever =
+        Retriever { encoder: Some(LazyLock::new(Box::new(|| Err(problem)))), ..retriever(&store) };
     let found = look_up(&retriever, "error", 10).unwrap();
     assert_eq!(found.state, LookupState::EncoderUnavailable("no tokenizer.json in /models".to_owned()));
     assert!(found.hits.is_empty() && store.asked.lock().unwrap().is_empty());

@@ -1,6 +1,6 @@
 //! `keyword_lookup`: who is told of it, what it answers, what is told of it.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use forage_fs::Stop;
@@ -146,7 +146,8 @@ fn every_lookup_is_told_without_its_words() {
     *fixture.store.failures.lock().unwrap() = vec![StoreError::Unauthorized(String::new())];
     answer(&fixture.context, "keyword_lookup", request.clone());
     let problem = EncodingError::Unavailable("no tokenizer".to_owned());
-    let without = Retriever { encoder: Some(Err(problem)), ..retriever(&fixture.store) };
+    let without =
+        Retriever { encoder: Some(LazyLock::new(Box::new(|| Err(problem)))), ..retriever(&fixture.store) };
     fixture.context.lookup.retriever = Ok(Arc::new(without));
     let empty = answer(&fixture.context, "keyword_lookup", request.clone());
     assert!(empty.records["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage_llm::Redactor;
-use forage_sparse::{Bm42, CodeSuperset, FastEmbedBm25, Retriever, Sharding};
+use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Retriever, Sharding};
 use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, limits};
 use serde::Deserialize;
@@ -329,7 +329,11 @@ impl Config {
         let retrieval = &self.retrieval;
         let encoder = match retrieval.encoder.value.as_str() {
             "auto" => None,
-            name => Some(encoder(name, retrieval.encoder_directory.value.as_deref())),
+            name => {
+                let (name, directory) = (name.to_owned(), retrieval.encoder_directory.value.clone());
+                let make = move || encoder(&name, directory.as_deref());
+                Some(EncoderSource::new(Box::new(make)))
+            }
         };
         let place = self.collection_place();
         let retriever = place.map_err(|error| format!("{error:#}")).and_then(|place| {
