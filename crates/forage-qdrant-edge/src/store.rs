@@ -93,7 +93,7 @@ impl EmbeddedStore {
     }
 
     fn no_collection(&self) -> StoreError {
-        StoreError::NoCollection(format!("there is no {}: fill it with `forage sparse build`", self.place()))
+        StoreError::NoCollection(format!("there is no {}: fill it with `forage sparse index`", self.place()))
     }
 
     /// Reads run beside each other and beside writes.

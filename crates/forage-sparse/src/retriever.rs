@@ -178,7 +178,7 @@ impl Retriever {
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
         // What can be told without the store needs no store.
-        let encoded = match self.encoder.as_ref().map(|encoder| &**encoder) {
+        let encoded = match self.encoder.as_deref() {
             Some(Ok(encoder)) => match encode(&**encoder) {
                 Ok(vector) => Some((Arc::clone(encoder), vector)),
                 Err(state) => return nothing(state),
