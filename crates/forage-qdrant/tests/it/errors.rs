@@ -273,7 +273,7 @@ fn a_server_that_comes_back_is_found_again() {
     drop(peer);
     let error = ask(&store, &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "unavailable", "{error}");
-    let peer = Peer::at(&address, None);
+    let peer = Peer::at(&address);
     peer.on(|_: &QueryPoints| no_hits());
     assert_eq!(ask(&store, &Stop::never()), Ok(0));
 }

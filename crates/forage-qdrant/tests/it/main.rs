@@ -10,6 +10,7 @@ mod sharding;
 mod silence;
 mod threads;
 mod time;
+mod tls;
 
 use std::time::Duration;
 

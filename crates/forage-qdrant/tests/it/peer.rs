@@ -13,8 +13,8 @@ use qdrant_client::qdrant::{
     points_server::PointsServer, qdrant_server, qdrant_server::QdrantServer,
 };
 use tokio::runtime::Runtime;
-use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
 
 /// What a server does with a request.
@@ -55,16 +55,27 @@ impl Peer {
 
     /// Answers nobody without this key.
     pub(crate) fn with_key(key: Option<&'static str>) -> Self {
-        Self::at("127.0.0.1:0", key)
+        Self::serve("127.0.0.1:0", key, Server::builder())
     }
 
-    pub(crate) fn at(address: &str, key: Option<&'static str>) -> Self {
+    /// At an address that was another server's.
+    pub(crate) fn at(address: &str) -> Self {
+        Self::serve(address, None, Server::builder())
+    }
+
+    /// With a certificate and its key, in PEM.
+    pub(crate) fn with_tls(certificate: &str, key: &str) -> Self {
+        let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+        Self::serve("127.0.0.1:0", None, Server::builder().tls_config(tls).unwrap())
+    }
+
+    fn serve(address: &str, key: Option<&'static str>, mut server: Server) -> Self {
         let desk = Arc::new(Desk { key, ..Desk::default() });
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let incoming = runtime.block_on(async { TcpIncoming::bind(address.parse().unwrap()).unwrap() });
         let address = incoming.local_addr().unwrap().to_string();
-        let services = Server::builder()
+        let services = server
             .add_service(PointsServer::new(Service(Arc::clone(&desk))).max_decoding_message_size(usize::MAX))
             .add_service(CollectionsServer::new(Service(Arc::clone(&desk))))
             .add_service(QdrantServer::new(Service(Arc::clone(&desk))));
