@@ -19,6 +19,7 @@ use serde_json::{Map, Value, json};
 use crate::chunk::chunks;
 use crate::encoder::{Encoder, EncodingError};
 use crate::limits;
+use crate::patience::again;
 use crate::retriever::{CollectionError, check};
 use crate::store::{Creation, Filter, Point, PointId, Scan, Sharding, Store, StoreError};
 
@@ -58,6 +59,8 @@ pub struct Filling<'a> {
     pub sharding: Sharding,
     /// What a language is called, by the path of a file.
     pub language: fn(&str) -> Option<&'static str>,
+    /// Bytes of a file; larger ones are left out, as are those over [`limits::FILE_BYTES`].
+    pub max_file_bytes: Option<u64>,
     /// Takes secrets out of a text that leaves the machine: the text with as many lines, and how many there were.
     pub redact: Option<Redact<'a>>,
     /// Counts points that were written, for whoever shows progress.
@@ -163,7 +166,7 @@ impl Filling<'_> {
                 let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(batch) = batch else { return };
                 // After a failure what still comes is taken and left, so that nobody waits to hand it over.
-                let written = if has_failed() { Ok(()) } else { self.write(batch, stop) };
+                let written = if has_failed() { Ok(()) } else { self.write(&batch, stop) };
                 if let Err(error) = written {
                     fail(error.into());
                 }
@@ -231,7 +234,7 @@ impl Filling<'_> {
             indexed_fields: [field::REPO, field::PATH, field::LANGUAGE].map(str::to_owned).into(),
             sharding: self.sharding.clone(),
         };
-        let collection = match self.store.collection(stop)? {
+        let collection = match again(stop, || self.store.collection(stop))? {
             Some(collection) => collection,
             None => match self.store.create(&creation, stop) {
                 Ok(()) => return Ok(()),
@@ -263,7 +266,7 @@ impl Filling<'_> {
         let mut known: HashMap<String, Known> = HashMap::new();
         let mut scan = Scan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };
         loop {
-            let page = self.store.scan(&scan, stop)?;
+            let page = again(stop, || self.store.scan(&scan, stop))?;
             for (id, payload) in page.points {
                 let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
                 let number = |name: &str| payload.get(name).and_then(Value::as_u64).unwrap_or_default();
@@ -299,6 +302,9 @@ impl Filling<'_> {
             skipped.merge(&opened);
             return Err(Unread::Left);
         };
+        if self.max_file_bytes.is_some_and(|most| file.size() > most) {
+            return Err(leave(SkipReason::TooLarge));
+        }
         match file.read_into(buffer, limits::FILE_BYTES) {
             Ok(Contents::Whole) => {}
             Ok(Contents::TooLarge) => return Err(leave(SkipReason::TooLarge)),
@@ -344,14 +350,14 @@ impl Filling<'_> {
         Ok(Some(File { bytes: text.len(), redacted, surplus, points }))
     }
 
-    fn write(&self, batch: Batch, stop: &Stop) -> Result<(), StoreError> {
+    fn write(&self, batch: &Batch, stop: &Stop) -> Result<(), StoreError> {
         let points = batch.points.len() as u64;
         if points > 0 {
-            self.store.upsert(batch.points, self.using, stop)?;
+            again(stop, || self.store.upsert(batch.points.clone(), self.using, stop))?;
             self.written.fetch_add(points, Ordering::Relaxed);
         }
         if !batch.surplus.is_empty() {
-            self.store.remove(&batch.surplus, stop)?;
+            again(stop, || self.store.remove(&batch.surplus, stop))?;
         }
         Ok(())
     }
@@ -365,7 +371,7 @@ impl Filling<'_> {
             .flat_map(|(path, known)| known.present.iter().map(|chunk| self.id(path, *chunk)))
             .collect();
         for ids in ids.chunks(limits::REMOVED_POINTS) {
-            self.store.remove(ids, stop)?;
+            again(stop, || self.store.remove(ids, stop))?;
         }
         Ok(unseen.len() as u64)
     }

@@ -12,6 +12,7 @@ mod encoder;
 mod english;
 mod fill;
 pub mod limits;
+mod patience;
 mod retriever;
 mod store;
 mod superset;

@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use forage_fs::Stop;
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
 use crate::limits;
+use crate::patience::again;
 use crate::store::{Collection, Filter, Hit, Query, Store, StoreError};
 use crate::superset::CodeSuperset;
 
@@ -187,7 +188,7 @@ impl Retriever {
             None => None,
         };
         let (stop, place) = (stop.within(self.timeout), self.store.place());
-        let collection = match self.again(&stop, || self.store.collection(&stop)) {
+        let collection = match again(&stop, || self.store.collection(&stop)) {
             Ok(Some(collection)) => collection,
             Ok(None) => return Err(CollectionError::Missing(place)),
             Err(error) => return self.fails(error).and_then(nothing),
@@ -226,7 +227,7 @@ impl Retriever {
         let wanted = query.limit;
         query.limit = (5 * wanted).min(wanted + limits::HITS_MORE).max(wanted + 1);
         loop {
-            let mut hits = self.again(stop, || self.store.query(&query, stop))?;
+            let mut hits = again(stop, || self.store.query(&query, stop))?;
             let is_all = hits.len() < query.limit;
             hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
             // A difference of less than a step may lie on both sides of a step's edge.
@@ -242,50 +243,11 @@ impl Retriever {
             query.limit = (4 * query.limit).min(limits::HITS_ASKED);
         }
     }
-
-    /// Asks again what may succeed in a moment, as long as there is time for that.
-    fn again<T>(&self, stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let mut tries = 0;
-        loop {
-            let error = match ask() {
-                Err(error) if error.is_transient() && tries < limits::RETRIES => error,
-                result => return result,
-            };
-            let wait = match &error {
-                StoreError::RateLimited { retry_after: Some(wait), .. } => *wait,
-                _ => (limits::BACKOFF * 2_u32.pow(tries)).min(limits::BACKOFF_MOST).mul_f64(jitter()),
-            };
-            tries += 1;
-            // A wait that ends behind the deadline ends in nothing.
-            if stop.deadline().is_some_and(|deadline| Instant::now() + wait >= deadline) {
-                return Err(error);
-            }
-            pause(wait, stop)?;
-        }
-    }
 }
 
 /// The number of a score's step.
 fn step(score: f32) -> i64 {
     (f64::from(score) / f64::from(SCORE_STEP)).round() as i64
-}
-
-/// Between a half and one: clients that were refused together come back one after the other.
-fn jitter() -> f64 {
-    let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    0.5 + f64::from(nanoseconds.subsec_nanos() % 1_000) / 2_000.0
-}
-
-/// Waits, but no longer than somebody is there.
-fn pause(wait: Duration, stop: &Stop) -> Result<(), StoreError> {
-    let end = Instant::now() + wait;
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        if stop.is_cancelled() {
-            return Err(StoreError::Cancelled);
-        }
-        std::thread::sleep(left.min(Duration::from_millis(20)));
-    }
-    Ok(())
 }
 
 impl CollectionError {

@@ -5,6 +5,7 @@
 
 mod crash;
 mod damage;
+mod homes;
 mod locking;
 mod peer;
 mod round_trip;

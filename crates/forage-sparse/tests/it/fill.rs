@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forage_fs::{Root, RootPolicy, SecretPolicy, Stop, WalkOptions};
-use forage_sparse::{CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointId, Sharding};
+use forage_sparse::{
+    CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointId, Sharding, StoreError,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -43,6 +46,7 @@ impl Tree {
             repository,
             sharding: Sharding::default(),
             language: |path| path.ends_with(".rs").then_some("rust"),
+            max_file_bytes: None,
             redact: None,
             written: Arc::default(),
         };
@@ -158,6 +162,18 @@ fn a_filling_that_ends_anywhere_goes_on_with_nothing_lost_or_doubled() {
             assert!(filled.unchanged > 0, "what was written need not be written again");
         }
     }
+}
+
+#[test]
+fn a_store_that_is_busy_for_a_moment_is_asked_again() {
+    let tree = Tree::new();
+    tree.write("a.rs", lines("alpha", 50));
+    let store = Memory::default();
+    let limited =
+        StoreError::RateLimited { message: String::new(), retry_after: Some(Duration::from_millis(20)) };
+    *store.failures.lock().unwrap() = vec![limited; 2];
+    tree.fill(&store).unwrap();
+    assert_eq!(contents(&store), anew(&tree));
 }
 
 #[test]

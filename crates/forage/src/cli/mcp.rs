@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::Level;
 use forage_fs::Stop;
-use forage_tools::{Context, FilterSettings, registry, sanitize};
+use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
@@ -71,6 +71,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 struct Directories {
     config: Config,
     filter: FilterSettings,
+    /// One for all calls: a store stays open between them.
+    lookup: LookupSettings,
     working: PathBuf,
     own: Vec<PathBuf>,
     /// Directories beneath which a client may choose the roots; none where the user has chosen them.
@@ -98,7 +100,8 @@ impl Directories {
         let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
         // Nothing has to be told to end: what is written of an index when the server ends is not used.
         let indexes = config.indexes(true, Stop::never());
-        let chosen = Self { config, filter, working, own, for_clients, is_walled: false, indexes };
+        let lookup = config.lookup_settings();
+        let chosen = Self { config, filter, lookup, working, own, for_clients, is_walled: false, indexes };
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -137,6 +140,7 @@ impl Workspace for Directories {
                     format!("{}; {advice}", sanitize(&format!("{error:#}")))
                 },
             )?;
+        context.lookup = self.lookup.clone();
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| indexes::for_roots(kept, &context.roots));
         Ok(context)

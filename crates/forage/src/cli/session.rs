@@ -40,6 +40,7 @@ pub(crate) fn open_with_config(
     context.indexes = config
         .indexes(false, context.stop.within(context.timeout))
         .and_then(|kept| indexes::for_roots(&kept, &context.roots));
+    context.lookup = config.lookup_settings();
     for notice in &config.notices {
         output.note(notice);
     }
@@ -106,12 +107,17 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.max_file_bytes = config.max_file_bytes.value;
     context.threads = config.threads.value;
     context.ranking = config.ranking();
-    context.lookup = config.lookup_settings();
-    if !config.exclude.value.is_empty() {
-        let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
-        context.excludes = Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?);
-    }
+    context.excludes = excludes(config)?;
     Ok(context)
+}
+
+/// Files that are left out of everything.
+pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
+    if config.exclude.value.is_empty() {
+        return Ok(None);
+    }
+    let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
+    Ok(Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?))
 }
 
 /// The project around a directory.

@@ -106,6 +106,9 @@ fn index(
             .map_or_else(|| (text.to_owned(), 0), |it| (it.as_str().to_owned(), it.counts().total() as u64))
     };
     for (root, name) in &repositories {
+        let mut narrowed = config.clone();
+        config::narrow(&mut narrowed, std::slice::from_ref(root));
+        narrowed.notices.iter().for_each(|notice| output.note(notice));
         let written = Arc::new(AtomicU64::new(0));
         let filling = Filling {
             store,
@@ -114,13 +117,15 @@ fn index(
             repository: name,
             sharding: sharding.clone(),
             language: language_of,
+            max_file_bytes: narrowed.max_file_bytes.value,
             redact: redactor.is_some().then_some(&redact as _),
             written: Arc::clone(&written),
         };
         let began = Instant::now();
         let filled = {
             let _progress = Progress::start(&written, "chunks");
-            let walk = WalkOptions { threads: config.threads.value, ..WalkOptions::default() };
+            let excludes = session::excludes(&narrowed)?;
+            let walk = WalkOptions { excludes, threads: config.threads.value, ..WalkOptions::default() };
             filling.run(root, &walk, &stop)
         };
         let filled = filled.with_context(|| {

@@ -60,7 +60,7 @@ fn settings_that_make_no_sense_are_named() {
     // A repository has no say in where collections are.
     project.configure("");
     project.write(".forage.toml", "[retrieval]\nurl = \"http://127.0.0.1:9\"\n");
-    assert!(project.run(&["config"]).stderr.contains("`retrieval` is ignored"));
+    assert!(project.run(&["config"]).stderr.contains("`retrieval.url` is ignored"));
 }
 
 #[cfg(not(feature = "embedded-store"))]
@@ -183,6 +183,17 @@ mod embedded {
         assert_eq!(project.run(&["sparse", "drop"]).status, 0);
         assert_eq!(project.run(&["sparse", "drop"]).status, 1);
         assert_eq!(project.run(&["sparse", "status"]).status, 1);
+    }
+
+    #[test]
+    fn what_is_excluded_or_too_large_is_left_out() {
+        let project = project();
+        project.write("big.txt", &"ORA-00942\n".repeat(1_000));
+        project.write(".forage.toml", "[search]\nexclude = [\"*.py\"]\n");
+        let done = index(&project, &["--max-file-bytes", "5000", "."]);
+        assert_eq!((&done["files_written"], &done["skipped"]["too_large"]), (&json!(2), &json!(1)), "{done}");
+        assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
+        assert_eq!(project.run(&["lookup", "parseHTTPHeader"]).status, 1);
     }
 
     #[test]

@@ -1,0 +1,266 @@
+//! The same chunks in both homes: lookups find the same points in the same order, and it is the order of the formula.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_fs::Stop;
+use forage_qdrant::{ServerSettings, ServerStore};
+use forage_qdrant_edge::EmbeddedStore;
+use forage_sparse::{
+    CodeSuperset, Creation, Encoder, FastEmbedBm25, Filter, Point, PointId, Query, Retriever, SCORE_STEP,
+    Sharding, SparseVector, Store,
+};
+use serde_json::{Value, json};
+
+use crate::peer::Peer;
+use crate::support::USING;
+
+const CHUNKS: u64 = 10_000;
+const QUERIES: usize = 200;
+const LIMIT: usize = 20;
+
+/// Names a Python with the package `qdrant-client`, without which the official client is left out.
+const PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
+
+/// Numbers that look random and are always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// Few words are everywhere, most are rare.
+    fn word(&mut self) -> String {
+        const PARTS: [&str; 12] = [
+            "get", "user", "name", "parse", "http", "header", "retry", "index", "node", "token", "cache",
+            "open",
+        ];
+        let part = |number: u64| PARTS[number as usize % PARTS.len()];
+        let end = 1 + self.below(400);
+        let (one, two, number) = (self.below(12), self.below(12), self.below(end));
+        match self.below(4) {
+            0 => format!("{}_{}_{number}", part(one), part(two)),
+            1 => format!("E{:04}", self.below(3_000)),
+            _ => part(one).to_owned(),
+        }
+    }
+}
+
+/// Short texts: many have equal words, and score the same.
+fn points(encoder: &dyn Encoder) -> Vec<Point> {
+    let mut numbers = Numbers(7);
+    let mut point = |id: u64| {
+        let length = 1 + numbers.below(12);
+        let text = (0..length).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
+        let payload = json!({"path": format!("f{id}.rs"), "repo": format!("r{}", id % 3), "text": text});
+        let vector = encoder.document(&text).unwrap();
+        Point { id: PointId::Number(id), vector, payload: payload.as_object().unwrap().clone() }
+    };
+    (1..=CHUNKS).map(&mut point).collect()
+}
+
+fn fill(store: &dyn Store, encoder: &dyn Encoder, points: &[Point]) {
+    let stop = Stop::never();
+    let creation = Creation {
+        using: USING.to_owned(),
+        contract: encoder.contract(),
+        indexed_fields: vec!["repo".to_owned()],
+        sharding: Sharding::default(),
+    };
+    store.create(&creation, &stop).unwrap();
+    for batch in points.chunks(500) {
+        store.upsert(batch.to_vec(), USING, &stop).unwrap();
+    }
+    store.finish(&stop).unwrap();
+}
+
+fn retriever(store: Arc<dyn Store>) -> Retriever {
+    Retriever {
+        store,
+        encoder: None,
+        backend: "test",
+        using: USING.to_owned(),
+        fields: vec!["path".to_owned(), "repo".to_owned()],
+        timeout: Duration::from_secs(60),
+    }
+}
+
+/// Scores by the formula, of all points.
+struct Formula<'a> {
+    points: &'a [Point],
+    frequencies: HashMap<u32, f64>,
+}
+
+impl<'a> Formula<'a> {
+    fn new(points: &'a [Point]) -> Self {
+        let mut frequencies = HashMap::new();
+        for id in points.iter().flat_map(|point| point.vector.ids()) {
+            *frequencies.entry(*id).or_insert(0.0) += 1.0;
+        }
+        Self { points, frequencies }
+    }
+
+    fn scores(&self, query: &SparseVector) -> HashMap<PointId, f64> {
+        let idf = |id: &u32| {
+            let (all, with) = (self.points.len() as f64, self.frequencies.get(id).copied().unwrap_or(0.0));
+            (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+        };
+        let idfs: HashMap<u32, f64> = query.ids().iter().map(|id| (*id, idf(id))).collect();
+        let score = |point: &Point| -> f64 {
+            let weights = point.vector.ids().iter().zip(point.vector.weights());
+            weights.filter_map(|(id, weight)| Some(idfs.get(id)? * f64::from(*weight))).sum()
+        };
+        self.points.iter().map(|point| (point.id, score(point))).filter(|(_, score)| *score > 0.0).collect()
+    }
+}
+
+/// The official client's answers to these queries, asked as the retriever asks.
+fn asked_by_python(python: &str, port: u16, queries: &[SparseVector]) -> Vec<Vec<PointId>> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/lookups.py");
+    let mut child = Command::new(python)
+        .args([script, &port.to_string(), "code", USING, &LIMIT.to_string(), &SCORE_STEP.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for query in queries {
+        writeln!(input, "{}", json!(query.ids())).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let ids = |line: &str| -> Vec<PointId> {
+        let ids: Vec<u64> = serde_json::from_str(line).unwrap();
+        ids.into_iter().map(PointId::Number).collect()
+    };
+    lines.lines().map(ids).collect()
+}
+
+#[test]
+fn both_homes_find_the_same_points_in_the_same_order() {
+    for encoder in [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())] {
+        let points = points(&*encoder);
+        let directory = tempfile::tempdir().unwrap();
+        let embedded: Arc<dyn Store> = Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap());
+        fill(&*embedded, &*encoder, &points);
+
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let guard = runtime.enter();
+        let (address, server) = Peer::new().unwrap().serve(0, None).unwrap();
+        runtime.spawn(server);
+        drop(guard);
+        let settings = ServerSettings::new(&format!("http://{address}"), "code");
+        let remote: Arc<dyn Store> = Arc::new(ServerStore::connect(settings).unwrap());
+        fill(&*remote, &*encoder, &points);
+        assert_eq!(remote.count(&Filter::default(), &Stop::never()).unwrap(), CHUNKS);
+
+        let (here, there) = (retriever(Arc::clone(&embedded)), retriever(Arc::clone(&remote)));
+        let formula = Formula::new(&points);
+        let mut numbers = Numbers(99);
+        let (mut tied, mut asked, mut expected) = (0, Vec::new(), Vec::new());
+        while asked.len() < QUERIES {
+            let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
+            let filter = match asked.len() % 4 {
+                3 => Filter { fields: vec![("repo".to_owned(), vec!["r1".to_owned()])] },
+                _ => Filter::default(),
+            };
+            let look_up = |retriever: &Retriever| {
+                let found = retriever.look_up(&text, LIMIT, &filter, &Stop::never()).unwrap();
+                assert!(!found.is_arbitrary, "{text}");
+                found.hits.into_iter().map(|hit| (hit.id, hit.score, hit.payload)).collect::<Vec<_>>()
+            };
+            let (found, other) = (look_up(&here), look_up(&there));
+            let ids = |hits: &[(PointId, f32, _)]| hits.iter().map(|hit| hit.0).collect::<Vec<_>>();
+            assert_eq!(ids(&found), ids(&other), "{text}");
+            assert!(found.iter().zip(&other).all(|(one, two)| one.2 == two.2), "payloads of {text}");
+
+            let vector = encoder.query(&text).unwrap();
+            let scores = formula.scores(&vector);
+            for (id, score, _) in &found {
+                assert!((scores[id] - f64::from(*score)).abs() < 1e-3, "{text}: {id} {score} {}", scores[id]);
+            }
+            // None that scores more is missing; of those that score the same the ids decide.
+            if filter.fields.is_empty() {
+                let step = f64::from(SCORE_STEP);
+                let mut best: Vec<_> = scores
+                    .iter()
+                    .map(|(id, score)| (std::cmp::Reverse((score / step).round() as i64), *id))
+                    .collect();
+                best.sort_unstable();
+                let lowest = found.last().map_or(0.0, |hit| scores[&hit.0]);
+                let more = scores.values().filter(|score| **score > lowest + 2.0 * step).count();
+                assert!(more <= found.len() && found.len() == LIMIT.min(best.len()), "{text}");
+                tied += usize::from(best.get(LIMIT).is_some_and(|next| next.0 == best[LIMIT - 1].0));
+                asked.push(vector);
+                expected.push(ids(&found));
+            } else {
+                assert!(found.iter().all(|hit| hit.2["repo"] == Value::from("r1")));
+                asked.push(vector);
+                expected.push(Vec::new());
+            }
+        }
+        assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
+        // Positive control: asked for no more than is wanted, the stores do not agree on which they give.
+        let differ = asked.iter().filter(|vector| {
+            let (fields, filter) = (Vec::new(), Filter::default());
+            let query = Query { vector, using: USING, limit: LIMIT, fields: &fields, filter: &filter };
+            let sorted = |store: &Arc<dyn Store>| {
+                let mut ids: Vec<_> =
+                    store.query(&query, &Stop::never()).unwrap().iter().map(|hit| hit.id).collect();
+                ids.sort_unstable();
+                ids
+            };
+            let (by_store, mut by_retriever) = (sorted(&embedded), look_up_ids(&here, vector, &encoder));
+            by_retriever.sort_unstable();
+            by_store != by_retriever
+        });
+        assert!(differ.count() > 0, "the order of ties was the store's own");
+
+        if let Some(python) = std::env::var_os(PYTHON) {
+            let found = asked_by_python(python.to_str().unwrap(), address.port(), &asked);
+            assert_eq!(found.len(), asked.len());
+            let mut compared = 0;
+            for (found, expected) in found.iter().zip(&expected).filter(|(_, expected)| !expected.is_empty())
+            {
+                assert_eq!(found, expected);
+                compared += 1;
+            }
+            assert!(compared > QUERIES / 2);
+        }
+    }
+}
+
+/// What the retriever makes of a vector that was encoded before.
+fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn Encoder>) -> Vec<PointId> {
+    struct Fixed(SparseVector, Arc<dyn Encoder>);
+    impl Encoder for Fixed {
+        fn contract(&self) -> forage_sparse::Contract {
+            self.1.contract()
+        }
+
+        fn document(&self, text: &str) -> Result<SparseVector, forage_sparse::EncodingError> {
+            self.1.document(text)
+        }
+
+        fn query(&self, _: &str) -> Result<SparseVector, forage_sparse::EncodingError> {
+            Ok(self.0.clone())
+        }
+    }
+    let fixed: Arc<dyn Encoder> = Arc::new(Fixed(vector.clone(), Arc::clone(encoder)));
+    let retriever = Retriever {
+        encoder: Some(forage_sparse::EncoderSource::new(Box::new(|| Ok(fixed)))),
+        store: Arc::clone(&retriever.store),
+        using: retriever.using.clone(),
+        fields: Vec::new(),
+        ..*retriever
+    };
+    let found = retriever.look_up("", LIMIT, &Filter::default(), &Stop::never()).unwrap();
+    found.hits.into_iter().map(|hit| hit.id).collect()
+}

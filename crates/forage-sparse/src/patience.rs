@@ -1,0 +1,47 @@
+//! Asking a store again that is busy or away for a moment.
+
+use std::time::{Duration, Instant};
+
+use forage_fs::Stop;
+
+use crate::limits;
+use crate::store::StoreError;
+
+/// Asks again what may succeed in a moment, as long as there is time for that.
+pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let mut tries = 0;
+    loop {
+        let error = match ask() {
+            Err(error) if error.is_transient() && tries < limits::RETRIES => error,
+            result => return result,
+        };
+        let wait = match &error {
+            StoreError::RateLimited { retry_after: Some(wait), .. } => *wait,
+            _ => (limits::BACKOFF * 2_u32.pow(tries)).min(limits::BACKOFF_MOST).mul_f64(jitter()),
+        };
+        tries += 1;
+        // A wait that ends behind the deadline ends in nothing.
+        if stop.deadline().is_some_and(|deadline| Instant::now() + wait >= deadline) {
+            return Err(error);
+        }
+        pause(wait, stop)?;
+    }
+}
+
+/// Between a half and one: clients that were refused together come back one after the other.
+fn jitter() -> f64 {
+    let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    0.5 + f64::from(nanoseconds.subsec_nanos() % 1_000) / 2_000.0
+}
+
+/// Waits, but no longer than somebody is there.
+fn pause(wait: Duration, stop: &Stop) -> Result<(), StoreError> {
+    let end = Instant::now() + wait;
+    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
+        if stop.is_cancelled() {
+            return Err(StoreError::Cancelled);
+        }
+        std::thread::sleep(left.min(Duration::from_millis(20)));
+    }
+    Ok(())
+}
