@@ -5,14 +5,20 @@ use std::time::Instant;
 use crate::cargo::Workspace;
 use crate::{direction, generate, house};
 
+/// What the default build leaves out.
+const STORES: &str = "forage/qdrant,forage/embedded-store";
+
 type Step = fn(&Workspace) -> Result<(), String>;
 
 /// The steps in their order: what takes a second before what takes minutes.
 const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", house::check),
+    // As it is built by default, and with both stores.
     ("clippy", |workspace| {
-        workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+        workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+        let whole = ["clippy", "--package", "forage", "--all-targets", "--quiet", "--features", STORES, "--"];
+        workspace.cargo(&[&whole[..], &["-D", "warnings"]].concat())
     }),
     ("documentation", |workspace| {
         let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
@@ -22,10 +28,7 @@ const STEPS: &[(&str, Step)] = &[
         direction::check(workspace)?;
         cargo_deny(workspace)
     }),
-    // With both stores, which the default build leaves out; clippy and the documentation see that one.
-    ("tests", |workspace| {
-        workspace.cargo(&["test", "--workspace", "--features", "forage/qdrant,forage/embedded-store"])
-    }),
+    ("tests", |workspace| workspace.cargo(&["test", "--workspace", "--features", STORES])),
     // What other systems use, built and tested where it can be.
     ("tests of the portable disk", |workspace| {
         workspace.cargo(&["test", "--package", "forage-fs", "--features", "portable-disk"])

@@ -1,7 +1,5 @@
 //! `forage lookup` and `forage sparse`, as far as this build has a store.
 
-use serde_json::{Value, json};
-
 use crate::Project;
 
 fn project() -> Project {
@@ -84,6 +82,8 @@ fn a_build_without_the_client_says_so() {
 
 #[cfg(feature = "qdrant")]
 mod server {
+    use serde_json::{Value, json};
+
     use super::*;
 
     #[test]
@@ -124,6 +124,8 @@ mod server {
 mod embedded {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
+
+    use serde_json::{Value, json};
 
     use super::*;
 
