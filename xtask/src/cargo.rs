@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+/// What the default build leaves out and the tests build.
+pub(crate) const STORES: &str = "forage/qdrant,forage/embedded-store";
+
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -61,7 +64,7 @@ impl Workspace {
     /// The JSON that the program of this workspace prints. It is the one that the tests run: built by itself it would be
     /// built once more, because tests turn on features of what it depends on.
     pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
-        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
+        self.cargo(&["test", "--workspace", "--features", STORES, "--no-run", "--quiet"])?;
         let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
         let target =
             metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;

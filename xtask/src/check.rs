@@ -2,11 +2,8 @@
 
 use std::time::Instant;
 
-use crate::cargo::Workspace;
+use crate::cargo::{STORES, Workspace};
 use crate::{direction, generate, house};
-
-/// What the default build leaves out.
-const STORES: &str = "forage/qdrant,forage/embedded-store";
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
