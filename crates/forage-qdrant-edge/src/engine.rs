@@ -35,6 +35,8 @@ impl Engine {
         let order = edge::EdgeOptimizersConfig {
             deleted_threshold: Some(limits::DEAD_SHARE),
             vacuum_min_vector_number: Some(0),
+            default_segment_number: Some(limits::SEGMENTS),
+            indexing_threshold: Some(limits::ARRANGED_KIB),
             ..edge::EdgeOptimizersConfig::default()
         };
         let settings = edge::EdgeConfigBuilder::new()

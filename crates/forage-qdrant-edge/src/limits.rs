@@ -21,6 +21,17 @@ pub const DESCRIPTION_BYTES: u64 = 1 << 20;
 /// Points that are read and written together where all are looked at.
 pub const PAGE_POINTS: usize = 1_000;
 
+/// Points that are written before the engine puts them into an index that is not changed any more. In one that is, a
+/// point costs as much as there are others with its words, so that writing all at once takes the square of their number.
+pub const ARRANGED_POINTS: u64 = 2_500;
+
+/// Segments that the engine may leave. Fewer would be written anew more often while a collection is filled; each costs a
+/// query some hundredths of a millisecond.
+pub const SEGMENTS: usize = 10;
+
+/// KiB of vectors of a segment whose index is worth to be made anew.
+pub const ARRANGED_KIB: usize = 100;
+
 /// Characters of the engine's own words in a message.
 pub const REASON_CHARACTERS: usize = 300;
 

@@ -1,6 +1,7 @@
 //! The store.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use forage_fs::Stop;
@@ -30,6 +31,8 @@ pub struct EmbeddedStore {
     directory: PathBuf,
     /// Of who writes; taken before `opened`.
     writer: Mutex<()>,
+    /// Points that were written since the segments were put in order.
+    written: AtomicU64,
     /// `None` while there is no collection, or none that can be opened.
     opened: RwLock<Option<Opened>>,
 }
@@ -54,6 +57,7 @@ impl EmbeddedStore {
             name: collection.to_owned(),
             directory: directory.to_owned(),
             writer: Mutex::default(),
+            written: AtomicU64::default(),
             opened: RwLock::default(),
         };
         let opened = store.open_now(&store.writer());
@@ -61,6 +65,21 @@ impl EmbeddedStore {
             Err(error @ StoreError::Locked(_)) => Err(error),
             _ => Ok(store),
         }
+    }
+
+    /// Writes through to the disk, and puts the segments in order.
+    fn arrange(&self, stop: &Stop) -> Result<(), StoreError> {
+        let writer = self.writer();
+        check(stop, &self.place())?;
+        self.with_writer(&writer, |opened| {
+            let path = directory::journal(&self.path());
+            opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
+            opened.engine.flush()?;
+            check(stop, &self.place())?;
+            opened.engine.arrange()?;
+            opened.settle(&self.path())
+        })?;
+        self.shorten(&writer)
     }
 
     fn writer(&self) -> MutexGuard<'_, ()> {
@@ -375,7 +394,12 @@ impl Store for EmbeddedStore {
         if points.is_empty() {
             return Ok(());
         }
-        self.change(&body, |opened| opened.engine.upsert(points, using), stop)
+        let count = points.len() as u64;
+        self.change(&body, |opened| opened.engine.upsert(points, using), stop)?;
+        let written = self.written.fetch_add(count, Ordering::Relaxed) + count;
+        // What one of several writers does holds for all.
+        let is_due = written >= limits::ARRANGED_POINTS && self.written.swap(0, Ordering::Relaxed) > 0;
+        if is_due { self.arrange(stop) } else { Ok(()) }
     }
 
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
@@ -404,17 +428,7 @@ impl Store for EmbeddedStore {
     }
 
     fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
-        let writer = self.writer();
-        check(stop, &self.place())?;
-        self.with_writer(&writer, |opened| {
-            let path = directory::journal(&self.path());
-            opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
-            opened.engine.flush()?;
-            check(stop, &self.place())?;
-            opened.engine.arrange()?;
-            opened.settle(&self.path())
-        })?;
-        self.shorten(&writer)
+        self.arrange(stop)
     }
 
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
