@@ -94,18 +94,24 @@ impl Encoder for CodeSuperset {
         let meant: Vec<_> = identifiers.into_iter().filter(|it| means_fillers || !is_filler(it)).collect();
         let mut words = Vec::new();
         for (identifier, parts) in &meant {
-            words.extend(parts.iter().map(|part| Kind::Part.word(part)));
-            words.push(Kind::Exact.word(identifier));
+            words.extend(parts.iter().map(|part| (Kind::Part.word(part), 1.0)));
+            words.push((Kind::Exact.word(identifier), 1.0));
         }
-        // Words that follow each other may be one identifier: `parse http header`.
+        // Words that follow each other may be one identifier: `parse http header`. It counts as much as they do, or text
+        // that has each of them often would come before it.
         for first in 0..meant.len() {
             let most = meant.len().min(first + limits::JOINED_WORDS);
             let joined = |last: usize| {
                 meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str))
             };
-            words.extend((first..most).map(|last| Kind::Joined.word(&joined(last).collect::<String>())));
+            let weighed = |last: usize| {
+                (Kind::Joined.word(&joined(last).collect::<String>()), (last - first + 1) as f64)
+            };
+            words.extend((first..most).map(weighed));
         }
-        Ok(SparseVector::ones(words.iter().map(|word| dimension(word))))
+        // Of each dimension the last weight counts: the largest.
+        words.sort_by(|left, right| left.1.total_cmp(&right.1));
+        Ok(SparseVector::new(words.iter().map(|(word, weight)| (dimension(word), *weight))))
     }
 }
 
@@ -198,6 +204,21 @@ mod tests {
     fn a_code_with_a_hyphen_is_found_as_a_whole() {
         assert_eq!(common("failed with ORA-00942 here", "ORA-00942"), 8);
         assert_eq!(common("failed with ORA 00942 here", "ORA-00942"), 6);
+    }
+
+    #[test]
+    fn words_that_are_one_identifier_weigh_as_much_as_they_do_apart() {
+        let weights = |asked: &str| {
+            let mut weights = query(asked).weights().to_vec();
+            weights.sort_by(f32::total_cmp);
+            weights
+        };
+        assert_eq!(weights("parseHTTPHeader"), [1.0; 5]);
+        // Three words, three as they are written, three joined with nothing; two of two, one of three.
+        assert_eq!(weights("parse http header")[9..], [2.0, 2.0, 3.0]);
+        let (code, whole) = (query("ORA-00942"), dimension(&Kind::Joined.word("ora00942")));
+        let at = code.ids().iter().position(|id| *id == whole).unwrap();
+        assert_eq!(code.weights()[at], 2.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@ scores, then in the order of scores and ids.
 
     python lookups.py PORT COLLECTION VECTOR LIMIT STEP < queries
 
-A query is a line with a JSON list of dimensions; each gets a line with a JSON list of ids. Needs `qdrant-client`.
+A query is a line with a JSON list of dimensions and one of weights; each gets a line with a JSON list of ids. Needs `qdrant-client`.
 """
 
 import json
@@ -18,8 +18,8 @@ client = QdrantClient(
 )
 
 for line in sys.stdin:
-    ids = json.loads(line)
-    query = models.SparseVector(indices=ids, values=[1.0] * len(ids))
+    ids, weights = json.loads(line)
+    query = models.SparseVector(indices=ids, values=weights)
     wanted = limit + 1
     while True:
         points = client.query_points(

@@ -110,7 +110,9 @@ impl<'a> Formula<'a> {
             let (all, with) = (self.points.len() as f64, self.frequencies.get(id).copied().unwrap_or(0.0));
             (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
         };
-        let idfs: HashMap<u32, f64> = query.ids().iter().map(|id| (*id, idf(id))).collect();
+        let weighed = query.ids().iter().zip(query.weights());
+        let idfs: HashMap<u32, f64> =
+            weighed.map(|(id, weight)| (*id, idf(id) * f64::from(*weight))).collect();
         let score = |point: &Point| -> f64 {
             let weights = point.vector.ids().iter().zip(point.vector.weights());
             weights.filter_map(|(id, weight)| Some(idfs.get(id)? * f64::from(*weight))).sum()
@@ -130,7 +132,7 @@ fn asked_by_python(python: &str, port: u16, queries: &[SparseVector]) -> Vec<Vec
         .unwrap();
     let mut input = child.stdin.take().unwrap();
     for query in queries {
-        writeln!(input, "{}", json!(query.ids())).unwrap();
+        writeln!(input, "{}", json!([query.ids(), query.weights()])).unwrap();
     }
     drop(input);
     let output = child.wait_with_output().unwrap();

@@ -94,7 +94,8 @@ impl Store for Memory {
         let frequency =
             |id: &u32| points.values().filter(|point| point.vector.ids().contains(id)).count() as f32;
         let idf = |id: &u32| (1.0 + (points.len() as f32 - frequency(id) + 0.5) / (frequency(id) + 0.5)).ln();
-        let asked: BTreeMap<u32, f32> = query.vector.ids().iter().map(|id| (*id, idf(id))).collect();
+        let weighed = query.vector.ids().iter().zip(query.vector.weights());
+        let asked: BTreeMap<u32, f32> = weighed.map(|(id, weight)| (*id, idf(id) * weight)).collect();
         let score = |point: &Point| -> f32 {
             let weights = point.vector.ids().iter().zip(point.vector.weights());
             weights.filter_map(|(id, weight)| Some(asked.get(id)? * weight)).sum()
