@@ -23,7 +23,7 @@ pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{Encoder, EncodingError};
 pub use fill::{FillError, Filled, Filling, Redact};
-pub use retriever::{CollectionError, EncoderSource, Lookup, LookupState, Retriever, SCORE_STEP, check};
+pub use retriever::{CollectionError, EncoderSource, Lookup, LookupState, Retriever, SCORE_STEP};
 pub use store::{
     Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
     VectorFacts,

@@ -133,7 +133,7 @@ pub enum CollectionError {
 ///
 /// # Errors
 /// What is the matter with it, and how to mend that.
-pub fn check(
+pub(crate) fn check(
     collection: &Collection,
     encoder: &dyn Encoder,
     using: &str,
