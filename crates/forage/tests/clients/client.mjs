@@ -66,8 +66,10 @@ class Server {
       cwd: join(tree, 'project'),
       stdio: ['ignore', 'inherit', server.stderr],
     });
+    // Where another check fails, this program ends without coming to what stands below, and the server has its output.
+    process.once('exit', () => child.kill());
     try {
-      server.url = await server.awaitStderr(/listening on (\S+)/);
+      server.url = await server.awaitStderr(/listening on (\S+)\n/);
       await use(server);
     } finally {
       child.kill();

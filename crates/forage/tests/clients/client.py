@@ -67,7 +67,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stderr=self.stderr,
             )
-            self.url = self.await_stderr(r"listening on (\S+)")
+            self.url = self.await_stderr(r"listening on (\S+)\n")
         return self
 
     def __exit__(self, *_):
