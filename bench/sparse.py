@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Keyword lookup over sparse vectors: how fast FastEmbed's Python package encodes, and how often a lookup finds where an
-identifier is defined, in five spellings.
+identifier is defined, in six spellings.
 
+    sparse.py chunks      TREE > CHUNKS            prints the text of every chunk, a JSON string a line
     sparse.py encode      TREE                     prints how many chunks a second FastEmbed encodes, in one process
-    sparse.py identifiers TREE > SET               prints random identifiers of the tree, spelled in five ways
+    sparse.py identifiers TREE > SET               prints random identifiers of the tree, spelled in six ways
     sparse.py queries     SET > QUERIES            prints every query of a set once, a line each
     sparse.py fastembed   TREE QUERIES > ANSWERS   answers queries with FastEmbed's encoding in Qdrant's embedded engine
     sparse.py table       SET NAME=ANSWERS…        prints hit@10 and MRR of each spelling, and where two differ
@@ -36,7 +37,7 @@ HITS = 10
 # An identifier of fewer words has too few spellings, one that is defined in more chunks is too easy to find.
 FEWEST_WORDS = 3
 MOST_CHUNKS = 3
-SPELLINGS = ["exact", "other case", "words", "partial words", "lower case"]
+SPELLINGS = ["exact", "other case", "words", "partial words", "fewer words", "lower case"]
 VECTOR = "text-sparse"
 STOP_WORDS = Path(__file__).resolve().parent.parent / "crates/forage-sparse/src/english_stop_words.txt"
 
@@ -128,9 +129,13 @@ def spellings(identifier, chance):
         other = words[0] + "".join(word.capitalize() for word in words[1:])
     else:
         other = "_".join(words)
-    kept = sorted(chance.sample(range(len(words)), 3 if len(words) > 3 else 2))
-    partial = " ".join(words[place] for place in kept)
-    return dict(zip(SPELLINGS, [identifier, other, " ".join(words), partial, identifier.lower()]))
+
+
+    def some(count):
+        return " ".join(words[place] for place in sorted(chance.sample(range(len(words)), count)))
+
+    fewer = some(3 if len(words) > 3 else 2)
+    return dict(zip(SPELLINGS, [identifier, other, " ".join(words), some(3), fewer, identifier.lower()]))
 
 
 def identifiers(tree, count, seed):
@@ -252,6 +257,8 @@ def unique_queries(entries):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("chunks")
+    command.add_argument("tree")
     command = commands.add_parser("encode")
     command.add_argument("tree")
     command.add_argument("--runs", type=int, default=3, help="how often everything is encoded (default: 3)")
@@ -268,7 +275,9 @@ def main():
     command.add_argument("set")
     command.add_argument("answers", nargs="+", metavar="NAME=ANSWERS")
     given = parser.parse_args()
-    if given.command == "encode":
+    if given.command == "chunks":
+        print("\n".join(map(json.dumps, chunks(given.tree)[1])))
+    elif given.command == "encode":
         encode(given.tree, given.runs)
     elif given.command == "identifiers":
         print(json.dumps(identifiers(given.tree, given.count, given.seed), indent=1))

@@ -39,12 +39,12 @@ impl FastEmbedBm25 {
     /// The weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
         let words = words(text);
-        // A stem costs more than looking a word up, and a text has its words more than once.
-        let kept = counts(words.split(' ').filter(|word| is_kept(word)).map(|word| (word, 1)));
-        let stems: Vec<_> = kept.into_iter().map(|(word, count)| (self.stems.of(word), count)).collect();
-        let stems: Vec<_> = stems.iter().map(|(stem, count)| (stem.as_ref(), *count)).collect();
-        let stems = stems.into_iter().filter(|(stem, _)| !stem.is_empty());
-        let stems = counts(stems);
+        // A text has its words more than once: each is judged and stemmed once.
+        let words = counts(words.split(' ').filter(|word| !word.is_empty()).map(|word| (word, 1)));
+        let kept = words.into_iter().filter(|(word, _)| is_kept(word));
+        let stems: Vec<_> = kept.map(|(word, count)| (self.stems.of(word), count)).collect();
+        let stems = stems.iter().map(|(stem, count)| (stem.as_ref(), *count));
+        let stems = counts(stems.filter(|(stem, _)| !stem.is_empty()));
         let length = stems.iter().map(|&(_, count)| count as usize).sum();
         stems
             .into_iter()
@@ -103,5 +103,5 @@ fn words(text: &str) -> String {
 /// Neither a stop word nor longer than FastEmbed takes. It takes `_` alone for punctuation.
 fn is_kept(word: &str) -> bool {
     let is_short = word.len() <= limits::WORD_CHARACTERS || word.chars().count() <= limits::WORD_CHARACTERS;
-    !word.is_empty() && word != "_" && is_short && !is_stop_word(word)
+    word != "_" && is_short && !is_stop_word(word)
 }

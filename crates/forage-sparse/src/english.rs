@@ -1,8 +1,9 @@
 //! What the encodings share: Python's notion of a word, English stop words and stems, and ids of words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
 use std::sync::LazyLock;
 
+use foldhash::{HashMap, HashMapExt as _, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
@@ -62,12 +63,13 @@ impl Stems {
 
 /// How often each word comes, of words with counts, in the order in which the words come first.
 pub(crate) fn counts<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    let mut counts: Vec<(&str, u32)> = Vec::new();
+    let words_of_a_chunk = 256;
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(words_of_a_chunk);
+    let mut counts: Vec<(&str, u32)> = Vec::with_capacity(words_of_a_chunk);
     for (word, count) in words {
         match places.entry(word) {
-            std::collections::hash_map::Entry::Occupied(place) => counts[*place.get()].1 += count,
-            std::collections::hash_map::Entry::Vacant(place) => {
+            Entry::Occupied(place) => counts[*place.get()].1 += count,
+            Entry::Vacant(place) => {
                 place.insert(counts.len());
                 counts.push((word, count));
             }

@@ -10,6 +10,13 @@ pub const IDENTIFIER_BYTES: usize = 200;
 /// Words of a query that are tried as one identifier: `parse http header`.
 pub const JOINED_WORDS: usize = 5;
 
+/// Parts of an identifier that may be left out between two that are looked up together, and one: `get login` is in
+/// `get_user_login_name`. Farther ones find little more.
+pub const PAIRED_PARTS: usize = 3;
+
+/// The same for the parts of a query, of which less is left out.
+pub const PAIRED_WORDS: usize = 2;
+
 /// Lines of a chunk.
 pub const CHUNK_LINES: usize = 24;
 
@@ -41,10 +48,6 @@ pub const REMOVED_POINTS: usize = 1_000;
 
 /// Points that a lookup may return.
 pub const HITS: usize = 100;
-
-/// Points beyond those that are wanted that are asked for, so that which of those that score the same are returned is
-/// decided by their ids and not by the store.
-pub const HITS_MORE: usize = 200;
 
 /// Points that are asked for at the most, however many score the same.
 pub const HITS_ASKED: usize = 10_000;

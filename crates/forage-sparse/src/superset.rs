@@ -3,7 +3,7 @@
 //! FastEmbed's words are those of prose: `getUserName` and `get_user_name` have nothing in common, `for` is a stop word,
 //! `is_some` has a stem. A collection that is filled by this encoder is answered the same as ever when it is asked in
 //! FastEmbed's dimensions, because rarity is counted per dimension; asked in those of code, it finds identifiers however
-//! they are spelled.
+//! they are spelled, and whoever remembers a part of their words.
 
 use crate::bm25::{FastEmbedBm25, weight};
 use crate::contract::Contract;
@@ -18,11 +18,16 @@ const NAMESPACE: char = '\u{1f}';
 /// Parts of code that a chunk of average length has.
 const AVERAGE_LENGTH: f64 = 256.0;
 
+/// What two words of a query count that are parts of one identifier.
+const APART: f64 = 2.0;
+
 /// What a dimension of code stands for.
 #[derive(Clone, Copy)]
 enum Kind {
     /// A part of an identifier in lower case.
     Part,
+    /// Two parts of one identifier, in their order, that stand near each other.
+    Pair,
     /// A whole identifier in lower case without what separates its parts.
     Joined,
     /// A whole identifier as it is written.
@@ -33,6 +38,7 @@ impl Kind {
     fn letter(self) -> char {
         match self {
             Self::Part => 's',
+            Self::Pair => 'p',
             Self::Joined => 'j',
             Self::Exact => 'x',
         }
@@ -40,7 +46,10 @@ impl Kind {
 
     /// The word that is hashed.
     fn word(self, text: &str) -> String {
-        format!("{NAMESPACE}{}:{text}", self.letter())
+        let mut word = String::with_capacity(text.len() + 3);
+        word.extend([NAMESPACE, self.letter(), ':']);
+        word.push_str(text);
+        word
     }
 }
 
@@ -64,22 +73,27 @@ impl Encoder for CodeSuperset {
     fn contract(&self) -> Contract {
         let most = limits::IDENTIFIER_BYTES;
         Contract::new(
-            "code-superset/1",
-            &format!("{} code_avg_len={AVERAGE_LENGTH} max_identifier={most}", self.prose.parameters()),
+            "code-superset/2",
+            &format!(
+                "{} code_avg_len={AVERAGE_LENGTH} max_identifier={most} pairs={}",
+                self.prose.parameters(),
+                limits::PAIRED_PARTS
+            ),
         )
     }
 
     fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
         let mut words = Vec::new();
         let mut length = 0;
-        for identifier in identifiers(text) {
+        for (identifier, count) in counts(identifiers(text).map(|identifier| (identifier, 1))) {
             let parts = parts(identifier);
-            length += parts.len();
-            words.extend(parts.iter().map(|part| Kind::Part.word(part)));
-            words.push(Kind::Joined.word(&parts.concat()));
-            words.push(Kind::Exact.word(identifier));
+            length += count as usize * parts.len();
+            words.extend(parts.iter().map(|part| (Kind::Part.word(part), count)));
+            words.extend(pairs(&parts, limits::PAIRED_PARTS).map(|(left, right)| (pair(left, right), count)));
+            words.push((Kind::Joined.word(&parts.concat()), count));
+            words.push((Kind::Exact.word(identifier), count));
         }
-        let code = counts(words.iter().map(|word| (word.as_str(), 1))).into_iter();
+        let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
         let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
         // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
         Ok(SparseVector::new(code.chain(self.prose.weights(text))))
@@ -109,6 +123,16 @@ impl Encoder for CodeSuperset {
             };
             words.extend((first..most).map(weighed));
         }
+        // Who remembers some words of an identifier names them in its order. Words that were typed apart and are found in
+        // one identifier say more than parts that were one before.
+        let parts = meant
+            .iter()
+            .enumerate()
+            .flat_map(|(word, (_, parts))| parts.iter().map(move |part| (word, part)));
+        let parts: Vec<_> = parts.collect();
+        words.extend(pairs(&parts, limits::PAIRED_WORDS).map(|((one, left), (other, right))| {
+            (pair(left, right), if one == other { 1.0 } else { APART })
+        }));
         // Of each dimension the last weight counts: the largest.
         words.sort_by(|left, right| left.1.total_cmp(&right.1));
         Ok(SparseVector::new(words.iter().map(|(word, weight)| (dimension(word), *weight))))
@@ -126,6 +150,19 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     identifiers.chain(compounds).filter(|it| {
         it.len() <= limits::IDENTIFIER_BYTES && it.bytes().any(|byte| !matches!(byte, b'_' | b'-'))
     })
+}
+
+/// The word of two parts.
+fn pair(left: &str, right: &str) -> String {
+    Kind::Pair.word(&[left, right].join(" "))
+}
+
+/// Every two that are at most so many places apart, in their order.
+fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
+    parts
+        .iter()
+        .enumerate()
+        .flat_map(move |(at, left)| parts[at + 1..].iter().take(most).map(move |right| (left, right)))
 }
 
 /// The parts of an identifier in lower case: `parseHTTPHeader2` is parse, http, header2.
@@ -186,15 +223,17 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_identifier_has_its_whole_in_common() {
-        // Three parts and the whole; as it is written once more.
+        // Three parts, as many pairs, and the whole; as it is written once more.
         for (asked, expected) in [
-            ("parse_http_header", 4),
-            ("parseHttpHeader", 4),
-            ("parseHTTPHeader", 5),
-            ("parse http header", 4),
+            ("parse_http_header", 7),
+            ("parseHttpHeader", 7),
+            ("parseHTTPHeader", 8),
+            ("parse http header", 7),
             ("parsehttpheader", 1),
-            ("parse-http-header", 4),
-            ("http header", 2),
+            ("parse-http-header", 7),
+            ("http header", 3),
+            ("parse header", 3),
+            ("header parse", 2),
         ] {
             assert_eq!(common("fn parseHTTPHeader() {}", asked), expected, "{asked}");
         }
@@ -202,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_code_with_a_hyphen_is_found_as_a_whole() {
-        assert_eq!(common("failed with ORA-00942 here", "ORA-00942"), 8);
+        assert_eq!(common("failed with ORA-00942 here", "ORA-00942"), 9);
         assert_eq!(common("failed with ORA 00942 here", "ORA-00942"), 6);
     }
 
@@ -213,12 +252,24 @@ mod tests {
             weights.sort_by(f32::total_cmp);
             weights
         };
-        assert_eq!(weights("parseHTTPHeader"), [1.0; 5]);
-        // Three words, three as they are written, three joined with nothing; two of two, one of three.
-        assert_eq!(weights("parse http header")[9..], [2.0, 2.0, 3.0]);
+        assert_eq!(weights("parseHTTPHeader"), [1.0; 8]);
+        // Three words, three as they are written, three joined with nothing; two joined of two words and three pairs, one
+        // joined of three.
+        assert_eq!(weights("parse http header")[9..], [2.0, 2.0, 2.0, 2.0, 2.0, 3.0]);
         let (code, whole) = (query("ORA-00942"), dimension(&Kind::Joined.word("ora00942")));
         let at = code.ids().iter().position(|id| *id == whole).unwrap();
         assert_eq!(code.weights()[at], 2.0);
+    }
+
+    #[test]
+    fn words_of_one_identifier_are_paired_over_a_gap_and_in_their_order() {
+        let identifier = "get_user_login_name_id";
+        // Each word once, and their pair unless it is too far, or turned round.
+        for (asked, expected) in [("get login", 3), ("get name", 3), ("get id", 2), ("login get", 2)] {
+            assert_eq!(common(identifier, asked), expected, "{asked}");
+        }
+        // Parts of two identifiers are no pair.
+        assert_eq!(common("get_user login_name", "get login"), 2);
     }
 
     #[test]

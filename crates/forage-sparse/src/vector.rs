@@ -1,7 +1,5 @@
 //! Sparse vectors.
 
-use std::collections::BTreeMap;
-
 /// Dimensions and their weights, by ascending dimension, each once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SparseVector {
@@ -12,10 +10,19 @@ pub struct SparseVector {
 impl SparseVector {
     /// Of each dimension the last weight counts.
     pub fn new(weights: impl IntoIterator<Item = (u32, f64)>) -> Self {
-        let sorted: BTreeMap<u32, f64> = weights.into_iter().collect();
+        let mut sorted: Vec<(u32, f64)> = weights.into_iter().collect();
+        // Stable, so that equal dimensions stay in their order.
+        sorted.sort_by_key(|&(id, _)| id);
+        sorted.dedup_by(|later, earlier| {
+            let is_same = later.0 == earlier.0;
+            if is_same {
+                earlier.1 = later.1;
+            }
+            is_same
+        });
         Self {
-            ids: sorted.keys().copied().collect(),
-            weights: sorted.values().map(|&weight| weight as f32).collect(),
+            ids: sorted.iter().map(|&(id, _)| id).collect(),
+            weights: sorted.iter().map(|&(_, weight)| weight as f32).collect(),
         }
     }
 

@@ -175,12 +175,12 @@ mod embedded {
         assert_eq!(project.run(&["lookup", "ORA-00942"]).status, 1);
         let status = project.run(&["sparse", "status", "--json"]).json();
         assert_eq!(status["points"], 2);
-        assert!(status["encoding"].as_str().unwrap().starts_with("code-superset/1 "), "{status}");
+        assert!(status["encoding"].as_str().unwrap().starts_with("code-superset/2 "), "{status}");
 
         // Another encoder's words are other words.
         project.configure("[retrieval]\nencoder = \"fastembed-bm25\"\n");
         let run = project.run(&["sparse", "index", "."]);
-        assert!(run.status == 2 && run.stderr.contains("code-superset/1"), "{run:?}");
+        assert!(run.status == 2 && run.stderr.contains("code-superset/2"), "{run:?}");
         project.configure("");
         assert_eq!(project.run(&["sparse", "drop"]).status, 0);
         assert_eq!(project.run(&["sparse", "drop"]).status, 1);
