@@ -12,7 +12,8 @@ pub const LOG_FILE_BYTES: usize = 4 << 20;
 pub const LOG_FILES: usize = 8;
 
 /// Bytes of the journal at which the engine writes through to the disk. It is read into memory and done again when a
-/// collection is opened that a killed process has left.
+/// collection is opened that a killed process has left. What is written while the segments are put in order comes on top:
+/// some [`ARRANGED_POINTS`].
 pub const JOURNAL_BYTES: u64 = 16 << 20;
 
 /// Bytes of `collection.json` that are read.
@@ -23,7 +24,7 @@ pub const PAGE_POINTS: usize = 1_000;
 
 /// Points that are written before the engine puts them into an index that is not changed any more. In one that is, a
 /// point costs as much as there are others with its words, so that writing all at once takes the square of their number.
-pub const ARRANGED_POINTS: u64 = 2_500;
+pub const ARRANGED_POINTS: u64 = 5_000;
 
 /// Segments that the engine may leave. Fewer would be written anew more often while a collection is filled; each costs a
 /// query some hundredths of a millisecond.

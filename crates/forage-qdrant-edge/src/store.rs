@@ -1,7 +1,7 @@
 //! The store.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use forage_fs::Stop;
@@ -29,8 +29,13 @@ use crate::{limits, name};
 pub struct EmbeddedStore {
     name: String,
     directory: PathBuf,
+    /// Of who puts the segments in order; taken before `writer`.
+    arranger: Mutex<()>,
     /// Of who writes; taken before `opened`.
     writer: Mutex<()>,
+    /// Whether the segments are being put in order, during which the engine can't write through to the disk. Changed by
+    /// who has `writer`.
+    is_arranging: AtomicBool,
     /// Points that were written since the segments were put in order.
     written: AtomicU64,
     /// `None` while there is no collection, or none that can be opened.
@@ -56,7 +61,9 @@ impl EmbeddedStore {
         let store = Self {
             name: collection.to_owned(),
             directory: directory.to_owned(),
+            arranger: Mutex::default(),
             writer: Mutex::default(),
+            is_arranging: AtomicBool::default(),
             written: AtomicU64::default(),
             opened: RwLock::default(),
         };
@@ -67,16 +74,29 @@ impl EmbeddedStore {
         }
     }
 
-    /// Writes through to the disk, and puts the segments in order.
+    /// Writes through to the disk, and puts the segments in order. Others may write meanwhile: that is half of the work
+    /// of filling a collection.
     fn arrange(&self, stop: &Stop) -> Result<(), StoreError> {
-        let writer = self.writer();
-        check(stop, &self.place())?;
-        self.with_writer(&writer, |opened| {
-            let path = directory::journal(&self.path());
-            opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
-            opened.engine.flush()?;
+        let _arranger = self.arranger.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let writer = self.writer();
             check(stop, &self.place())?;
-            opened.engine.arrange()?;
+            self.with_writer(&writer, |opened| {
+                let path = directory::journal(&self.path());
+                opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
+                opened.engine.flush()
+            })?;
+            check(stop, &self.place())?;
+            self.is_arranging.store(true, Ordering::Relaxed);
+        }
+        let arranged = {
+            let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
+            opened.as_ref().map_or(Ok(()), |opened| opened.engine.arrange())
+        };
+        let writer = self.writer();
+        self.is_arranging.store(false, Ordering::Relaxed);
+        self.with_writer(&writer, |opened| {
+            arranged?;
             opened.settle(&self.path())
         })?;
         self.shorten(&writer)
@@ -240,7 +260,7 @@ impl EmbeddedStore {
                 journal.cut(before).map_err(of_file(&path))?;
                 return Err(failure);
             }
-            is_full = journal.length() >= limits::JOURNAL_BYTES;
+            is_full = journal.length() >= limits::JOURNAL_BYTES && !self.is_arranging.load(Ordering::Relaxed);
             Ok(())
         })?;
         if is_full {

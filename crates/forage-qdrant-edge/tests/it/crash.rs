@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use forage_fs::Stop;
 use forage_qdrant_edge::{EmbeddedStore, limits};
@@ -24,17 +26,25 @@ fn after(batches: u64) -> BTreeMap<PointId, u64> {
     (0..batches).flat_map(|number| batch(number).into_iter().map(move |point| (point.id, number))).collect()
 }
 
-/// Writes batches from a number on and says so, until it is killed.
+/// Writes batches from a number on and says so, until it is killed; every five it finishes, and goes on writing
+/// meanwhile.
 fn write(told: &str) -> ! {
     let (from, directory) = told.split_once(' ').unwrap();
-    let store = open(directory.as_ref());
+    let store = Arc::new(open(directory.as_ref()));
+    let mut finisher: Option<JoinHandle<()>> = None;
     for number in from.parse::<u64>().unwrap().. {
         upsert(&store, batch(number));
         println!("\nacknowledged: {number}");
         if number % 5 == 4 {
+            if let Some(finisher) = finisher {
+                finisher.join().unwrap();
+            }
             println!("\nfinishing: {number}");
-            store.finish(&Stop::never()).unwrap();
-            println!("\nfinished: {number}");
+            let store = Arc::clone(&store);
+            finisher = Some(std::thread::spawn(move || {
+                store.finish(&Stop::never()).unwrap();
+                println!("\nfinished: {number}");
+            }));
         }
     }
     unreachable!("there is always another number")
@@ -84,7 +94,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_there_twice() {
     let home = tempfile::tempdir().unwrap();
     drop(created(home.path()));
     let mut written = 0;
-    let mut finishing = 0;
+    let (mut finishing, mut written_meanwhile) = (0, 0);
     for round in 0..24 {
         let mut writer = Twin::start(TEST, &format!("{written} {}", home.path().display()));
         // Every other one is killed while it finishes, at a moment that differs with the machine and the round.
@@ -104,6 +114,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_there_twice() {
         // What it said before it was killed.
         while let Some(line) = writer.next("") {
             has_finished |= line.starts_with("finished: ");
+            written_meanwhile += u32::from(!has_finished && line.starts_with("acknowledged: "));
             if let Some(number) = line.strip_prefix("acknowledged: ") {
                 written = number.parse::<u64>().unwrap() + 1;
             }
@@ -113,6 +124,7 @@ fn what_was_acknowledged_survives_a_kill_and_nothing_is_there_twice() {
     }
     assert!(written > 24);
     assert!(finishing > 0, "none was killed while it finished");
+    assert!(written_meanwhile > 0, "none wrote while it finished");
 }
 
 /// The control: the journal is what does it. When this fails because nothing is missing, the engine reads its own log,
