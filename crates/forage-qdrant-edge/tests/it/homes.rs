@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_fs::Stop;
-use forage_qdrant::{ServerSettings, ServerStore};
+use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{
     CodeSuperset, Creation, Encoder, FastEmbedBm25, Filter, Point, PointId, Query, Retriever, SCORE_STEP,
@@ -22,7 +22,11 @@ const CHUNKS: u64 = 10_000;
 const QUERIES: usize = 200;
 const LIMIT: usize = 20;
 
-/// Names a Python with the package `qdrant-client`, without which the official client is left out.
+/// Names a Qdrant server, on which the test makes collections of its own; and its key, if it asks for one.
+const SERVER: &str = "QDRANT_URL";
+const KEY: &str = "QDRANT_API_KEY";
+
+/// Names a Python with the packages of `tests/clients`, without which the official client and engine are left out.
 const PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
 /// Numbers that look random and are always the same.
@@ -121,16 +125,31 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// The official client's answers to these queries, asked as the retriever asks.
-fn asked_by_python(python: &str, port: u16, queries: &[SparseVector]) -> Vec<Vec<PointId>> {
+/// What the script answers to these queries, asked as the retriever asks: of a server, or of an engine with these points.
+fn asked_by_python(
+    python: &str,
+    server: Option<u16>,
+    points: &[Point],
+    queries: &[SparseVector],
+) -> Vec<Vec<PointId>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/lookups.py");
+    let (place, points) = match server {
+        Some(port) => ([port.to_string(), "code".to_owned()], &[][..]),
+        None => (["engine".to_owned(), points.len().to_string()], points),
+    };
     let mut child = Command::new(python)
-        .args([script, &port.to_string(), "code", USING, &LIMIT.to_string(), &SCORE_STEP.to_string()])
+        .arg(script)
+        .args(place)
+        .args([USING, &LIMIT.to_string(), &SCORE_STEP.to_string()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut input = child.stdin.take().unwrap();
+    let mut input = std::io::BufWriter::new(child.stdin.take().unwrap());
+    for Point { id, vector, .. } in points {
+        let PointId::Number(id) = id else { unreachable!("they are numbered") };
+        writeln!(input, "{}", json!([id, vector.ids(), vector.weights()])).unwrap();
+    }
     for query in queries {
         writeln!(input, "{}", json!([query.ids(), query.weights()])).unwrap();
     }
@@ -145,14 +164,96 @@ fn asked_by_python(python: &str, port: u16, queries: &[SparseVector]) -> Vec<Vec
     lines.lines().map(ids).collect()
 }
 
-#[test]
-fn both_homes_find_the_same_points_in_the_same_order() {
-    for encoder in [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())] {
+/// Queries without a filter, and what both stores answer.
+struct Agreed {
+    queries: Vec<SparseVector>,
+    answers: Vec<Vec<PointId>>,
+}
+
+/// Holds the answers of two stores with these points to each other and to the formula.
+fn agree(
+    embedded: &Arc<dyn Store>,
+    remote: &Arc<dyn Store>,
+    encoder: &Arc<dyn Encoder>,
+    points: &[Point],
+) -> Agreed {
+    let (here, there) = (retriever(Arc::clone(embedded)), retriever(Arc::clone(remote)));
+    let formula = Formula::new(points);
+    let mut numbers = Numbers(99);
+    let (mut tied, mut asked) = (0, 0);
+    let mut agreed = Agreed { queries: Vec::new(), answers: Vec::new() };
+    while asked < QUERIES {
+        let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
+        let filter = match asked % 4 {
+            3 => Filter { fields: vec![("repo".to_owned(), vec!["r1".to_owned()])] },
+            _ => Filter::default(),
+        };
+        asked += 1;
+        let look_up = |retriever: &Retriever| {
+            let found = retriever.look_up(&text, LIMIT, &filter, &Stop::never()).unwrap();
+            assert!(!found.is_arbitrary, "{text}");
+            found.hits.into_iter().map(|hit| (hit.id, hit.score, hit.payload)).collect::<Vec<_>>()
+        };
+        let (found, other) = (look_up(&here), look_up(&there));
+        let ids = |hits: &[(PointId, f32, _)]| hits.iter().map(|hit| hit.0).collect::<Vec<_>>();
+        assert_eq!(ids(&found), ids(&other), "{text}");
+        assert!(found.iter().zip(&other).all(|(one, two)| one.2 == two.2), "payloads of {text}");
+
+        let vector = encoder.query(&text).unwrap();
+        let scores = formula.scores(&vector);
+        for (id, score, _) in &found {
+            assert!((scores[id] - f64::from(*score)).abs() < 1e-3, "{text}: {id} {score} {}", scores[id]);
+        }
+        if !filter.fields.is_empty() {
+            assert!(found.iter().all(|hit| hit.2["repo"] == "r1"));
+            continue;
+        }
+        // None that scores more is missing; of those that score the same the ids decide.
+        let step = f64::from(SCORE_STEP);
+        let mut best: Vec<_> = scores
+            .iter()
+            .map(|(id, score)| (std::cmp::Reverse((score / step).round() as i64), *id))
+            .collect();
+        best.sort_unstable();
+        let lowest = found.last().map_or(0.0, |hit| scores[&hit.0]);
+        let more = scores.values().filter(|score| **score > lowest + 2.0 * step).count();
+        assert!(more <= found.len() && found.len() == LIMIT.min(best.len()), "{text}");
+        tied += usize::from(best.get(LIMIT).is_some_and(|next| next.0 == best[LIMIT - 1].0));
+        agreed.queries.push(vector);
+        agreed.answers.push(ids(&found));
+    }
+    assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
+    // Positive control: asked for no more than is wanted, the stores do not agree on which they give.
+    let differ = agreed.queries.iter().filter(|vector| {
+        let (fields, filter) = (Vec::new(), Filter::default());
+        let query = Query { vector, using: USING, limit: LIMIT, fields: &fields, filter: &filter };
+        let mut by_store: Vec<_> =
+            embedded.query(&query, &Stop::never()).unwrap().iter().map(|hit| hit.id).collect();
+        let mut by_retriever = look_up_ids(&here, vector, encoder);
+        by_store.sort_unstable();
+        by_retriever.sort_unstable();
+        by_store != by_retriever
+    });
+    assert!(differ.count() > 0, "the order of ties was the store's own");
+    agreed
+}
+
+/// The encoders of collections that Forage fills, with 10,000 points in an embedded store.
+fn embedded_homes() -> impl Iterator<Item = (tempfile::TempDir, Arc<dyn Encoder>, Vec<Point>, Arc<dyn Store>)>
+{
+    let encoders = [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())];
+    encoders.into_iter().map(|encoder| {
         let points = points(&*encoder);
         let directory = tempfile::tempdir().unwrap();
         let embedded: Arc<dyn Store> = Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap());
         fill(&*embedded, &*encoder, &points);
+        (directory, encoder, points, embedded)
+    })
+}
 
+#[test]
+fn both_homes_find_the_same_points_in_the_same_order() {
+    for (_directory, encoder, points, embedded) in embedded_homes() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let guard = runtime.enter();
         let (address, server) = Peer::new().unwrap().serve(0, None).unwrap();
@@ -162,80 +263,39 @@ fn both_homes_find_the_same_points_in_the_same_order() {
         let remote: Arc<dyn Store> = Arc::new(ServerStore::connect(settings).unwrap());
         fill(&*remote, &*encoder, &points);
         assert_eq!(remote.count(&Filter::default(), &Stop::never()).unwrap(), CHUNKS);
-
-        let (here, there) = (retriever(Arc::clone(&embedded)), retriever(Arc::clone(&remote)));
-        let formula = Formula::new(&points);
-        let mut numbers = Numbers(99);
-        let (mut tied, mut asked, mut expected) = (0, Vec::new(), Vec::new());
-        while asked.len() < QUERIES {
-            let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
-            let filter = match asked.len() % 4 {
-                3 => Filter { fields: vec![("repo".to_owned(), vec!["r1".to_owned()])] },
-                _ => Filter::default(),
-            };
-            let look_up = |retriever: &Retriever| {
-                let found = retriever.look_up(&text, LIMIT, &filter, &Stop::never()).unwrap();
-                assert!(!found.is_arbitrary, "{text}");
-                found.hits.into_iter().map(|hit| (hit.id, hit.score, hit.payload)).collect::<Vec<_>>()
-            };
-            let (found, other) = (look_up(&here), look_up(&there));
-            let ids = |hits: &[(PointId, f32, _)]| hits.iter().map(|hit| hit.0).collect::<Vec<_>>();
-            assert_eq!(ids(&found), ids(&other), "{text}");
-            assert!(found.iter().zip(&other).all(|(one, two)| one.2 == two.2), "payloads of {text}");
-
-            let vector = encoder.query(&text).unwrap();
-            let scores = formula.scores(&vector);
-            for (id, score, _) in &found {
-                assert!((scores[id] - f64::from(*score)).abs() < 1e-3, "{text}: {id} {score} {}", scores[id]);
-            }
-            // None that scores more is missing; of those that score the same the ids decide.
-            if filter.fields.is_empty() {
-                let step = f64::from(SCORE_STEP);
-                let mut best: Vec<_> = scores
-                    .iter()
-                    .map(|(id, score)| (std::cmp::Reverse((score / step).round() as i64), *id))
-                    .collect();
-                best.sort_unstable();
-                let lowest = found.last().map_or(0.0, |hit| scores[&hit.0]);
-                let more = scores.values().filter(|score| **score > lowest + 2.0 * step).count();
-                assert!(more <= found.len() && found.len() == LIMIT.min(best.len()), "{text}");
-                tied += usize::from(best.get(LIMIT).is_some_and(|next| next.0 == best[LIMIT - 1].0));
-                asked.push(vector);
-                expected.push(ids(&found));
-            } else {
-                assert!(found.iter().all(|hit| hit.2["repo"] == "r1"));
-                asked.push(vector);
-                expected.push(Vec::new());
-            }
-        }
-        assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
-        // Positive control: asked for no more than is wanted, the stores do not agree on which they give.
-        let differ = asked.iter().filter(|vector| {
-            let (fields, filter) = (Vec::new(), Filter::default());
-            let query = Query { vector, using: USING, limit: LIMIT, fields: &fields, filter: &filter };
-            let sorted = |store: &Arc<dyn Store>| {
-                let mut ids: Vec<_> =
-                    store.query(&query, &Stop::never()).unwrap().iter().map(|hit| hit.id).collect();
-                ids.sort_unstable();
-                ids
-            };
-            let (by_store, mut by_retriever) = (sorted(&embedded), look_up_ids(&here, vector, &encoder));
-            by_retriever.sort_unstable();
-            by_store != by_retriever
-        });
-        assert!(differ.count() > 0, "the order of ties was the store's own");
-
+        let agreed = agree(&embedded, &remote, &encoder, &points);
         if let Some(python) = std::env::var_os(PYTHON) {
-            let found = asked_by_python(python.to_str().unwrap(), address.port(), &asked);
-            assert_eq!(found.len(), asked.len());
-            let mut compared = 0;
-            for (found, expected) in found.iter().zip(&expected).filter(|(_, expected)| !expected.is_empty())
-            {
-                assert_eq!(found, expected);
-                compared += 1;
+            for server in [Some(address.port()), None] {
+                let found = asked_by_python(python.to_str().unwrap(), server, &points, &agreed.queries);
+                assert_eq!(found, agreed.answers, "{server:?}");
             }
-            assert!(compared > QUERIES / 2);
         }
+    }
+}
+
+/// Makes collections of its own on that server, and removes them.
+#[test]
+#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+fn a_real_server_finds_the_same_points_in_the_same_order() {
+    let Ok(url) = std::env::var(SERVER) else {
+        eprintln!("skipped: {SERVER} does not name a Qdrant server");
+        return;
+    };
+    /// Leaves nothing behind, whatever fails.
+    struct Dropped(Arc<dyn Store>);
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            let _ = self.0.drop_collection(&Stop::never());
+        }
+    }
+    for (_directory, encoder, points, embedded) in embedded_homes() {
+        let mut settings = ServerSettings::new(&url, &format!("forage-test-{}", std::process::id()));
+        settings.api_key = std::env::var(KEY).ok().map(|key| ApiKey::new(&key).unwrap());
+        let remote: Arc<dyn Store> = Arc::new(ServerStore::connect(settings).unwrap());
+        let _dropped = Dropped(Arc::clone(&remote));
+        fill(&*remote, &*encoder, &points);
+        assert_eq!(remote.count(&Filter::default(), &Stop::never()).unwrap(), CHUNKS);
+        agree(&embedded, &remote, &encoder, &points);
     }
 }
 

@@ -28,13 +28,14 @@ struct Collection {
 /// All collections; clones share them.
 #[derive(Clone)]
 pub(crate) struct Peer {
-    home: Arc<tempfile::TempDir>,
+    /// Closed before their directory goes.
     collections: Arc<Mutex<BTreeMap<String, Collection>>>,
+    home: Arc<tempfile::TempDir>,
 }
 
 impl Peer {
     pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self { home: Arc::new(tempfile::tempdir()?), collections: Arc::default() })
+        Ok(Self { collections: Arc::default(), home: Arc::new(tempfile::tempdir()?) })
     }
 
     /// Listens on a port, or a free one for 0, and answers as long as the future is polled. Where a key is given, calls
