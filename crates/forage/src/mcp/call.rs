@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::client::{self, ClientDirectories, ClientRoots};
 use super::client_model::{self, ClientModel, Questions};
-use super::gate::{Place, WithoutPlace};
+use super::gate::{Cost, Place, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
 use super::server::{OutputForm, Served, Server, Shared};
@@ -85,7 +85,7 @@ async fn answer(
         let (shared, stop) = (Arc::clone(shared), stop.0.clone());
         let text_bytes = client::text_bytes(context);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        tokio::task::spawn_blocking(move || {
+        let work = move || {
             // The place is free only when the work has really ended, whoever still waits for it.
             let place = Place::new(place, Arc::clone(&shared));
             let mut context = match shared.workspace.open(&roots.found) {
@@ -108,7 +108,15 @@ async fn answer(
                 Ok(answer) => Done::Answered(answer),
                 Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
             }
-        })
+        };
+        match served.cost {
+            // On this very thread: another one takes over the messages meanwhile, and is not waited for. A call that is
+            // done before that one has woken is answered without any thread having been woken for it. A task of its own,
+            // so that what ends the call is seen while it runs.
+            Cost::Quick => tokio::spawn(async { tokio::task::block_in_place(work) }),
+            // Here it costs more to be on the processor of the messages than to wake another thread.
+            Cost::Search => tokio::task::spawn_blocking(work),
+        }
     };
     // The client is asked from here: what a server asks belongs to the request that it is answering.
     let done = tokio::select! {

@@ -43,8 +43,8 @@ const LINES_AHEAD: usize = 64;
 /// # Errors
 /// The runtime can't be started, or the client spoke another protocol.
 pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::Result<()> {
-    // One thread carries the messages of one client: each further one is a wake-up that the answer waits for.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // One thread at a time carries the messages of one client: each further one is a wake-up that the answer waits for.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let served = runtime.block_on(async {
         let (reader, writer) = stdio_pipes();
         let transport = Lines::new(reader, writer, shutdown.clone());
