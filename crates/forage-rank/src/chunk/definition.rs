@@ -21,6 +21,8 @@ const CONTROL: &[&str] = &[
     "else",
     "do",
     "try",
+    "except",
+    "finally",
     "with",
     "match",
     "when",
@@ -77,6 +79,7 @@ const MODIFIERS: &[&str] = &[
     "virtual",
     "partial",
     "readonly",
+    "ref",
     "unsafe",
     "extern",
     "inline",
@@ -158,7 +161,10 @@ pub(super) fn definition<'a>(line: &'a str, language: &Language) -> Option<Defin
         Style::C => c_function(trimmed, outermost),
         Style::Java => typed_function(trimmed, modified, rest),
         Style::JavaScript => javascript(trimmed, rest, outermost),
-        Style::Python if outermost => assigned(trimmed, "=").or_else(|| assigned(trimmed, ":")),
+        Style::Python if outermost => {
+            let name = assigned(trimmed, "=").or_else(|| assigned(trimmed, ":"));
+            name.filter(|name| !is_one_of(CONTROL, name))
+        }
         Style::Ruby => {
             assigned(trimmed, "=").filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
         }
@@ -181,6 +187,10 @@ pub(super) fn definition<'a>(line: &'a str, language: &Language) -> Option<Defin
         Style::Shell => {
             let name = trimmed.split(['(', ' ']).next()?;
             let after = trimmed[name.len()..].trim_start();
+            if let Some(name) = name.strip_suffix('=').filter(|_| after.starts_with('(')) {
+                // `list=()`
+                return identifier(name).map(|name| Definition { name, kind: Kind::Constant });
+            }
             let is_function = after.starts_with("()") && !name.is_empty() && !is_one_of(CONTROL, name);
             return is_function.then_some(Definition { name, kind: Kind::Function });
         }
@@ -214,13 +224,18 @@ fn keyword<'a>(trimmed: &'a str, language: &Language) -> (Option<Kind>, bool, &'
             rest = rest[keyword.len()..].trim_start();
             continue;
         }
-        // `pub(crate)`, `private(set)`, `extern "C"`, `template <class T>`.
-        let bare = word.split('(').next().unwrap_or(word);
+        // `pub(crate)`, `private(set)`, `private[scope]`, `extern "C"`, `template <class T>`.
+        let bare = match word.split_once('[') {
+            Some((scoped @ ("private" | "protected"), _)) => scoped,
+            _ => word.split('(').next().unwrap_or(word),
+        };
         if found.is_none() && is_one_of(MODIFIERS, bare) {
             modified = true;
             rest = &rest[bare.len()..];
             if rest.starts_with('(') {
                 rest = after_bracket(rest, '(', ')');
+            } else if rest.starts_with('[') {
+                rest = after_bracket(rest, '[', ']');
             }
             rest = rest.trim_start();
             if let Some(quoted) = rest.strip_prefix('"') {
@@ -307,15 +322,30 @@ fn named<'a>(
     if (language.name == "kotlin" || kind == Kind::Extension) && rest.starts_with('<') {
         rest = after_bracket(rest, '<', '>').trim_start();
     }
+    if language.name == "csharp"
+        && let Some((head, _)) = rest.split_once('(')
+        && !head.contains([':', '{'])
+    {
+        // `delegate void Name(`, `record Name(`
+        let head = if head.ends_with('>') { head.split('<').next().unwrap_or(head) } else { head };
+        return last_name(head.trim_end()).map(|name| Definition { name, kind });
+    }
+    if kind == Kind::Function
+        && rest.starts_with('(')
+        && (language.style == Style::JavaScript || language.name == "php")
+    {
+        // A function without a name.
+        return None;
+    }
+    if language.style == Style::Haskell && kind != Kind::Module {
+        // `class (Monad m) => Name a`
+        rest = rest.split_once("=>").map_or(rest, |(_, after)| after.trim_start());
+    }
     if kind == Kind::Extension {
         return extended(rest).map(|name| Definition { name, kind });
     }
     if language.style == Style::C {
         return c_type(rest, kind);
-    }
-    if language.style == Style::Haskell && kind != Kind::Module {
-        // `class (Monad m) => Name a`
-        rest = rest.split_once("=>").map_or(rest, |(_, after)| after.trim_start());
     }
     if language.style == Style::JavaScript && kind == Kind::Constant {
         let name = identifier(rest)?;
@@ -363,7 +393,14 @@ fn created(trimmed: &str) -> Option<Definition<'_>> {
 
 /// What `impl Trait for Type<T>`, `extension Type: Protocol` and `instance Class Type` belong to.
 fn extended(rest: &str) -> Option<&str> {
-    let target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', '\'', ' ']);
+    let mut target = rest.split(" for ").nth(1).unwrap_or(rest).trim_start_matches(['&', '(', ' ']);
+    if target.starts_with('\'') {
+        // `&'a mut Type`
+        target = target.split_once(' ').map_or("", |(_, after)| after);
+    }
+    for word in ["mut ", "dyn "] {
+        target = target.strip_prefix(word).unwrap_or(target);
+    }
     let end = target.find(|c: char| !(c.is_alphanumeric() || "_.:".contains(c))).unwrap_or(target.len());
     last_name(target[..end].trim_end_matches([':', '.']))
 }
@@ -440,7 +477,7 @@ fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option
     }
     let open = rest.find('(')?;
     let head = rest[..open].trim_end();
-    if head.contains(['=', '"', '{', '+', '!', '|', '(']) || head.is_empty() {
+    if head.contains(['=', '"', '{', '+', '!', '|', '(']) || head.starts_with([':', '?']) || head.is_empty() {
         return None;
     }
     let head = match head.find('<') {

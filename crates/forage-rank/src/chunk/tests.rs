@@ -6,6 +6,44 @@ fn symbols(path: &str, text: &str) -> Vec<String> {
     outline.symbols.iter().map(|symbol| format!("{:?} {}", symbol.kind, symbol.name)).collect()
 }
 
+/// What looks like one thing and is another.
+#[test]
+fn odd_shapes() {
+    for (path, text, wanted) in [
+        (
+            "a.scala",
+            "private[circe] final class Tail\nprotected[this] def go = 1\nprivate[this] val x = 1",
+            "Type Tail, Function go, Constant x",
+        ),
+        ("a.py", "try:\nexcept:\nelse:\nfinally:\nlimit: int = 1", "Constant limit"),
+        ("a.sh", "flags=()\nrun() {\n}\nstop () {", "Constant flags, Function run, Function stop"),
+        (
+            "a.cs",
+            "public ref struct Writer\n{\n    public delegate void Done(int x);\n    public delegate T Make<in A>(A a);\n    public Writer()\n        : this(1)\n    {\n        data[i].Run(x);\n    }\n}\npublic record Point(int X) : Base(X);",
+            "Type Writer, Type Done, Type Make, Function Writer, Type Point",
+        ),
+        (
+            "a.java",
+            "class A {\n    B read() {\n        return x\n            ? new B(\n            : new C(\n",
+            "Type A, Function read",
+        ),
+        (
+            "a.rs",
+            "impl<'a, T> Read for &'a mut Buffer<T> {\nimpl Read for &mut File {\nimpl fmt::Debug for dyn Any {",
+            "Extension Buffer, Extension File, Extension Any",
+        ),
+        (
+            "a.hs",
+            "instance (Show a, Eq a) => Show (Tree a) where\nclass Monad m => Named m where",
+            "Extension Show, Type Named",
+        ),
+        ("a.php", "function ($a) use ($b) {\nfunction named($a) {", "Function named"),
+        ("a.js", "export default function (url) {\nfunction named(url) {", "Function named"),
+    ] {
+        assert_eq!(symbols(path, text).join(", "), wanted, "{path}");
+    }
+}
+
 #[test]
 fn definitions_of_each_language() {
     for (path, text, wanted) in [

@@ -10,7 +10,7 @@ use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
 /// What the schema calls the tokenizer that reads it. The number is that of the format: of what words there are in a
 /// text, how they are encoded, and what a record has. Whoever changes one of them counts on, and an index of before is
 /// refused; a test holds a sample of all three.
-pub const TOKENIZER: &str = "forage_encoded_1";
+pub const TOKENIZER: &str = "forage_encoded_2";
 
 /// The character for a step of 0; all before it are left out so that none is a line feed.
 const FIRST_STEP: u32 = 0x20;
