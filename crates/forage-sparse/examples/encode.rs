@@ -1,6 +1,6 @@
 //! How many texts a second `fastembed-bm25` and `code-superset` encode in one thread: of a file with a JSON string in each
 //! line, as `bench/sparse.py chunks` writes it.
-#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "a program for bench/")]
+#![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::time::Instant;
 

@@ -20,7 +20,7 @@ pub use http::{HttpError, HttpSettings, Token, serve as serve_http};
 pub use server::{INSTRUCTIONS, OutputForm, Server, Settings, Workspace};
 pub use stdio::serve as serve_stdio;
 
-/// Two threads carry all messages; the work of calls has threads of its own.
+/// Two threads carry all messages; the work of calls never keeps them from it.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }

@@ -19,6 +19,7 @@ use crate::peer::Peer;
 use crate::support::USING;
 
 const CHUNKS: u64 = 10_000;
+/// Queries without a filter; a third as many more have one.
 const QUERIES: usize = 200;
 const LIMIT: usize = 20;
 
@@ -182,7 +183,7 @@ fn agree(
     let mut numbers = Numbers(99);
     let (mut tied, mut asked) = (0, 0);
     let mut agreed = Agreed { queries: Vec::new(), answers: Vec::new() };
-    while asked < QUERIES {
+    while agreed.queries.len() < QUERIES {
         let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
         let filter = match asked % 4 {
             3 => Filter { fields: vec![("repo".to_owned(), vec!["r1".to_owned()])] },

@@ -14,6 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::client::{self, ClientDirectories, ClientRoots};
 use super::client_model::{self, ClientModel, Questions};
@@ -109,13 +110,15 @@ async fn answer(
                 Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
             }
         };
+        // Not every runtime that this handler is served in can hand its messages to another thread.
+        let hands_over = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
         match served.cost {
             // On this very thread: another one takes over the messages meanwhile, and is not waited for. A call that is
             // done before that one has woken is answered without any thread having been woken for it. A task of its own,
             // so that what ends the call is seen while it runs.
-            Cost::Quick => tokio::spawn(async { tokio::task::block_in_place(work) }),
-            // Here it costs more to be on the processor of the messages than to wake another thread.
-            Cost::Search => tokio::task::spawn_blocking(work),
+            Cost::Quick if hands_over => tokio::spawn(async { tokio::task::block_in_place(work) }),
+            // For a search it costs more to be on the processor of the messages than to wake another thread.
+            Cost::Quick | Cost::Search => tokio::task::spawn_blocking(work),
         }
     };
     // The client is asked from here: what a server asks belongs to the request that it is answering.
