@@ -30,6 +30,11 @@ pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Dir
     Ok(directory)
 }
 
+/// The same for asking about its names and opening them only.
+pub(crate) fn open_for_names(root: &Directory, path: &RelPath) -> io::Result<Directory> {
+    open_directory(root, path)
+}
+
 /// Opens a directory in a directory, unless it is a link.
 pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Directory> {
     if node_kind(directory, name)? != NodeKind::Directory {

@@ -64,7 +64,7 @@ impl Entry<'_> {
 
     fn parent(&self) -> Result<&Directory, &io::Error> {
         let parent = || self.path.parent().unwrap_or_else(RelPath::root);
-        let open = || sys::open_directory(self.root.handle(), &parent()).map(Handle::of_one);
+        let open = || sys::open_for_names(self.root.handle(), &parent()).map(Handle::of_one);
         self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
     }
 
@@ -80,13 +80,13 @@ pub struct Unvisited<'a> {
     pub path: &'a [u8],
     name: &'a [u8],
     root: &'a Root,
-    directory: &'a io::Result<Handle>,
+    directory: &'a Directory,
 }
 
 impl Unvisited<'_> {
     /// The file's state; `None` for what is no file any more, can't be told or must not be read.
     pub fn state(&self) -> Option<FileState> {
-        state(self.root, &self.directory.as_ref().ok()?.0.directory, self.path, self.name)
+        state(self.root, self.directory, self.path, self.name)
     }
 }
 
@@ -168,9 +168,36 @@ impl<'a> Batch<'a> {
         })
     }
 
+    /// Leaves out those of a snapshot that `dismiss` says to leave.
+    pub(super) fn leave_out<S, T, W>(
+        &mut self,
+        root: &Root,
+        directory: &Directory,
+        state: &mut S,
+        done: &mut frontier::Done<T, W>,
+        dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
+    ) {
+        let mut path = self.path.as_bytes().to_vec();
+        path.extend((!path.is_empty()).then_some(b'/'));
+        let head = path.len();
+        self.items.retain(|item| {
+            let Item::Name(name) = item else { return true };
+            path.truncate(head);
+            path.extend_from_slice(name);
+            match dismiss(state, &Unvisited { path: &path, name, root, directory }) {
+                Dismissal::Visit => true,
+                Dismissal::Leave(reason) => {
+                    done.visited += 1;
+                    reason.into_iter().for_each(|reason| done.skipped.add(reason));
+                    false
+                }
+            }
+        });
+    }
+
     /// Visits them, but for those of a snapshot that `dismiss` says to leave.
     pub(super) fn visit<S, T, W>(
-        self,
+        mut self,
         root: &Root,
         state: &mut S,
         stop: &Stop,
@@ -178,34 +205,19 @@ impl<'a> Batch<'a> {
         dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
         visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> Step<T>,
     ) {
-        let directory = self.directory.map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
-        let mut path = self.path.as_bytes().to_vec();
-        path.extend((!path.is_empty()).then_some(b'/'));
-        let head = path.len();
-        for item in self.items {
-            if let Some(stopped) = stop.check() {
-                done.stopped = Some(stopped);
-                return;
+        let directory = self.directory.take().map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
+        if self.items.iter().any(|item| matches!(item, Item::Name(_))) {
+            let open = || sys::open_for_names(root.handle(), &self.path).map(Handle::of_one);
+            if let Ok(open) = directory.get_or_init(open) {
+                self.leave_out(root, &open.0.directory, state, done, dismiss);
             }
-            let found = match item {
-                Item::Found(found) => found,
-                Item::Name(name) => {
-                    path.truncate(head);
-                    path.extend_from_slice(name);
-                    let open = || sys::open_directory(root.handle(), &self.path).map(Handle::of_one);
-                    let directory = directory.get_or_init(open);
-                    match dismiss(state, &Unvisited { path: &path, name, root, directory }) {
-                        Dismissal::Visit => Found::file(self.path.join(name)),
-                        Dismissal::Leave(reason) => {
-                            done.visited += 1;
-                            reason.into_iter().for_each(|reason| done.skipped.add(reason));
-                            continue;
-                        }
-                    }
-                }
-            };
-            visit_one(root, found, &directory, done, |entry, skipped| visit(state, entry, skipped));
         }
+        let path = &self.path;
+        let found = self.items.into_iter().map(|item| match item {
+            Item::Found(found) => found,
+            Item::Name(name) => Found::file(path.join(name)),
+        });
+        visit_in(root, &directory, found, stop, done, |entry, skipped| visit(state, entry, skipped));
     }
 
     pub(super) fn len(&self) -> usize {
@@ -234,36 +246,36 @@ pub(super) fn hand_out(
     }
 }
 
-/// Visits a batch of one directory.
+/// Visits files of one directory, in a row.
 pub(super) fn visit_all<T, W>(
     root: &Root,
     batch: impl Iterator<Item = Found>,
     stop: &Stop,
     done: &mut frontier::Done<T, W>,
+    visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
+) {
+    visit_in(root, &OnceCell::new(), batch, stop, done, visit);
+}
+
+/// The same in a directory that may be open.
+fn visit_in<T, W>(
+    root: &Root,
+    directory: &OnceCell<io::Result<Handle>>,
+    batch: impl Iterator<Item = Found>,
+    stop: &Stop,
+    done: &mut frontier::Done<T, W>,
     mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
 ) {
-    let directory = OnceCell::new();
-    for found in batch {
+    for Found { path, kind, real, hidden_by, number } in batch {
         if let Some(stopped) = stop.check() {
             done.stopped = Some(stopped);
             return;
         }
-        visit_one(root, found, &directory, done, &mut visit);
-    }
-}
-
-fn visit_one<T, W>(
-    root: &Root,
-    found: Found,
-    directory: &OnceCell<io::Result<Handle>>,
-    done: &mut frontier::Done<T, W>,
-    visit: impl FnOnce(&Entry<'_>, &mut Skipped) -> Step<T>,
-) {
-    let Found { path, kind, real, hidden_by, number } = found;
-    let entry = Entry { path, kind, hidden_by, number, root, real, directory };
-    done.visited += u64::from(kind == EntryKind::File);
-    if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
-        done.items.push(item);
-        done.weight += weight;
+        let entry = Entry { path, kind, hidden_by, number, root, real, directory };
+        done.visited += u64::from(kind == EntryKind::File);
+        if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
+            done.items.push(item);
+            done.weight += weight;
+        }
     }
 }

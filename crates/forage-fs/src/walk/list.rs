@@ -173,7 +173,7 @@ impl<'a> Plan<'a> {
                 if path == self.start {
                     done.warnings.extend(self.warnings.iter().cloned());
                 }
-                self.list(&path, &place, stop, &mut done);
+                self.list(&path, &place, state, stop, dismiss, &mut done);
             }
             Work::Visit(batch) => {
                 self.options.report_progress(batch.len());
@@ -183,22 +183,31 @@ impl<'a> Plan<'a> {
         done
     }
 
-    fn list<T>(&self, path: &RelPath, place: &Arc<Place>, stop: &Stop, done: &mut Done<'a, T>) {
-        let opened = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path));
-        let listed = opened.and_then(|directory| {
-            if let Some((names, rules)) = self.seen(path, place, &directory) {
-                let names =
-                    names.iter().map(|seen| Met { name: seen.name, kind: seen.kind, seen: Some(seen) });
-                if let Some(above) = self.enter(place, &directory, done) {
-                    self.add_tasks(path, &place.inner(rules, above), names, stop, done);
-                }
-            } else {
+    fn list<W, T>(
+        &self,
+        path: &RelPath,
+        place: &Arc<Place>,
+        state: &mut W,
+        stop: &Stop,
+        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
+        done: &mut Done<'a, T>,
+    ) {
+        let listed = if let Some((directory, names, rules)) = self.seen(path, place) {
+            let names = names.iter().map(|seen| Met { name: seen.name, kind: seen.kind, seen: Some(seen) });
+            if let Some(above) = self.enter(place, &directory, done) {
+                self.add_tasks(path, &place.inner(rules, above), names, stop, done);
+                self.leave_out_next(&directory, state, dismiss, done);
+            }
+            Ok(directory)
+        } else {
+            let opened = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path));
+            opened.and_then(|directory| {
                 let before = self.recorder.map(|recorder| recorder.before(&directory));
                 let nodes = sys::list(&directory)?;
                 self.list_nodes(path, place, Names { nodes, before }, &directory, stop, done);
-            }
-            Ok(directory)
-        });
+                Ok(directory)
+            })
+        };
         match listed {
             Ok(directory) => {
                 let is_next = done.tasks.first().is_some_and(|task| matches!(task.work, Work::Visit(_)));
@@ -215,20 +224,39 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What a snapshot has of a directory, with the rules in it, if nothing of that has changed.
-    fn seen(
+    /// Leaves out what need not be visited of the files that come next, in the directory that was just listed: of most
+    /// directories that leaves nothing to do.
+    fn leave_out_next<W, T>(
         &self,
-        path: &RelPath,
-        place: &Place,
         directory: &Directory,
-    ) -> Option<(Vec<Name<'a>>, Arc<Rules>)> {
+        state: &mut W,
+        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
+        done: &mut Done<'a, T>,
+    ) {
+        let mut tasks = std::mem::take(&mut done.tasks);
+        if let Some(Task { work: Work::Visit(batch), .. }) = tasks.first_mut() {
+            let files = batch.len();
+            batch.leave_out(self.root, directory, state, done, dismiss);
+            let left = batch.len();
+            self.options.report_progress(files - left);
+            if left == 0 {
+                tasks.remove(0);
+            }
+        }
+        done.tasks = tasks;
+    }
+
+    /// What a snapshot has of a directory, with the rules in it, if nothing of that has changed.
+    fn seen(&self, path: &RelPath, place: &Place) -> Option<(Directory, Vec<Name<'a>>, Arc<Rules>)> {
         let snapshot = self.options.snapshot.as_ref()?.loaded()?;
         if place.real.is_some() {
             return None;
         }
         let device = self.root.device_with_directory_states()?;
         let record = snapshot.record(path)?;
-        if !record.names_are_same(directory, device) {
+        // Whatever prevents that prevents its being listed, too, and is told there.
+        let directory = sys::open_for_names(self.root.handle(), path).ok()?;
+        if !record.names_are_same(&directory, device) {
             return None;
         }
         let mut rules = Arc::clone(&place.rules);
@@ -238,7 +266,7 @@ impl<'a> Plan<'a> {
             }
             // Its names are the same, so there is no file of rules that was not there.
             if record.has_rules() {
-                if !record.rules_are_same(directory, device) {
+                if !record.rules_are_same(&directory, device) {
                     return None;
                 }
                 rules = rules.below_unread(path);
@@ -246,7 +274,7 @@ impl<'a> Plan<'a> {
         }
         let names = record.names()?;
         // Last, so that nothing is taken for what is listed after all.
-        self.budget.take(record.cost()).then_some((names, rules))
+        self.budget.take(record.cost()).then_some((directory, names, rules))
     }
 
     /// Lists an open directory with these names.
