@@ -1,6 +1,6 @@
 //! The instant index: which files can hold a match, told from trigrams without reading the files.
 //!
-//! A file is represented by the distinct trigrams of its parts, which are whole lines of 64 KiB together, in lower case
+//! A file is represented by the distinct trigrams of its parts, which are whole lines of 16 KiB together, in lower case
 //! ([`trigrams::Trigrams`]). A pattern becomes a [`Query`] over trigrams that a part fulfils in which a line matches; the
 //! files without such a part need not be read. What fulfils it is verified by the engine that scans, so that an index can
 //! change how long an answer takes and nothing else.
