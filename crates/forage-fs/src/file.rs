@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Range;
 
 use crate::limits;
 use crate::sys::{self, NodeKind};
@@ -86,6 +87,17 @@ impl OpenedFile {
                 return Ok(Contents::Whole);
             }
         }
+    }
+
+    /// Reads these bytes of the file behind what is in `buffer`; where it is read from next does not change.
+    ///
+    /// # Errors
+    /// They can't be read, or there are not so many.
+    pub fn read_range(&mut self, buffer: &mut Vec<u8>, range: Range<u64>) -> io::Result<()> {
+        let wanted = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+        let start = buffer.len();
+        buffer.resize(start.saturating_add(wanted), 0);
+        sys::read_exact_at(&mut self.file, &mut buffer[start..], range.start)
     }
 
     /// The handle, to be read in pieces.

@@ -96,6 +96,34 @@ pub(crate) fn search_text(
     builder.finish()
 }
 
+/// As [`search_text`], for a text of which all matching lines are in these passages, whole lines each and the line feeds
+/// before them, and a search without context.
+pub(crate) fn search_passages<'t>(
+    finder: &LineFinder<'_>,
+    path: &RelPath,
+    passages: impl Iterator<Item = (&'t [u8], u64)>,
+    options: &ScanOptions,
+    stop: &Stop,
+) -> Option<FileEvents> {
+    let mut builder = EventBuilder::new(Some(finder), path, options);
+    for (text, feeds) in passages {
+        let mut counter = LineCounter { position: 0, feeds };
+        finder.each(text, stop, |line| {
+            if builder.is_full() {
+                builder.file.more = true;
+                return false;
+            }
+            let number = counter.number(text, line.start);
+            builder.push(number, EventKind::Match, text, &line);
+            true
+        });
+        if builder.file.more || stop.check().is_some() {
+            break;
+        }
+    }
+    builder.finish()
+}
+
 /// Collects the events of a file under the limits of a search.
 pub(crate) struct EventBuilder<'a> {
     finder: Option<&'a LineFinder<'a>>,

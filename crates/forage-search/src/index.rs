@@ -21,5 +21,6 @@ pub(crate) use listed::Choice;
 pub(crate) use lookup::Unread;
 pub use lookup::{Cursor, Index};
 pub use plan::Query;
-pub use segment::{Builder, Content, FileEntry, IndexError, ReadAt, Segment};
+pub(crate) use segment::Stretch;
+pub use segment::{Builder, Content, FileEntry, IndexError, Part, PartEnd, ReadAt, Segment};
 pub use trigrams::{Trigram, Trigrams};

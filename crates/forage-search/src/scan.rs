@@ -1,16 +1,16 @@
 //! Searching a tree for one pattern.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use forage_fs::{
-    Contents, Decoded, Dismissal, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop,
-    Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
+    Contents, Decoded, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped, Step,
+    Stop, Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
 };
 
-use crate::buffer::{EventBuilder, search_text};
+use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::index::{Choice, Cursor, Index, Query, Unread};
+use crate::index::{Choice, Cursor, Index, Query, Stretch, Unread};
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
@@ -103,6 +103,34 @@ impl<S> Worker<'_, S> {
             None => self.index.as_mut()?.unread(entry, wanted, max_file_bytes),
         }
     }
+
+    /// Reads what of a file can have a match, if that is less than all and can be told: from where to where each passage
+    /// is in the buffer, and the line feeds before it.
+    fn read_passages(
+        &mut self,
+        entry: &Entry<'_>,
+        file: &mut OpenedFile,
+    ) -> Option<Vec<(Range<usize>, u64)>> {
+        // One of a single part.
+        if file.size() <= limits::PART_BYTES as u64 {
+            return None;
+        }
+        let state = file.state()?;
+        let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
+        let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
+        if bytes >= file.size() {
+            return None;
+        }
+        self.buffer.clear();
+        let mut passages = Vec::with_capacity(stretches.len());
+        for Stretch { bytes, feeds } in stretches {
+            let start = self.buffer.len();
+            file.read_range(&mut self.buffer, bytes).ok()?;
+            passages.push((start..self.buffer.len(), feeds));
+        }
+        // Otherwise they may be of more than one state.
+        (file.state_now() == Some(state)).then_some(passages)
+    }
 }
 
 /// A file's text as the engines get it.
@@ -124,6 +152,18 @@ pub(crate) fn with_text<S, T>(
     skipped: &mut Skipped,
     search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
+    let file = open(worker, entry, wanted, max_file_bytes, skipped)?;
+    read(worker, file, skipped, search)
+}
+
+/// The first half of [`with_text`].
+fn open<S>(
+    worker: &mut Worker<'_, S>,
+    entry: &Entry<'_>,
+    wanted: u64,
+    max_file_bytes: Option<u64>,
+    skipped: &mut Skipped,
+) -> Option<OpenedFile> {
     match worker.unread(entry, wanted, max_file_bytes) {
         None => {}
         Some(Unread::NoMatch) => return None,
@@ -132,11 +172,21 @@ pub(crate) fn with_text<S, T>(
             return None;
         }
     }
-    let mut file = entry.open(skipped)?;
+    let file = entry.open(skipped)?;
     if max_file_bytes.is_some_and(|limit| file.size() > limit) {
         skipped.add(SkipReason::TooLarge);
         return None;
     }
+    Some(file)
+}
+
+/// The second half of [`with_text`].
+fn read<S, T>(
+    worker: &mut Worker<'_, S>,
+    mut file: OpenedFile,
+    skipped: &mut Skipped,
+    search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
+) -> Option<T> {
     match file.read_into(&mut worker.buffer, limits::WHOLE_FILE_BYTES) {
         Err(_) => {
             skipped.add(SkipReason::Unreadable);
@@ -222,39 +272,41 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
+    // Context may lie elsewhere, and what an earlier answer had is told by the lines before.
+    let by_passages = options.before_context == 0 && options.after_context == 0 && options.after.is_none();
+    let find = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+        let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
+        if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
+            let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));
+            return search_passages(&worker.state, &entry.path, passages, options, stop);
+        }
+        read(worker, file, skipped, |finder, text, skipped| match text {
+            Text::Whole(text) => {
+                let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
+                // Looked for only now, because nearly all files have no match and no late NUL byte either.
+                if is_binary(text) {
+                    skipped.add(SkipReason::Binary);
+                    return None;
+                }
+                Some(found)
+            }
+            Text::Pieces(reader) => {
+                let context = (options.before_context, options.after_context);
+                let builder = EventBuilder::new(Some(finder), &entry.path, options);
+                let mut sink = PieceSink {
+                    builder,
+                    delivered: options.matches_delivered(&entry.path),
+                    before_context: options.before_context as u64,
+                    held: Vec::new(),
+                };
+                let is_text =
+                    search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
+                is_text.then(|| sink.builder.finish()).flatten()
+            }
+        })
+    };
     let visit = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-        let found =
-            with_text(
-                worker,
-                entry,
-                1,
-                options.max_file_bytes,
-                skipped,
-                |finder, text, skipped| match text {
-                    Text::Whole(text) => {
-                        let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
-                        // Looked for only now, because nearly all files have no match and no late NUL byte either.
-                        if is_binary(text) {
-                            skipped.add(SkipReason::Binary);
-                            return None;
-                        }
-                        Some(found)
-                    }
-                    Text::Pieces(reader) => {
-                        let context = (options.before_context, options.after_context);
-                        let builder = EventBuilder::new(Some(finder), &entry.path, options);
-                        let mut sink = PieceSink {
-                            builder,
-                            delivered: options.matches_delivered(&entry.path),
-                            before_context: options.before_context as u64,
-                            held: Vec::new(),
-                        };
-                        let is_text =
-                            search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
-                        is_text.then(|| sink.builder.finish()).flatten()
-                    }
-                },
-            );
+        let found = find(worker, entry, skipped);
         match found {
             None => Step::Nothing,
             Some(mut file) => {

@@ -3,7 +3,7 @@
 //! Built on Unix too with the feature `portable-disk`, so that it can't rot where no such system is at hand.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use cap_std::ambient_authority;
@@ -61,6 +61,15 @@ pub(crate) fn is_link_error(error: &io::Error) -> bool {
 pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let spare = buffer.capacity() - buffer.len();
     file.take(spare as u64).read_to_end(buffer)
+}
+
+/// Fills `bytes` with those from `offset` on; where the file is read from next does not change.
+pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    let place = file.stream_position()?;
+    file.seek(SeekFrom::Start(offset))?;
+    let read = file.read_exact(bytes);
+    file.seek(SeekFrom::Start(place))?;
+    read
 }
 
 /// What an open file is.

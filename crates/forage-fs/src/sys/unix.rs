@@ -95,6 +95,11 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
     }
 }
 
+/// Fills `bytes` with those from `offset` on; where the file is read from next does not change.
+pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
 /// What an open file is.
 pub(crate) fn status(file: &File) -> io::Result<Status> {
     let stat = fstat(file)?;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use forage_fs::{
-    Contents, Decoded, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop,
+    Contents, Decoded, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop,
     WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
 };
 
-use super::segment::{Builder, Content, FileEntry, Segment};
-use super::trigrams::{Trigram, Trigrams};
+use super::segment::{Builder, Content, FileEntry, Part, PartEnd, Segment};
+use super::trigrams::Trigrams;
 use crate::limits;
 
 /// What was read for an index.
@@ -65,7 +65,7 @@ struct ReadFile {
     state: FileState,
     content: Content,
     lines: Option<u32>,
-    parts: Vec<Box<[Trigram]>>,
+    parts: Vec<Part>,
 }
 
 struct Worker<'a> {
@@ -91,7 +91,7 @@ impl Worker<'_> {
             return Step::Nothing;
         };
         let (mut file, mut content, mut lines) = (file, Content::Young, None);
-        let mut parts = Parts::default();
+        let (mut parts, mut ends_are_known) = (Parts::default(), false);
         match file.read_into(&mut self.buffer, limits::WHOLE_FILE_BYTES) {
             Err(_) => return Step::Nothing,
             // It is being changed.
@@ -106,17 +106,22 @@ impl Worker<'_> {
             }
             Ok(Contents::Whole) => match decode_head(&self.buffer) {
                 Decoded::Binary => content = Content::Binary,
-                Decoded::Text { bytes, .. } => {
+                Decoded::Text { bytes, encoding } => {
                     content = match parts.add(&mut self.trigrams, &bytes) {
                         true => Content::Indexed,
                         false => Content::Large,
                     };
-                    lines = u32::try_from(count_lines(&bytes)).ok().filter(|_| !is_binary(&bytes));
+                    let is_binary = is_binary(&bytes);
+                    lines = u32::try_from(count_lines(&bytes)).ok().filter(|_| !is_binary);
+                    ends_are_known = encoding == Encoding::Utf8 && !is_binary;
                 }
             },
         }
-        let parts = if content == Content::Indexed { parts.trigrams } else { Vec::new() };
-        let bytes: usize = parts.iter().map(|part| size_of_val(&**part)).sum();
+        let mut parts = if content == Content::Indexed { parts.parts } else { Vec::new() };
+        if !ends_are_known {
+            parts.iter_mut().for_each(|part| part.end = PartEnd::default());
+        }
+        let bytes: usize = parts.iter().map(|part| size_of_val(&*part.trigrams) + size_of::<Part>()).sum();
         let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + bytes;
         Step::Item(Some(ReadFile { path: entry.path.clone(), state, content, lines, parts }), weight)
     }
@@ -163,11 +168,12 @@ impl Worker<'_> {
     }
 }
 
-/// The trigrams of the parts of a file.
+/// The parts of a file, and how many bytes, line feeds and trigrams are in them.
 #[derive(Default)]
 struct Parts {
-    trigrams: Vec<Box<[Trigram]>>,
+    parts: Vec<Part>,
     bytes: usize,
+    feeds: usize,
     found: usize,
 }
 
@@ -185,7 +191,11 @@ impl Parts {
             let found = trigrams.of(&text[..end]);
             self.found += found.len();
             self.bytes += end;
-            self.trigrams.push(found.into());
+            self.feeds += memchr::memchr_iter(b'\n', &text[..end]).count();
+            // What does not fit is no file whose parts are read.
+            let end_of = |count: usize| u32::try_from(count).unwrap_or(0);
+            let part_end = PartEnd { bytes: end_of(self.bytes), feeds: end_of(self.feeds) };
+            self.parts.push(Part { trigrams: found.into(), end: part_end });
             text = &text[end..];
             if self.found > limits::FILE_TRIGRAMS.max(self.bytes / limits::BYTES_PER_TRIGRAM) {
                 return false;

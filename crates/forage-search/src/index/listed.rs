@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forage_fs::{Chosen, Entry, Listing, SkipReason};
 
 use super::files::FileSet;
-use super::lookup::may_match;
+use super::lookup::{Candidates, may_match};
 use super::segment::{Content, Segment};
 
 /// What the layers of an index know of the files of a listing, as they are now.
@@ -16,6 +16,8 @@ pub(super) struct Listed {
     listing: Arc<Listing>,
     /// Per layer, the number in the listing of each of its files that is as the layer has seen it.
     numbers: Vec<Vec<u32>>,
+    /// The layer that knows the text of each file of the listing, and its number there.
+    places: Vec<Option<(usize, u32)>>,
     /// Files of the listing that must be visited whatever is looked for.
     unknown: FileSet,
     binary: FileSet,
@@ -34,6 +36,7 @@ impl Listed {
         let mut listed = Self {
             listing: Arc::clone(&listing),
             numbers: layers.iter().map(|layer| vec![NOT_LISTED; layer.len() as usize]).collect(),
+            places: Vec::with_capacity(count as usize),
             unknown: FileSet::none(count),
             binary: FileSet::none(count),
             sizes: Vec::new(),
@@ -65,6 +68,8 @@ impl Listed {
                     listed.strangers += u64::from(state.is_some() && !is_hidden);
                 }
             }
+            let text = known.filter(|(.., content)| *content == Content::Indexed);
+            listed.places.push(text.map(|(layer, file, _)| (layer, file)));
             number += 1;
         });
         listed.sizes.sort_unstable();
@@ -84,7 +89,7 @@ impl Listed {
     /// an answer of the layers.
     pub(super) fn choose(
         self: &Arc<Self>,
-        candidates: Option<&[Vec<FileSet>]>,
+        candidates: Option<&[Vec<Candidates>]>,
         max_file_bytes: Option<u64>,
     ) -> Choice {
         let mut by_query = Vec::new();
@@ -96,7 +101,7 @@ impl Listed {
         for query in 0..queries {
             let mut matching = self.unknown.clone();
             for (numbers, layer) in self.numbers.iter().zip(candidates.unwrap_or_default()) {
-                layer[query].for_each(|file| matching.insert(numbers[file as usize]));
+                layer[query].files.for_each(|file| matching.insert(numbers[file as usize]));
             }
             visited.unite(&matching);
             by_query.push(matching);
@@ -146,5 +151,10 @@ impl Choice {
         let number = entry.number?;
         let is_known = !self.too_large.contains(number) && !self.listed.unknown.contains(number);
         is_known.then(|| self.by_query.is_empty() || may_match(&self.by_query, number, wanted))
+    }
+
+    /// The layer that knows the text of a file, and its number there.
+    pub(super) fn place(&self, entry: &Entry<'_>) -> Option<(usize, u32)> {
+        *self.listed.places.get(entry.number? as usize)?
     }
 }

@@ -8,7 +8,7 @@ use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, 
 use super::files::FileSet;
 use super::listed::{Choice, Listed};
 use super::plan::Query;
-use super::segment::{Content, Segment};
+use super::segment::{Content, IndexError, Segment, Stretch};
 use crate::limits;
 
 /// The index of a root: what its files were when it was built, and, over that, those that have changed since.
@@ -182,8 +182,14 @@ fn counts(options: &WalkOptions) -> bool {
 pub(crate) struct Selection<'a> {
     index: &'a Index,
     queries: Arc<[Query]>,
-    /// The files of each layer that may match, by query; `None` when one turned out to be damaged.
-    candidates: OnceLock<Option<Vec<Vec<FileSet>>>>,
+    /// What of each layer may match, by query; `None` when one turned out to be damaged.
+    candidates: OnceLock<Option<Vec<Vec<Candidates>>>>,
+}
+
+/// What of a layer may match.
+pub(super) struct Candidates {
+    pub(super) files: FileSet,
+    parts: FileSet,
 }
 
 /// What is known of a file that need not be read.
@@ -201,16 +207,20 @@ impl<'a> Selection<'a> {
         Cursor { selection: Some(self), ..self.index.cursor(options) }
     }
 
-    fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<FileSet>]> {
-        let of_layer = |layer: &Segment| self.queries.iter().map(|query| layer.candidates(query)).collect();
+    fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<Candidates>]> {
+        let of_query = |layer: &Segment, query| {
+            let parts = layer.parts(query)?;
+            Ok::<_, IndexError>(Candidates { files: layer.files_of(&parts), parts })
+        };
+        let of_layer = |layer: &Segment| self.queries.iter().map(|query| of_query(layer, query)).collect();
         let find = || layers.iter().map(of_layer).collect::<Result<_, _>>().ok();
         self.candidates.get_or_init(find).as_deref()
     }
 }
 
 /// Whether a file is in one of the sets that are wanted.
-pub(super) fn may_match(sets: &[FileSet], file: u32, wanted: u64) -> bool {
-    sets.iter().enumerate().any(|(query, set)| wanted >> query & 1 == 1 && set.contains(file))
+pub(super) fn may_match<'a>(sets: impl IntoIterator<Item = &'a FileSet>, file: u32, wanted: u64) -> bool {
+    sets.into_iter().enumerate().any(|(query, set)| wanted >> query & 1 == 1 && set.contains(file))
 }
 
 /// A worker's way through an index. It meets the files of a directory one after the other.
@@ -284,6 +294,26 @@ impl<'a> Cursor<'a> {
         self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
     }
 
+    /// Where in a file of this state the one query of the search can have a match; `None` where that can't be told.
+    pub(crate) fn stretches(
+        &self,
+        entry: &Entry<'_>,
+        choice: Option<&Choice>,
+        state: FileState,
+    ) -> Option<Vec<Stretch>> {
+        let layers = self.index.layers.get()?;
+        let is_as_seen =
+            |&(layer, file): &(usize, u32)| layers[layer].state(file) == Some((state, Content::Indexed));
+        let (layer, file) = match choice {
+            Some(choice) => choice.place(entry).filter(is_as_seen),
+            None => layers.iter().zip(&self.near).enumerate().find_map(|(layer, (segment, near))| {
+                Some((layer, segment.find(entry.path.as_bytes(), *near)?)).filter(is_as_seen)
+            }),
+        }?;
+        let [candidates] = &self.selection?.candidates(layers)?[layer][..] else { return None };
+        layers[layer].stretches(file, &candidates.parts)
+    }
+
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<Known<'a>> {
         match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
             Ok(known) => return Some(known),
@@ -317,7 +347,9 @@ impl<'a> Cursor<'a> {
             *near = file + 1;
             let (seen, content) = layer.state(file).ok_or(Unknown::Open)?;
             if content == Content::Indexed
-                && candidates.is_some_and(|candidates| may_match(&candidates[number], file, wanted))
+                && candidates.is_some_and(|candidates| {
+                    may_match(candidates[number].iter().map(|found| &found.files), file, wanted)
+                })
             {
                 return Err(Unknown::Open);
             }

@@ -6,16 +6,19 @@
 //! paths       the paths of all files, one behind the other
 //! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, parts, length and checksum of its
 //!             posting list
+//! parts       a record of 8 bytes per part: the bytes of its file up to its end, and the line feeds in them; 0 where text
+//!             and bytes are not the same
 //! postings    the posting lists, one behind the other
 //! ```
 //!
 //! All numbers are little-endian. A posting list holds the differences of ascending numbers of parts, or a bitmap of all
-//! parts where that is shorter. Files, paths and dictionary are read and checked when it is opened, a posting list when
-//! it is needed: whatever a disk or a crash made of the file is found out before it can change an answer.
+//! parts where that is shorter. All but the posting lists are read and checked when it is opened, a posting list when it is
+//! needed: whatever a disk or a crash made of the file is found out before it can change an answer.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
@@ -27,12 +30,13 @@ use super::trigrams::Trigram;
 
 const MAGIC: [u8; 8] = *b"FORAGEIX";
 /// Raised when the format, or what stands in it, changes; files of another version are built anew.
-const VERSION: u32 = 2;
-const SECTIONS: usize = 4;
+const VERSION: u32 = 3;
+const SECTIONS: usize = 5;
 /// Magic, version, sections, checksum.
 const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
 const FILE_BYTES: usize = 48;
 const TRIGRAM_BYTES: usize = 16;
+const PART_END_BYTES: usize = 8;
 
 /// What an index knows of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,8 +66,35 @@ pub struct FileEntry<'a> {
     pub content: Content,
     /// Its lines, where they are known.
     pub lines: Option<u32>,
-    /// The distinct trigrams of each of its parts, which are whole lines; none unless it is [`Content::Indexed`].
-    pub parts: &'a [Box<[Trigram]>],
+    /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
+    pub parts: &'a [Part],
+}
+
+/// A part of a file for an index.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Its distinct trigrams.
+    pub trigrams: Box<[Trigram]>,
+    /// Where it ends; the default where the text of the file is not its bytes.
+    pub end: PartEnd,
+}
+
+/// Where a part of a file ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PartEnd {
+    /// Bytes of the file up to there.
+    pub bytes: u32,
+    /// Line feeds in them.
+    pub feeds: u32,
+}
+
+/// Parts of a file that lie side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    /// Their bytes.
+    pub(crate) bytes: Range<u64>,
+    /// Line feeds of the file before them.
+    pub(crate) feeds: u64,
 }
 
 /// Stands for a number of lines that is not known.
@@ -74,6 +105,7 @@ const NO_LINES: u32 = u32::MAX;
 pub struct Builder {
     files: Vec<u8>,
     paths: Vec<u8>,
+    part_ends: Vec<u8>,
     count: u32,
     parts: u32,
     postings: Postings,
@@ -98,8 +130,10 @@ impl Builder {
         self.files.extend((file.content as u32).to_le_bytes());
         self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
         self.files.extend(parts.to_le_bytes());
-        for (part, trigrams) in (self.parts..).zip(file.parts) {
-            self.postings.add(part, trigrams);
+        for (number, part) in (self.parts..).zip(file.parts) {
+            self.part_ends.extend(part.end.bytes.to_le_bytes());
+            self.part_ends.extend(part.end.feeds.to_le_bytes());
+            self.postings.add(number, &part.trigrams);
         }
         (self.count, self.parts) = (next, parts);
         true
@@ -133,7 +167,7 @@ impl Builder {
         }
         let mut header = [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat();
         let mut offset = HEADER_BYTES as u64;
-        for section in [&self.files, &self.paths, &dictionary] {
+        for section in [&self.files, &self.paths, &dictionary, &self.part_ends] {
             header.extend(offset.to_le_bytes());
             header.extend((section.len() as u64).to_le_bytes());
             header.extend(crc32fast::hash(section).to_le_bytes());
@@ -145,8 +179,8 @@ impl Builder {
         header.extend(0_u32.to_le_bytes());
         checksum.update(&header);
         header.extend(checksum.finalize().to_le_bytes());
-        for part in [&header, &self.files, &self.paths, &dictionary] {
-            writer.write_all(part)?;
+        for section in [&header, &self.files, &self.paths, &dictionary, &self.part_ends] {
+            writer.write_all(section)?;
         }
         for (_, posted) in self.postings.lists() {
             writer.write_all(&self.stored(posted))?;
@@ -203,6 +237,7 @@ pub struct Segment {
     files: Vec<u8>,
     paths: Vec<u8>,
     dictionary: Vec<u8>,
+    part_ends: Vec<u8>,
     /// Where the posting list of each trigram of the dictionary begins.
     starts: Vec<u64>,
     /// The file of each part.
@@ -251,8 +286,8 @@ impl Segment {
                 false => Err(IndexError::Damaged),
             }
         };
-        let (files, paths, dictionary) = (read(0)?, read(1)?, read(2)?);
-        let (mut start, postings, _) = section(3);
+        let (files, paths, dictionary, part_ends) = (read(0)?, read(1)?, read(2)?, read(3)?);
+        let (mut start, postings, _) = section(4);
         let end = start.checked_add(postings).filter(|end| *end == length).ok_or(IndexError::Damaged)?;
         let mut starts = Vec::with_capacity(dictionary.len() / TRIGRAM_BYTES);
         for record in dictionary.chunks_exact(TRIGRAM_BYTES) {
@@ -272,7 +307,10 @@ impl Segment {
             }
             file_of.resize(end, file as u32);
         }
-        Ok(Self { reader: Box::new(reader), files, paths, dictionary, starts, file_of })
+        if part_ends.len() != file_of.len() * PART_END_BYTES {
+            return Err(IndexError::Damaged);
+        }
+        Ok(Self { reader: Box::new(reader), files, paths, dictionary, part_ends, starts, file_of })
     }
 
     /// Files in it.
@@ -313,10 +351,12 @@ impl Segment {
         Some(u32_at(self.record(file)?, 40)).filter(|lines| *lines != NO_LINES)
     }
 
-    /// The file with this path; `near` is where it is looked for first.
+    /// The file with this path; `near`, and what is before it, is where it is looked for first.
     pub fn find(&self, path: &[u8], near: u32) -> Option<u32> {
-        if self.path(near) == Some(path) {
-            return Some(near);
+        for near in [near, near.wrapping_sub(1)] {
+            if self.path(near) == Some(path) {
+                return Some(near);
+            }
         }
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -340,13 +380,45 @@ impl Segment {
     /// # Errors
     /// A posting list is damaged or can't be read.
     pub fn candidates(&self, query: &Query) -> Result<FileSet, IndexError> {
+        Ok(self.files_of(&self.parts(query)?))
+    }
+
+    /// The files with one of these parts.
+    pub(super) fn files_of(&self, parts: &FileSet) -> FileSet {
         let mut files = FileSet::none(self.len());
-        self.parts(query)?.for_each(|part| files.insert(self.file_of[part as usize]));
-        Ok(files)
+        parts.for_each(|part| files.insert(self.file_of[part as usize]));
+        files
+    }
+
+    /// The stretches of a file that are made of these parts; `None` where that can't be told.
+    pub(super) fn stretches(&self, file: u32, parts: &FileSet) -> Option<Vec<Stretch>> {
+        let parts_up_to = |file: u32| Some(u32_at(self.record(file)?, 44));
+        let first = match file.checked_sub(1) {
+            Some(before) => parts_up_to(before)?,
+            None => 0,
+        };
+        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut start = PartEnd::default();
+        for part in first..parts_up_to(file)? {
+            let record = self.part_ends.get(part as usize * PART_END_BYTES..)?;
+            let end = PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) };
+            if end.bytes <= start.bytes {
+                return None;
+            }
+            if parts.contains(part) {
+                let bytes = u64::from(start.bytes)..u64::from(end.bytes);
+                match stretches.last_mut() {
+                    Some(last) if last.bytes.end == bytes.start => last.bytes.end = bytes.end,
+                    _ => stretches.push(Stretch { bytes, feeds: u64::from(start.feeds) }),
+                }
+            }
+            start = end;
+        }
+        Some(stretches)
     }
 
     /// The parts of files that may have a match. What matches lies in a line, and so in one part.
-    fn parts(&self, query: &Query) -> Result<FileSet, IndexError> {
+    pub(super) fn parts(&self, query: &Query) -> Result<FileSet, IndexError> {
         match query {
             Query::Any => Ok(FileSet::all(self.part_count())),
             Query::Nothing => Ok(FileSet::none(self.part_count())),
@@ -487,7 +559,10 @@ mod tests {
                     lines: Some(number as u32),
                     parts: &text
                         .split_inclusive('\n')
-                        .map(|part| trigrams.of(part.as_bytes()).into())
+                        .map(|part| Part {
+                            trigrams: trigrams.of(part.as_bytes()).into(),
+                            end: PartEnd::default(),
+                        })
                         .collect::<Vec<_>>(),
                 })
             );

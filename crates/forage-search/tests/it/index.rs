@@ -25,7 +25,7 @@ pub(crate) fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
     bytes
 }
 
-fn index(layers: &[&Vec<u8>]) -> Index {
+pub(crate) fn index(layers: &[&Vec<u8>]) -> Index {
     Index::new(layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect())
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn answer(
     (found, format!("{report:?}"))
 }
 
-fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
+pub(crate) fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: &str) {
     let mut wanted = random_request(random);
     if random.one_in(5) {
         wanted.options.fuzzy = 1 + u8::from(wanted.text.len() > 6);

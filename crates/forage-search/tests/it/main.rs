@@ -16,6 +16,8 @@ mod index;
 mod injection;
 mod keyword;
 #[cfg(target_os = "linux")]
+mod parts;
+#[cfg(target_os = "linux")]
 mod processes;
 mod ripgrep;
 mod search;

@@ -18,7 +18,7 @@ use crate::index::{SETTLED, answer, below, edit, segment};
 use crate::search::open;
 use crate::trees::{Random, contents, rules, tree};
 
-fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<Watched>, Arc<Index>) {
+pub(crate) fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<Watched>, Arc<Index>) {
     let watched = Watched::new(&open(root), &Mounts::open().unwrap());
     (Arc::clone(&watched), index_over(&watched, layers))
 }
