@@ -6,6 +6,7 @@
 //! change how long an answer takes and nothing else.
 
 mod build;
+mod builder;
 mod files;
 mod listed;
 mod lookup;
@@ -16,11 +17,12 @@ mod segment;
 mod trigrams;
 
 pub use build::{Built, build};
+pub use builder::{Builder, FileEntry, Part};
 pub use files::FileSet;
 pub(crate) use listed::Choice;
 pub(crate) use lookup::Unread;
 pub use lookup::{Cursor, Index};
 pub use plan::Query;
 pub(crate) use segment::Stretch;
-pub use segment::{Builder, Content, FileEntry, IndexError, Part, PartEnd, ReadAt, Segment};
+pub use segment::{Content, IndexError, PartEnd, ReadAt, Segment};
 pub use trigrams::{Trigram, Trigrams};

@@ -107,10 +107,10 @@ pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 
 /// Time that a search has before its index is opened, which takes some milliseconds of a processor: one that finds enough
 /// in the first files is done by then. Whoever has the index has it late by as much.
-pub const INDEX_HEAD_START: Duration = Duration::from_millis(3);
+pub const INDEX_HEAD_START: Duration = Duration::from_millis(2);
 
 /// The same for one that has found something in so many files by then: it may be done soon.
-pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(8), 8);
+pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(7), 4);
 
 /// Bytes of a file up to which it can be in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;

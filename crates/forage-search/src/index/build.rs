@@ -10,7 +10,8 @@ use forage_fs::{
     WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
 };
 
-use super::segment::{Builder, Content, FileEntry, Part, PartEnd, Segment};
+use super::builder::{Builder, FileEntry, Part};
+use super::segment::{Content, PartEnd, Segment};
 use super::trigrams::Trigrams;
 use crate::limits;
 

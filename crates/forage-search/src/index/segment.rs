@@ -6,36 +6,41 @@
 //! paths       the paths of all files, one behind the other
 //! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, parts, length and checksum of its
 //!             posting list
+//! pages       a record of 16 bytes per 128 trigrams of the dictionary: number of the first, checksum, and where in the
+//!             posting lists its own begins
 //! parts       a record of 8 bytes per part: the bytes of its file up to its end, and the line feeds in them; 0 where text
 //!             and bytes are not the same
 //! postings    the posting lists, one behind the other
 //! ```
 //!
 //! All numbers are little-endian. A posting list holds the differences of ascending numbers of parts, or a bitmap of all
-//! parts where that is shorter. All but the posting lists are read and checked when it is opened, a posting list when it is
-//! needed: whatever a disk or a crash made of the file is found out before it can change an answer.
+//! parts where that is shorter. Dictionary and posting lists are read and checked when they are needed, a page and a list at
+//! a time, all else when it is opened: whatever a disk or a crash made of the file is found out before it can change an answer.
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
 use super::files::{FileSet, posted};
 use super::plan::Query;
-use super::postings::{PostingList, Postings};
 use super::trigrams::Trigram;
 
-const MAGIC: [u8; 8] = *b"FORAGEIX";
+pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
 /// Raised when the format, or what stands in it, changes; files of another version are built anew.
-const VERSION: u32 = 3;
-const SECTIONS: usize = 5;
+pub(super) const VERSION: u32 = 3;
+pub(super) const SECTIONS: usize = 6;
 /// Magic, version, sections, checksum.
-const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
+pub(super) const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
 const FILE_BYTES: usize = 48;
 const TRIGRAM_BYTES: usize = 16;
+/// A page of the dictionary.
+pub(super) const PAGE_BYTES: usize = 128 * TRIGRAM_BYTES;
+const PAGE_RECORD_BYTES: usize = 16;
 const PART_END_BYTES: usize = 8;
 
 /// What an index knows of a file.
@@ -53,30 +58,6 @@ pub enum Content {
 
 impl Content {
     const ALL: [Self; 4] = [Self::Indexed, Self::Binary, Self::Large, Self::Young];
-}
-
-/// A file for an index.
-#[derive(Clone, Debug)]
-pub struct FileEntry<'a> {
-    /// Its path below the root.
-    pub path: &'a [u8],
-    /// The state in which it was read.
-    pub state: FileState,
-    /// What it holds.
-    pub content: Content,
-    /// Its lines, where they are known.
-    pub lines: Option<u32>,
-    /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
-    pub parts: &'a [Part],
-}
-
-/// A part of a file for an index.
-#[derive(Clone, Debug, Default)]
-pub struct Part {
-    /// Its distinct trigrams.
-    pub trigrams: Box<[Trigram]>,
-    /// Where it ends; the default where the text of the file is not its bytes.
-    pub end: PartEnd,
 }
 
 /// Where a part of a file ends.
@@ -98,109 +79,7 @@ pub(crate) struct Stretch {
 }
 
 /// Stands for a number of lines that is not known.
-const NO_LINES: u32 = u32::MAX;
-
-/// An index that is being made.
-#[derive(Default)]
-pub struct Builder {
-    files: Vec<u8>,
-    paths: Vec<u8>,
-    part_ends: Vec<u8>,
-    count: u32,
-    parts: u32,
-    postings: Postings,
-}
-
-impl Builder {
-    /// Adds a file behind those before it in path order. False when it holds as much as it can.
-    pub fn add(&mut self, file: &FileEntry<'_>) -> bool {
-        if self.postings.is_full() {
-            return false;
-        }
-        let Ok(end) = u32::try_from(self.paths.len() + file.path.len()) else { return false };
-        let Some(next) = self.count.checked_add(1) else { return false };
-        let parts = u32::try_from(file.parts.len()).ok().and_then(|parts| self.parts.checked_add(parts));
-        let Some(parts) = parts else { return false };
-        self.paths.extend_from_slice(file.path);
-        self.files.extend(file.state.size.to_le_bytes());
-        self.files.extend(file.state.modified.to_le_bytes());
-        self.files.extend(file.state.changed.to_le_bytes());
-        self.files.extend(file.state.inode.to_le_bytes());
-        self.files.extend(end.to_le_bytes());
-        self.files.extend((file.content as u32).to_le_bytes());
-        self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
-        self.files.extend(parts.to_le_bytes());
-        for (number, part) in (self.parts..).zip(file.parts) {
-            self.part_ends.extend(part.end.bytes.to_le_bytes());
-            self.part_ends.extend(part.end.feeds.to_le_bytes());
-            self.postings.add(number, &part.trigrams);
-        }
-        (self.count, self.parts) = (next, parts);
-        true
-    }
-
-    /// Files in it.
-    pub fn len(&self) -> u32 {
-        self.count
-    }
-
-    /// Whether no file is in it.
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    /// Writes the index.
-    ///
-    /// # Errors
-    /// Those of `writer`.
-    pub fn write(mut self, writer: &mut impl Write) -> io::Result<()> {
-        let mut dictionary = Vec::new();
-        let (mut postings, mut checksum) = (0_u64, crc32fast::Hasher::new());
-        self.postings.finish();
-        for (number, posted) in self.postings.lists() {
-            let list = self.stored(posted);
-            dictionary.extend(number.to_le_bytes());
-            dictionary.extend(posted.parts.to_le_bytes());
-            dictionary.extend((list.len() as u32).to_le_bytes());
-            dictionary.extend(crc32fast::hash(&list).to_le_bytes());
-            postings += list.len() as u64;
-        }
-        let mut header = [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat();
-        let mut offset = HEADER_BYTES as u64;
-        for section in [&self.files, &self.paths, &dictionary, &self.part_ends] {
-            header.extend(offset.to_le_bytes());
-            header.extend((section.len() as u64).to_le_bytes());
-            header.extend(crc32fast::hash(section).to_le_bytes());
-            offset += section.len() as u64;
-        }
-        header.extend(offset.to_le_bytes());
-        header.extend(postings.to_le_bytes());
-        // Each posting list has its own.
-        header.extend(0_u32.to_le_bytes());
-        checksum.update(&header);
-        header.extend(checksum.finalize().to_le_bytes());
-        for section in [&header, &self.files, &self.paths, &dictionary, &self.part_ends] {
-            writer.write_all(section)?;
-        }
-        for (_, posted) in self.postings.lists() {
-            writer.write_all(&self.stored(posted))?;
-        }
-        Ok(())
-    }
-
-    /// A posting list in the shorter of its two forms.
-    fn stored<'a>(&self, list: &'a PostingList) -> std::borrow::Cow<'a, [u8]> {
-        let bitmap_bytes = self.parts.div_ceil(8) as usize;
-        if list.bytes.len() < bitmap_bytes {
-            return list.bytes.as_slice().into();
-        }
-        let mut bitmap = vec![0; bitmap_bytes];
-        for part in posted(&list.bytes) {
-            bitmap[part as usize / 8] |= 1_u8 << (part % 8);
-        }
-        bitmap.into()
-    }
-}
+pub(super) const NO_LINES: u32 = u32::MAX;
 
 /// Bytes that can be read anywhere.
 pub trait ReadAt {
@@ -236,10 +115,13 @@ pub struct Segment {
     reader: Box<dyn ReadAt + Send + Sync>,
     files: Vec<u8>,
     paths: Vec<u8>,
-    dictionary: Vec<u8>,
+    /// Where the dictionary is, and its pages that were needed; `None` for one that is damaged.
+    dictionary: Range<u64>,
+    pages_read: Vec<OnceLock<Option<Box<[u8]>>>>,
+    pages: Vec<u8>,
     part_ends: Vec<u8>,
-    /// Where the posting list of each trigram of the dictionary begins.
-    starts: Vec<u64>,
+    /// Where the posting lists are.
+    postings: Range<u64>,
     /// The file of each part.
     file_of: Vec<u32>,
 }
@@ -251,7 +133,7 @@ impl fmt::Debug for Segment {
 }
 
 impl Segment {
-    /// Opens an index and checks all of it but the posting lists.
+    /// Opens an index and checks all of it but the dictionary and the posting lists.
     ///
     /// # Errors
     /// [`IndexError`].
@@ -286,18 +168,21 @@ impl Segment {
                 false => Err(IndexError::Damaged),
             }
         };
-        let (files, paths, dictionary, part_ends) = (read(0)?, read(1)?, read(2)?, read(3)?);
-        let (mut start, postings, _) = section(4);
-        let end = start.checked_add(postings).filter(|end| *end == length).ok_or(IndexError::Damaged)?;
-        let mut starts = Vec::with_capacity(dictionary.len() / TRIGRAM_BYTES);
-        for record in dictionary.chunks_exact(TRIGRAM_BYTES) {
-            starts.push(start);
-            start += u64::from(u32_at(record, 8));
-        }
-        let whole = files.len().is_multiple_of(FILE_BYTES) && dictionary.len().is_multiple_of(TRIGRAM_BYTES);
-        if !whole || start != end {
+        let (files, paths, pages, part_ends) = (read(0)?, read(1)?, read(3)?, read(4)?);
+        let range = |index: usize| {
+            let (start, bytes, _) = section(index);
+            start.checked_add(bytes).map(|end| start..end).ok_or(IndexError::Damaged)
+        };
+        let (dictionary, postings) = (range(2)?, range(5)?);
+        let bytes = dictionary.end - dictionary.start;
+        let whole = files.len().is_multiple_of(FILE_BYTES)
+            && bytes.is_multiple_of(TRIGRAM_BYTES as u64)
+            && pages.len() as u64 == bytes.div_ceil(PAGE_BYTES as u64) * PAGE_RECORD_BYTES as u64;
+        if !whole || postings.end != length {
             return Err(IndexError::Damaged);
         }
+        let pages_read =
+            std::iter::repeat_with(OnceLock::new).take(pages.len() / PAGE_RECORD_BYTES).collect();
         let mut file_of = Vec::new();
         for (file, record) in files.chunks_exact(FILE_BYTES).enumerate() {
             let end = u32_at(record, 44) as usize;
@@ -310,7 +195,8 @@ impl Segment {
         if part_ends.len() != file_of.len() * PART_END_BYTES {
             return Err(IndexError::Damaged);
         }
-        Ok(Self { reader: Box::new(reader), files, paths, dictionary, part_ends, starts, file_of })
+        let reader = Box::new(reader);
+        Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, file_of })
     }
 
     /// Files in it.
@@ -358,16 +244,11 @@ impl Segment {
                 return Some(near);
             }
         }
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match compare_paths(self.path(middle)?, path) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Some(middle),
-            }
-        }
-        None
+        let is_before = |file: usize| {
+            self.path(file as u32).is_some_and(|other| compare_paths(other, path) == Ordering::Less)
+        };
+        let found = partition(self.len() as usize, is_before) as u32;
+        (self.path(found) == Some(path)).then_some(found)
     }
 
     fn record(&self, file: u32) -> Option<&[u8]> {
@@ -446,7 +327,7 @@ impl Segment {
             Query::All(queries) => {
                 let mut queries: Vec<&Query> = queries.iter().collect();
                 // The rarest first: the others are then hardly worth reading.
-                queries.sort_by_key(|query| self.estimate(query));
+                queries.sort_by_cached_key(|query| self.estimate(query));
                 let mut parts: Option<FileSet> = None;
                 for query in queries {
                     match &mut parts {
@@ -475,7 +356,10 @@ impl Segment {
         match query {
             Query::Any => self.part_count(),
             Query::Nothing => 0,
-            Query::Has(trigram) => self.entry(*trigram).map_or(0, |(_, entry)| u32_at(entry, 4)),
+            // What can't be told is found out by whoever reads the list.
+            Query::Has(trigram) => {
+                self.list(*trigram).map_or(self.part_count(), |list| list.map_or(0, |list| list.parts))
+            }
             Query::OneOf(parts) => parts
                 .iter()
                 .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
@@ -491,34 +375,106 @@ impl Segment {
         }
     }
 
-    fn entry(&self, trigram: Trigram) -> Option<(usize, &[u8])> {
-        let (mut low, mut high) = (0, self.starts.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            let entry = &self.dictionary[middle * TRIGRAM_BYTES..][..TRIGRAM_BYTES];
-            match u32_at(entry, 0).cmp(&trigram.number()) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Some((middle, entry)),
+    /// Checks what opening it does not.
+    ///
+    /// # Errors
+    /// Some of it is damaged or can't be read.
+    pub fn check(&self) -> Result<(), IndexError> {
+        let mut start = self.postings.start;
+        for page in 0..self.pages_read.len() {
+            for record in self.page(page).ok_or(IndexError::Damaged)?.chunks_exact(TRIGRAM_BYTES) {
+                let list = List::of(record, start);
+                self.read_list(&list)?;
+                start = start.saturating_add(u64::from(list.bytes));
             }
         }
-        None
+        Ok(())
+    }
+
+    /// A page of the dictionary.
+    fn page(&self, page: usize) -> Option<&[u8]> {
+        let read = || {
+            let start = self.dictionary.start + (page * PAGE_BYTES) as u64;
+            let bytes = (self.dictionary.end - start).min(PAGE_BYTES as u64);
+            let mut buffer = vec![0; bytes as usize].into_boxed_slice();
+            self.reader.read_exact_at(&mut buffer, start).ok()?;
+            let checksum = u32_at(&self.pages, page * PAGE_RECORD_BYTES + 4);
+            (crc32fast::hash(&buffer) == checksum).then_some(buffer)
+        };
+        self.pages_read[page].get_or_init(read).as_deref()
+    }
+
+    /// The posting list of a trigram; none if no part has it.
+    fn list(&self, trigram: Trigram) -> Result<Option<List>, IndexError> {
+        let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
+        let behind = partition(self.pages_read.len(), begins_before);
+        let Some(page) = behind.checked_sub(1) else { return Ok(None) };
+        let records = self.page(page).ok_or(IndexError::Damaged)?;
+        let number = |record: usize| u32_at(records, record * TRIGRAM_BYTES);
+        let count = records.len() / TRIGRAM_BYTES;
+        let found = partition(count, |record| number(record) < trigram.number());
+        if found == count || number(found) != trigram.number() {
+            return Ok(None);
+        }
+        let (before, record) = records.split_at(found * TRIGRAM_BYTES);
+        let lengths = before.chunks_exact(TRIGRAM_BYTES).map(|record| u64::from(u32_at(record, 8)));
+        let start = u64_at(&self.pages, page * PAGE_RECORD_BYTES + 8);
+        let start = self.postings.start.saturating_add(start).saturating_add(lengths.sum());
+        Ok(Some(List::of(record, start)))
+    }
+
+    fn read_list(&self, list: &List) -> Result<Vec<u8>, IndexError> {
+        // What is not there would be asked of memory first.
+        if list.start.saturating_add(u64::from(list.bytes)) > self.postings.end {
+            return Err(IndexError::Damaged);
+        }
+        let mut bytes = vec![0; list.bytes as usize];
+        self.reader.read_exact_at(&mut bytes, list.start)?;
+        match crc32fast::hash(&bytes) == list.checksum {
+            true => Ok(bytes),
+            false => Err(IndexError::Damaged),
+        }
     }
 
     fn parts_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
         let mut parts = FileSet::none(self.part_count());
-        let Some((index, entry)) = self.entry(trigram) else { return Ok(parts) };
-        let mut list = vec![0; u32_at(entry, 8) as usize];
-        self.reader.read_exact_at(&mut list, self.starts[index])?;
-        if crc32fast::hash(&list) != u32_at(entry, 12) {
-            return Err(IndexError::Damaged);
-        }
-        match list.len() == self.part_count().div_ceil(8) as usize {
-            true => parts.insert_bitmap(&list),
-            false => posted(&list).for_each(|part| parts.insert(part)),
+        let Some(list) = self.list(trigram)? else { return Ok(parts) };
+        let bytes = self.read_list(&list)?;
+        match bytes.len() == self.part_count().div_ceil(8) as usize {
+            true => parts.insert_bitmap(&bytes),
+            false => posted(&bytes).for_each(|part| parts.insert(part)),
         }
         Ok(parts)
     }
+}
+
+/// A posting list.
+struct List {
+    /// Parts in it.
+    parts: u32,
+    start: u64,
+    bytes: u32,
+    checksum: u32,
+}
+
+impl List {
+    /// Of its record in the dictionary.
+    fn of(record: &[u8], start: u64) -> Self {
+        Self { parts: u32_at(record, 4), start, bytes: u32_at(record, 8), checksum: u32_at(record, 12) }
+    }
+}
+
+/// The first of so many for which `is_before` is false; it is so for all behind.
+fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        match is_before(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// Parts in a posting list whose reading takes as long as reading one candidate.
@@ -540,7 +496,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::index::Trigrams;
+    use crate::index::{Builder, FileEntry, Part, Trigrams};
     use crate::pattern::{Pattern, PatternOptions};
 
     fn state(number: usize) -> FileState {
@@ -600,6 +556,7 @@ mod tests {
                     prop_assert!(candidates.contains(number as u32) || !fulfils, "{} {:?}", source, text);
                 }
             }
+            segment.check().unwrap();
             for number in 0..texts.len() {
                 let path = format!("dir/{number:03}");
                 prop_assert_eq!(segment.path(number as u32), Some(path.as_bytes()));
@@ -625,6 +582,7 @@ mod tests {
                 damaged[at] ^= flip;
             }
             let (whole, Ok(damaged)) = (Segment::open(whole).unwrap(), Segment::open(damaged)) else { return Ok(()) };
+            prop_assert!(damaged.check().is_err());
             for source in PATTERNS {
                 let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
                 if let Ok(candidates) = damaged.candidates(&query) {

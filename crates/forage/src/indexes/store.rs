@@ -80,7 +80,7 @@ impl Store {
 
     /// The index; `None` when there is none, or none that can be used.
     pub(crate) fn open(&self) -> Option<Index> {
-        self.open_checked().0
+        self.with_directories(self.layers(false).0)
     }
 
     /// The index, opened while it is not needed yet; `None` when there is none.
@@ -89,26 +89,30 @@ impl Store {
         self.exists().then(|| {
             Index::opening(move |snapshot| {
                 store.fill(snapshot);
-                store.checked_layers().0
+                store.layers(false).0
             })
         })
     }
 
-    /// The index, and what is wrong with those of its files that can't be used.
+    /// The index, all of which was read, and what is wrong with those of its files that can't be used.
     pub(crate) fn open_checked(&self) -> (Option<Index>, Vec<String>) {
-        let (layers, problems) = self.checked_layers();
-        let index = (!layers.is_empty()).then(|| {
+        let (layers, problems) = self.layers(true);
+        (self.with_directories(layers), problems)
+    }
+
+    fn with_directories(&self, layers: Vec<Segment>) -> Option<Index> {
+        (!layers.is_empty()).then(|| {
             let snapshot = Snapshot::default();
             self.fill(&snapshot);
             Index::new(layers).with_snapshot(snapshot)
-        });
-        (index, problems)
+        })
     }
 
-    fn checked_layers(&self) -> (Vec<Segment>, Vec<String>) {
+    /// Its files, and what is wrong with others; if they are `checked`, all of them is read.
+    fn layers(&self, checked: bool) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         for name in LAYERS {
-            match self.layer(name) {
+            match if checked { self.checked_layer(name) } else { self.layer(name) } {
                 Ok(layer) => layers.extend(layer),
                 Err(problem) => problems.push(format!("{name}: {problem}")),
             }
@@ -147,6 +151,12 @@ impl Store {
         }
     }
 
+    fn checked_layer(&self, name: &str) -> Result<Option<Segment>, IndexError> {
+        let layer = self.layer(name)?;
+        layer.as_ref().map_or(Ok(()), Segment::check)?;
+        Ok(layer)
+    }
+
     /// Takes in the directories; without them, all are listed.
     fn fill(&self, snapshot: &Snapshot) {
         let path = self.directory.join(DIRECTORIES);
@@ -169,7 +179,7 @@ impl Store {
             .with_context(|| format!("can't make {}", self.directory.display()))?;
         let Some(_lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
         self.remove_leftovers()?;
-        let base = self.layer(BASE).ok().flatten();
+        let base = self.checked_layer(BASE).ok().flatten();
         if let Some(base) = &base {
             let built = index::build(root, Some(base), walk, stop)?;
             self.check_ended(&built.report)?;

@@ -1,0 +1,145 @@
+//! Making an index file: see [`super::segment`] for what stands in it.
+
+use std::io::{self, Write};
+
+use forage_fs::FileState;
+
+use super::files::posted;
+use super::postings::{PostingList, Postings};
+use super::segment::{Content, HEADER_BYTES, MAGIC, NO_LINES, PAGE_BYTES, PartEnd, VERSION};
+use super::trigrams::Trigram;
+
+/// A file for an index.
+#[derive(Clone, Debug)]
+pub struct FileEntry<'a> {
+    /// Its path below the root.
+    pub path: &'a [u8],
+    /// The state in which it was read.
+    pub state: FileState,
+    /// What it holds.
+    pub content: Content,
+    /// Its lines, where they are known.
+    pub lines: Option<u32>,
+    /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
+    pub parts: &'a [Part],
+}
+
+/// A part of a file for an index.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// Its distinct trigrams.
+    pub trigrams: Box<[Trigram]>,
+    /// Where it ends; the default where the text of the file is not its bytes.
+    pub end: PartEnd,
+}
+
+/// An index that is being made.
+#[derive(Default)]
+pub struct Builder {
+    files: Vec<u8>,
+    paths: Vec<u8>,
+    part_ends: Vec<u8>,
+    count: u32,
+    parts: u32,
+    postings: Postings,
+}
+
+impl Builder {
+    /// Adds a file behind those before it in path order. False when it holds as much as it can.
+    pub fn add(&mut self, file: &FileEntry<'_>) -> bool {
+        if self.postings.is_full() {
+            return false;
+        }
+        let Ok(end) = u32::try_from(self.paths.len() + file.path.len()) else { return false };
+        let Some(next) = self.count.checked_add(1) else { return false };
+        let parts = u32::try_from(file.parts.len()).ok().and_then(|parts| self.parts.checked_add(parts));
+        let Some(parts) = parts else { return false };
+        self.paths.extend_from_slice(file.path);
+        self.files.extend(file.state.size.to_le_bytes());
+        self.files.extend(file.state.modified.to_le_bytes());
+        self.files.extend(file.state.changed.to_le_bytes());
+        self.files.extend(file.state.inode.to_le_bytes());
+        self.files.extend(end.to_le_bytes());
+        self.files.extend((file.content as u32).to_le_bytes());
+        self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
+        self.files.extend(parts.to_le_bytes());
+        for (number, part) in (self.parts..).zip(file.parts) {
+            self.part_ends.extend(part.end.bytes.to_le_bytes());
+            self.part_ends.extend(part.end.feeds.to_le_bytes());
+            self.postings.add(number, &part.trigrams);
+        }
+        (self.count, self.parts) = (next, parts);
+        true
+    }
+
+    /// Files in it.
+    pub fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether no file is in it.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Writes the index.
+    ///
+    /// # Errors
+    /// Those of `writer`.
+    pub fn write(mut self, writer: &mut impl Write) -> io::Result<()> {
+        let (mut dictionary, mut starts) = (Vec::new(), Vec::new());
+        let (mut postings, mut checksum) = (0_u64, crc32fast::Hasher::new());
+        self.postings.finish();
+        for (number, posted) in self.postings.lists() {
+            if dictionary.len().is_multiple_of(PAGE_BYTES) {
+                starts.push(postings);
+            }
+            let list = self.stored(posted);
+            dictionary.extend(number.to_le_bytes());
+            dictionary.extend(posted.parts.to_le_bytes());
+            dictionary.extend((list.len() as u32).to_le_bytes());
+            dictionary.extend(crc32fast::hash(&list).to_le_bytes());
+            postings += list.len() as u64;
+        }
+        let mut pages = Vec::new();
+        for (page, start) in dictionary.chunks(PAGE_BYTES).zip(starts) {
+            pages.extend_from_slice(&page[..4]);
+            pages.extend(crc32fast::hash(page).to_le_bytes());
+            pages.extend(start.to_le_bytes());
+        }
+        let mut header = [MAGIC.as_slice(), &VERSION.to_le_bytes()].concat();
+        let mut offset = HEADER_BYTES as u64;
+        for section in [&self.files, &self.paths, &dictionary, &pages, &self.part_ends] {
+            header.extend(offset.to_le_bytes());
+            header.extend((section.len() as u64).to_le_bytes());
+            header.extend(crc32fast::hash(section).to_le_bytes());
+            offset += section.len() as u64;
+        }
+        header.extend(offset.to_le_bytes());
+        header.extend(postings.to_le_bytes());
+        // Each posting list has its own.
+        header.extend(0_u32.to_le_bytes());
+        checksum.update(&header);
+        header.extend(checksum.finalize().to_le_bytes());
+        for section in [&header, &self.files, &self.paths, &dictionary, &pages, &self.part_ends] {
+            writer.write_all(section)?;
+        }
+        for (_, posted) in self.postings.lists() {
+            writer.write_all(&self.stored(posted))?;
+        }
+        Ok(())
+    }
+
+    /// A posting list in the shorter of its two forms.
+    fn stored<'a>(&self, list: &'a PostingList) -> std::borrow::Cow<'a, [u8]> {
+        let bitmap_bytes = self.parts.div_ceil(8) as usize;
+        if list.bytes.len() < bitmap_bytes {
+            return list.bytes.as_slice().into();
+        }
+        let mut bitmap = vec![0; bitmap_bytes];
+        for part in posted(&list.bytes) {
+            bitmap[part as usize / 8] |= 1_u8 << (part % 8);
+        }
+        bitmap.into()
+    }
+}
