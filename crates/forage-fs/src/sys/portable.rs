@@ -63,6 +63,11 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
     file.take(spare as u64).read_to_end(buffer)
 }
 
+/// Whether a path surely leads to something beneath `root`: not known here.
+pub(crate) fn leads_inside(_: &Directory, _: &RelPath) -> bool {
+    false
+}
+
 /// Fills `bytes` with those from `offset` on; where the file is read from next does not change.
 pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let place = file.stream_position()?;

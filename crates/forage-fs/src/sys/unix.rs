@@ -213,6 +213,22 @@ pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKi
     Ok(kind_of(FileType::from_raw_mode(statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)))
 }
 
+/// Whether a path surely leads to something beneath `root`, whatever links are on the way.
+pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve).is_ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (root, path);
+        false
+    }
+}
+
 /// The names in a directory, in no order.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
@@ -279,6 +295,12 @@ mod tests {
             assert_eq!(open_directory(&root, &path).is_ok(), opens);
             assert_eq!(open_for_names(&root, &path).is_ok(), opens);
             assert_eq!(open_directory_by_name(&root, &path).is_ok(), opens);
+        }
+        std::os::unix::fs::symlink("../../..", tree.path().join("a/out")).unwrap();
+        std::os::unix::fs::symlink(tree.path(), tree.path().join("a/absolute")).unwrap();
+        for (path, inside) in [("a/link", true), ("a/out", false), ("a/absolute", false), ("a/none", false)] {
+            let path = RelPath::parse(path, &RelPath::root()).unwrap();
+            assert_eq!(leads_inside(&root, &path), inside && cfg!(target_os = "linux"));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::entry::{Entry, Found, visit_all};
 use super::frontier::{self, Frontier};
-use super::list::reason_of_link;
+use super::list::{reason_of_link, reason_of_link_by};
 use super::tree::{Kept, KeptFile, Part};
 use super::{EntryKind, Step, WalkOptions, WalkReport};
 use crate::file::FileState;
@@ -111,7 +111,7 @@ impl Listing {
                     is_told &= self.directory(path).is_some();
                     names += 1;
                 };
-                let reason = reason_of_link(&self.root, link, &mut consulted);
+                let reason = reason_of_link_by(&self.root, link, &mut consulted);
                 skipped.add(reason);
                 if names > limits::LISTED_LINK_NAMES {
                     return false;
@@ -136,7 +136,7 @@ impl Listing {
 
     /// Whether links lead where they led, of which nobody tells.
     pub(super) fn links_are_the_same(&self) -> bool {
-        self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link, &mut |_| {}) == *reason)
+        self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
     }
 
     /// How many files there are.
