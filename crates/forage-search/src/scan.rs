@@ -115,7 +115,8 @@ impl<S> Worker<'_, S> {
         if file.size() <= limits::PART_BYTES as u64 {
             return None;
         }
-        let state = file.state()?;
+        // By its name, too: that tells of a file system in which states say nothing.
+        let state = entry.state().filter(|state| file.state() == Some(*state))?;
         let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
         let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
         if bytes >= file.size() {
