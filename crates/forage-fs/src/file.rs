@@ -29,6 +29,11 @@ impl FileState {
     }
 }
 
+/// Whether an open file is on a disk of this machine, as far as the system tells: nobody elsewhere can take it away.
+pub fn is_local(file: &File) -> bool {
+    sys::is_local(file)
+}
+
 /// A regular file, checked on the open handle.
 #[derive(Debug)]
 pub struct OpenedFile {

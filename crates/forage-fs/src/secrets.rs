@@ -111,6 +111,13 @@ impl SecretPolicy {
 }
 
 impl SecretPolicy {
+    /// Whether the names of the files in a directory say all about most of them: those that [`may_be_secret`] does not
+    /// stop at are open.
+    pub(crate) fn names_decide_in(&self, directory: &[u8]) -> bool {
+        let closes = |parent: &[u8]| BELOW.iter().any(|entry| is_below(entry, parent));
+        directory.is_ascii() && self.around.is_empty() && !directory.split(|&b| b == b'/').any(closes)
+    }
+
     fn below_root(&self, name: &[u8]) -> Option<&'static str> {
         let rule = |(_, file): &&(&str, &str)| file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes());
         self.around.iter().find(rule).map(|(directory, _)| *directory)
@@ -151,16 +158,55 @@ fn below(parents: &[u8], name: &[u8]) -> Option<&'static str> {
     let parents = parents.split(|&b| b == b'/').filter(|name| !name.is_empty());
     // All directories of the table begin with one of these two letters.
     parents.filter(|parent| matches!(parent[0], b'.' | b'g' | b'G')).find_map(|parent| {
-        let (directory, _) = BELOW.iter().find(|(directory, file)| {
-            trimmed(parent).eq_ignore_ascii_case(directory.as_bytes())
-                && (file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes()))
+        let (directory, _) = BELOW.iter().find(|entry @ (_, file)| {
+            is_below(entry, parent) && (file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes()))
         })?;
         Some(*directory)
     })
 }
 
+/// Whether an entry of [`BELOW`] is about a directory of this name.
+fn is_below((directory, _): &(&str, &str), parent: &[u8]) -> bool {
+    trimmed(parent).eq_ignore_ascii_case(directory.as_bytes())
+}
+
+/// Whether a file's name may be one that closes it: cheap, never wrong about one that does, seldom about others.
+pub(crate) fn may_be_secret(name: &[u8]) -> bool {
+    match name {
+        // `.env.*`, and what `trimmed` changes.
+        [b'.', ..] | [.., b'.' | b' '] => true,
+        [.., a, b, c] => LAST_BYTES[bucket([*a, *b, *c])] || !name.is_ascii(),
+        _ => true,
+    }
+}
+
+/// In which buckets the last three bytes of [`NAMES`] and [`ENDINGS`] are.
+const LAST_BYTES: [bool; 256] = {
+    let mut buckets = [false; 256];
+    let mut at = 0;
+    while at < NAMES.len() + ENDINGS.len() {
+        let name = if at < NAMES.len() { NAMES[at] } else { ENDINGS[at - NAMES.len()] };
+        assert!(name.len() > 2);
+        if let Some(last) = name.as_bytes().last_chunk() {
+            buckets[bucket(*last)] = true;
+        }
+        at += 1;
+    }
+    buckets
+};
+
+/// The same for capital letters as for small ones. With this factor four of a hundred names of source trees share a bucket
+/// with a secret's, none of them by the ending of a common language.
+const fn bucket([a, b, c]: [u8; 3]) -> usize {
+    const FACTOR: u8 = 143;
+    let head = (a | 0x20).wrapping_mul(FACTOR) ^ (b | 0x20);
+    (head.wrapping_mul(FACTOR) ^ (c | 0x20)) as usize
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn denied(path: &str) -> bool {
@@ -218,5 +264,33 @@ mod tests {
         let policy = SecretPolicy::standard(&["tests/ca.pem".to_owned(), ".npmrc".to_owned()]);
         let open = |path: &str| policy.denies(&RelPath::parse(path, &RelPath::root()).unwrap()).is_none();
         assert!(open("tests/CA.pem") && open("web/.npmrc") && !open("other/ca.pem"));
+    }
+
+    proptest! {
+        /// What is asked for most files says no less than the rules.
+        #[test]
+        fn the_short_question_stops_at_every_secret(
+            directory in prop::sample::select(vec!["", "src/", "src/.ssh/", "a/GCloud/", "\u{17f}/"]),
+            words in prop::collection::vec(
+                prop::sample::select([NAMES, ENDINGS, &[".env.", "a", "K", "ſ", "\u{200b}", ".", " ", "config"]].concat()),
+                1..4,
+            ),
+            upper in any::<u64>(),
+        ) {
+            let flip = |(at, c): (usize, char)| if upper >> (at % 64) & 1 == 1 { c.to_ascii_uppercase() } else { c };
+            let name: String = words.concat().chars().enumerate().map(flip).collect();
+            for policy in [SecretPolicy::standard(&[]), SecretPolicy::standard(&[]).beneath(Path::new("/home/.aws"))] {
+                let is_passed = policy.names_decide_in(directory.trim_end_matches('/').as_bytes())
+                    && !may_be_secret(name.as_bytes());
+                let path = [directory, &name].concat();
+                prop_assert!(!is_passed || policy.denies_bytes(path.as_bytes()).is_none(), "{}", path);
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_question_passes_most_names() {
+        let names = ["main.rs", "Makefile", "core.c", "page.h", "index.js", "README.md", "lib.py", "Kbuild"];
+        assert!(names.iter().all(|name| !may_be_secret(name.as_bytes())));
     }
 }

@@ -149,7 +149,7 @@ pub fn gather(
     let report = if valid == 0 {
         WalkReport::default()
     } else {
-        Scope { root, start, walk_options, index, max_file_bytes, stop }.search(
+        Scope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
             queries,
             live,
             || TermFinder::new(&patterns, valid, start, bounds.term_bytes),

@@ -37,6 +37,8 @@ pub struct ScanOptions {
     pub after: Option<Delivered>,
     /// Tells files that can't match without reading them.
     pub index: Option<Arc<Index>>,
+    /// Whether all there is is looked for, so that the index is worth being waited for.
+    pub exhaustive: bool,
 }
 
 /// What an earlier answer had of the file in which it ended.
@@ -78,6 +80,7 @@ impl Default for ScanOptions {
             max_spans: limits::LINE_SPANS,
             after: None,
             index: None,
+            exhaustive: false,
         }
     }
 }
@@ -213,6 +216,8 @@ pub(crate) struct Scope<'a> {
     pub(crate) start: &'a RelPath,
     pub(crate) walk_options: &'a WalkOptions,
     pub(crate) index: Option<&'a Arc<Index>>,
+    /// As in [`ScanOptions`].
+    pub(crate) exhaustive: bool,
     pub(crate) max_file_bytes: Option<u64>,
     pub(crate) stop: &'a Stop,
 }
@@ -228,7 +233,10 @@ impl Scope<'_> {
         visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
         mut receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
-        let Self { root, start, walk_options, index, max_file_bytes, stop } = *self;
+        let Self { root, start, walk_options, index, exhaustive, max_file_bytes, stop } = *self;
+        if exhaustive && let Some(index) = index {
+            index.open();
+        }
         let selection = index.and_then(|index| index.select(queries()));
         let choice = index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes));
         let worker = || Worker {
@@ -317,8 +325,9 @@ pub fn search(
             }
         }
     };
+    let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
     let index = options.index.as_ref();
-    Scope { root, start, walk_options, index, max_file_bytes: options.max_file_bytes, stop }.search(
+    Scope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
         || vec![Query::of(pattern)],
         || 1,
         || LineFinder::new(pattern).stopping(stop),

@@ -3,8 +3,12 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use forage_search::index::ReadAt;
 
 /// The extension of a file that is being written. One that was left behind by a program that ended may go.
 pub(crate) const TEMPORARY: &str = "tmp";
@@ -84,4 +88,32 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// A file that only [`replace_by`] changes, of which large parts are not read but mapped into memory: that takes a sixth
+/// of the time. Who cuts such a file short ends the processes that have it mapped, so that it is for those that end soon.
+pub(crate) struct Mapped(pub(crate) File);
+
+impl ReadAt for Mapped {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+
+    fn byte_len(&self) -> io::Result<u64> {
+        self.0.byte_len()
+    }
+
+    // Elsewhere a file that is mapped can't be replaced.
+    #[cfg(unix)]
+    #[expect(unsafe_code, reason = "nobody but this program writes the file, and never in place")]
+    fn bytes(&self, range: Range<u64>) -> io::Result<Bytes> {
+        // A network file system may take a mapped file away.
+        if !forage_fs::is_local(&self.0) {
+            return self.0.bytes(range);
+        }
+        let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+        let mut options = memmap2::MmapOptions::new();
+        options.offset(range.start).len(length).populate();
+        Ok(Bytes::from_owner(unsafe { options.map(&self.0)? }))
+    }
 }

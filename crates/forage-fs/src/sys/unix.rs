@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
@@ -136,8 +136,7 @@ fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
 /// The device of a directory, if whatever changes a file of it shows in its state at once: network file systems keep
 /// states for seconds, and those of other programs may say anything.
 pub(crate) fn device_with_states(directory: &Directory) -> Option<u64> {
-    let is_local = local_file_system(directory);
-    is_local.then(|| identity(directory)).flatten().map(|(device, _)| device)
+    is_local(directory).then(|| identity(directory)).flatten().map(|(device, _)| device)
 }
 
 /// Whether a directory's state changes with its names. One that overlayfs merges has the state of its uppermost layer, and
@@ -155,24 +154,27 @@ pub(crate) fn directories_have_states(_: &Directory) -> bool {
     true
 }
 
+/// Whether something is on a disk of this machine, or made by it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
-fn local_file_system(directory: &Directory) -> bool {
+pub(crate) fn is_local(file: impl AsFd) -> bool {
     /// bcachefs, btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS, ZFS. Not the file systems of images, whose maker
     /// sets every time.
     const LOCAL: [u32; 8] =
         [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, 0x0102_1994, 0x5846_5342, 0x2fc1_2fc1];
-    rustix::fs::fstatfs(directory).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
+    rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
 }
 
+/// Whether something is on a disk of this machine, or made by it.
 #[cfg(target_os = "macos")]
-fn local_file_system(directory: &Directory) -> bool {
+pub(crate) fn is_local(file: impl AsFd) -> bool {
     let name = |system: rustix::fs::StatFs| system.f_fstypename.map(|byte| byte as u8);
-    rustix::fs::fstatfs(directory).is_ok_and(|system| name(system).starts_with(b"apfs\0"))
+    rustix::fs::fstatfs(file).is_ok_and(|system| name(system).starts_with(b"apfs\0"))
 }
 
+/// Whether something is on a disk of this machine: not known here.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
-fn local_file_system(_: &Directory) -> bool {
+pub(crate) fn is_local(_: impl AsFd) -> bool {
     false
 }
 

@@ -10,6 +10,7 @@ use crate::file::{FileState, OpenedFile};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
+use crate::secrets;
 use crate::skipped::{SkipReason, Skipped};
 use crate::stop::Stop;
 use crate::sys::{self, Directory};
@@ -59,7 +60,10 @@ impl Entry<'_> {
         if self.real.is_some() {
             return None;
         }
-        state(self.root, self.parent().ok()?, self.path.as_bytes(), self.path.file_name())
+        if self.root.secrets().denies(&self.path).is_some() {
+            return None;
+        }
+        sys::state(self.parent().ok()?, self.path.file_name(), self.root.device_with_states()?)
     }
 
     fn parent(&self) -> Result<&Directory, &io::Error> {
@@ -81,20 +85,19 @@ pub struct Unvisited<'a> {
     name: &'a [u8],
     root: &'a Root,
     directory: &'a Directory,
+    /// See [`crate::SecretPolicy::names_decide_in`].
+    name_decides: bool,
 }
 
 impl Unvisited<'_> {
     /// The file's state; `None` for what is no file any more, can't be told or must not be read.
     pub fn state(&self) -> Option<FileState> {
-        state(self.root, self.directory, self.path, self.name)
+        let may_be_secret = !self.name_decides || secrets::may_be_secret(self.name);
+        if may_be_secret && self.root.secrets().denies_bytes(self.path).is_some() {
+            return None;
+        }
+        sys::state(self.directory, self.name, self.root.device_with_states()?)
     }
-}
-
-fn state(root: &Root, directory: &Directory, path: &[u8], name: &[u8]) -> Option<FileState> {
-    if root.secrets().denies_bytes(path).is_some() {
-        return None;
-    }
-    sys::state(directory, name, root.device_with_states()?)
 }
 
 /// A name that is to be visited.
@@ -180,11 +183,12 @@ impl<'a> Batch<'a> {
         let mut path = self.path.as_bytes().to_vec();
         path.extend((!path.is_empty()).then_some(b'/'));
         let head = path.len();
+        let name_decides = root.secrets().names_decide_in(self.path.as_bytes());
         self.items.retain(|item| {
             let Item::Name(name) = item else { return true };
             path.truncate(head);
             path.extend_from_slice(name);
-            match dismiss(state, &Unvisited { path: &path, name, root, directory }) {
+            match dismiss(state, &Unvisited { path: &path, name, root, directory, name_decides }) {
                 Dismissal::Visit => true,
                 Dismissal::Leave(reason) => {
                     done.visited += 1;

@@ -19,6 +19,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
+
 use super::entry::{Entry, Unvisited};
 use super::frontier::Frontier;
 use super::list::Plan;
@@ -45,7 +47,7 @@ const VERDICTS: [Verdict; 3] = [Verdict::Nothing, Verdict::Ignored, Verdict::Kep
 pub struct Snapshot(OnceLock<Loaded>);
 
 pub(super) struct Loaded {
-    bytes: Vec<u8>,
+    bytes: Bytes,
     count: usize,
 }
 
@@ -57,8 +59,8 @@ impl fmt::Debug for Loaded {
 
 impl Snapshot {
     /// Takes in what [`Snapshot::take`] gave; false if it is not that.
-    pub fn fill(&self, bytes: Vec<u8>) -> bool {
-        Loaded::new(bytes).is_some_and(|loaded| self.0.set(loaded).is_ok())
+    pub fn fill(&self, bytes: impl Into<Bytes>) -> bool {
+        Loaded::new(bytes.into()).is_some_and(|loaded| self.0.set(loaded).is_ok())
     }
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
@@ -331,7 +333,7 @@ pub(super) struct Record<'a> {
 }
 
 impl Loaded {
-    fn new(bytes: Vec<u8>) -> Option<Self> {
+    fn new(bytes: Bytes) -> Option<Self> {
         let mut reader = Reader(&bytes);
         let is_one = reader.array()? == MAGIC && reader.number()? == VERSION as usize;
         let expected = reader.array().map(u32::from_le_bytes)?;
@@ -538,7 +540,7 @@ mod tests {
             let said = [&[0, count, 0, 0, 0][..], &bytes].concat();
             let checksum = checksum(&said);
             let whole = [&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat();
-            if let Some(loaded) = Loaded::new(whole) {
+            if let Some(loaded) = Loaded::new(whole.into()) {
                 for path in [&b""[..], b"a", b"a/b"] {
                     let path = RelPath::from_bytes(path, &RelPath::root()).unwrap();
                     let _ = loaded.record(&path).map(|record| (record.has_rules(), record.names().is_some()));

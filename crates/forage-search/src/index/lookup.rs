@@ -1,5 +1,6 @@
 //! Asking an index during a search.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -20,6 +21,7 @@ use crate::limits;
 pub struct Index {
     /// The newest first; not there yet while they are being opened.
     layers: OnceLock<Vec<Segment>>,
+    opening: Opening,
     /// The directories that need not be listed when the tree is walked.
     snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
@@ -30,6 +32,19 @@ pub struct Index {
     asked: Mutex<Arc<[Query]>>,
     /// What the layers know of the listings that were asked for last.
     listed: Mutex<Vec<Arc<Listed>>>,
+}
+
+/// Takes in the snapshot and gives the layers.
+type Open = dyn FnOnce(&Snapshot) -> Vec<Segment> + Send;
+
+/// How it is opened, until somebody does it.
+#[derive(Default)]
+struct Opening(Mutex<Option<Box<Open>>>);
+
+impl fmt::Debug for Opening {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Opening")
+    }
 }
 
 impl Index {
@@ -51,6 +66,7 @@ impl Index {
     fn empty() -> Self {
         Self {
             layers: OnceLock::new(),
+            opening: Opening::default(),
             snapshot: Arc::default(),
             strangers: AtomicU64::new(0),
             found: AtomicU64::new(0),
@@ -60,9 +76,10 @@ impl Index {
         }
     }
 
-    /// An index that is opened while searches begin without it: some find enough before it is there.
+    /// An index that is opened while searches begin without it: some find enough before it is there. Those that look for
+    /// all there is open it first.
     pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
-        let index = Arc::new(Self::empty());
+        let index = Arc::new(Self { opening: Opening(Mutex::new(Some(Box::new(open)))), ..Self::empty() });
         let opened = Arc::clone(&index);
         let fill = move || {
             std::thread::sleep(limits::INDEX_HEAD_START);
@@ -70,11 +87,19 @@ impl Index {
             if opened.found.load(Ordering::Relaxed) >= common {
                 std::thread::sleep(long - limits::INDEX_HEAD_START);
             }
-            drop(opened.layers.set(open(&opened.snapshot)));
+            opened.open();
         };
         // Without a thread there is no index, and without an index every file is read.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
+    }
+
+    /// Opens it, unless somebody has begun to.
+    pub(crate) fn open(&self) {
+        let open = self.opening.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(open) = open {
+            drop(self.layers.set(open(&self.snapshot)));
+        }
     }
 
     /// Takes down that a search found something in a file.

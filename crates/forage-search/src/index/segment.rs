@@ -23,6 +23,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use bytes::Bytes;
 use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
@@ -89,6 +90,16 @@ pub trait ReadAt {
     /// They can't be read, or there are not so many.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
+    /// The bytes in a range that is there.
+    ///
+    /// # Errors
+    /// They can't be read.
+    fn bytes(&self, range: Range<u64>) -> io::Result<Bytes> {
+        let mut buffer = vec![0; (range.end - range.start) as usize];
+        self.read_exact_at(&mut buffer, range.start)?;
+        Ok(buffer.into())
+    }
+
     /// How many bytes there are.
     ///
     /// # Errors
@@ -113,17 +124,17 @@ pub enum IndexError {
 /// An index that can be asked.
 pub struct Segment {
     reader: Box<dyn ReadAt + Send + Sync>,
-    files: Vec<u8>,
-    paths: Vec<u8>,
+    files: Bytes,
+    paths: Bytes,
     /// Where the dictionary is, and its pages that were needed; `None` for one that is damaged.
     dictionary: Range<u64>,
     pages_read: Vec<OnceLock<Option<Box<[u8]>>>>,
-    pages: Vec<u8>,
-    part_ends: Vec<u8>,
+    pages: Bytes,
+    part_ends: Bytes,
     /// Where the posting lists are.
     postings: Range<u64>,
-    /// The file of each part.
-    file_of: Vec<u32>,
+    /// Parts of all files.
+    part_count: u32,
 }
 
 impl fmt::Debug for Segment {
@@ -158,13 +169,13 @@ impl Segment {
         let read = |index: usize| {
             let (offset, bytes, checksum) = section(index);
             // A length that the file does not have would be asked of memory first.
-            if offset.checked_add(bytes).is_none_or(|end| end > length) {
+            let range = offset..offset.saturating_add(bytes);
+            if range.end > length {
                 return Err(IndexError::Damaged);
             }
-            let mut buffer = vec![0; bytes as usize];
-            reader.read_exact_at(&mut buffer, offset)?;
-            match crc32fast::hash(&buffer) == checksum {
-                true => Ok(buffer),
+            let bytes = reader.bytes(range)?;
+            match crc32fast::hash(&bytes) == checksum {
+                true => Ok(bytes),
                 false => Err(IndexError::Damaged),
             }
         };
@@ -183,20 +194,20 @@ impl Segment {
         }
         let pages_read =
             std::iter::repeat_with(OnceLock::new).take(pages.len() / PAGE_RECORD_BYTES).collect();
-        let mut file_of = Vec::new();
-        for (file, record) in files.chunks_exact(FILE_BYTES).enumerate() {
-            let end = u32_at(record, 44) as usize;
+        let mut part_count = 0;
+        for record in files.chunks_exact(FILE_BYTES) {
+            let end = u32_at(record, 44);
             // Whoever wrote it counted up, and not beyond what can be held.
-            if end < file_of.len() || end > MOST_PARTS {
+            if end < part_count || end > MOST_PARTS {
                 return Err(IndexError::Damaged);
             }
-            file_of.resize(end, file as u32);
+            part_count = end;
         }
-        if part_ends.len() != file_of.len() * PART_END_BYTES {
+        if part_ends.len() != part_count as usize * PART_END_BYTES {
             return Err(IndexError::Damaged);
         }
         let reader = Box::new(reader);
-        Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, file_of })
+        Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, part_count })
     }
 
     /// Files in it.
@@ -267,20 +278,35 @@ impl Segment {
     /// The files with one of these parts.
     pub(super) fn files_of(&self, parts: &FileSet) -> FileSet {
         let mut files = FileSet::none(self.len());
-        parts.for_each(|part| files.insert(self.file_of[part as usize]));
+        let ends_before = |file: u32, part| self.parts_up_to(file).is_some_and(|end| end <= part);
+        let mut file = 0;
+        parts.for_each(|part| {
+            // The next one is near if there are many, and if there are few there is time.
+            let mut step = 1;
+            while ends_before(file + step - 1, part) {
+                file += step;
+                step *= 2;
+            }
+            file += partition(step as usize - 1, |near| ends_before(file + near as u32, part)) as u32;
+            files.insert(file);
+        });
         files
+    }
+
+    /// The parts of the files up to this one, and of it.
+    fn parts_up_to(&self, file: u32) -> Option<u32> {
+        Some(u32_at(self.record(file)?, 44))
     }
 
     /// The stretches of a file that are made of these parts; `None` where that can't be told.
     pub(super) fn stretches(&self, file: u32, parts: &FileSet) -> Option<Vec<Stretch>> {
-        let parts_up_to = |file: u32| Some(u32_at(self.record(file)?, 44));
         let first = match file.checked_sub(1) {
-            Some(before) => parts_up_to(before)?,
+            Some(before) => self.parts_up_to(before)?,
             None => 0,
         };
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut start = PartEnd::default();
-        for part in first..parts_up_to(file)? {
+        for part in first..self.parts_up_to(file)? {
             let record = self.part_ends.get(part as usize * PART_END_BYTES..)?;
             let end = PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) };
             if end.bytes <= start.bytes {
@@ -301,25 +327,25 @@ impl Segment {
     /// The parts of files that may have a match. What matches lies in a line, and so in one part.
     pub(super) fn parts(&self, query: &Query) -> Result<FileSet, IndexError> {
         match query {
-            Query::Any => Ok(FileSet::all(self.part_count())),
-            Query::Nothing => Ok(FileSet::none(self.part_count())),
+            Query::Any => Ok(FileSet::all(self.part_count)),
+            Query::Nothing => Ok(FileSet::none(self.part_count)),
             Query::Has(trigram) => self.parts_with(*trigram),
             Query::OneOf(queries) => {
-                let mut parts = FileSet::none(self.part_count());
+                let mut parts = FileSet::none(self.part_count);
                 for query in queries {
                     parts.unite(&self.parts(query)?);
                 }
                 Ok(parts)
             }
             Query::AtLeast(least, trigrams) => {
-                let mut counts = vec![0_u8; self.file_of.len()];
+                let mut counts = vec![0_u8; self.part_count as usize];
                 for trigram in trigrams {
                     self.parts_with(*trigram)?.for_each(|part| {
                         let count = &mut counts[part as usize];
                         *count = count.saturating_add(1);
                     });
                 }
-                let mut parts = FileSet::none(self.part_count());
+                let mut parts = FileSet::none(self.part_count);
                 let enough = (0..).zip(&counts).filter(|(_, count)| usize::from(**count) >= *least);
                 enough.for_each(|(part, _)| parts.insert(part));
                 Ok(parts)
@@ -342,35 +368,31 @@ impl Segment {
                         Some(parts) => parts.intersect(&self.parts(query)?),
                     }
                 }
-                Ok(parts.unwrap_or_else(|| FileSet::all(self.part_count())))
+                Ok(parts.unwrap_or_else(|| FileSet::all(self.part_count)))
             }
         }
-    }
-
-    fn part_count(&self) -> u32 {
-        self.file_of.len() as u32
     }
 
     /// At most so many parts fulfil the query.
     fn estimate(&self, query: &Query) -> u32 {
         match query {
-            Query::Any => self.part_count(),
+            Query::Any => self.part_count,
             Query::Nothing => 0,
             // What can't be told is found out by whoever reads the list.
             Query::Has(trigram) => {
-                self.list(*trigram).map_or(self.part_count(), |list| list.map_or(0, |list| list.parts))
+                self.list(*trigram).map_or(self.part_count, |list| list.map_or(0, |list| list.parts))
             }
             Query::OneOf(parts) => parts
                 .iter()
                 .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
-                .min(self.part_count()),
+                .min(self.part_count),
             Query::AtLeast(least, trigrams) => {
                 let has = |trigram: &Trigram| u64::from(self.estimate(&Query::Has(*trigram)));
                 let most = trigrams.iter().map(has).sum::<u64>() / (*least as u64).max(1);
-                u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count())
+                u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count)
             }
             Query::All(parts) => {
-                parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.part_count())
+                parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.part_count)
             }
         }
     }
@@ -437,10 +459,10 @@ impl Segment {
     }
 
     fn parts_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
-        let mut parts = FileSet::none(self.part_count());
+        let mut parts = FileSet::none(self.part_count);
         let Some(list) = self.list(trigram)? else { return Ok(parts) };
         let bytes = self.read_list(&list)?;
-        match bytes.len() == self.part_count().div_ceil(8) as usize {
+        match bytes.len() == self.part_count.div_ceil(8) as usize {
             true => parts.insert_bitmap(&bytes),
             false => posted(&bytes).for_each(|part| parts.insert(part)),
         }
@@ -481,7 +503,7 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 const PARTS_PER_CANDIDATE: u64 = 256;
 
 /// Parts of all files: a thousand times those of the Linux kernel.
-const MOST_PARTS: usize = 100 << 20;
+const MOST_PARTS: u32 = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))

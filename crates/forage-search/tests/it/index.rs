@@ -4,6 +4,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use forage_fs::{RelPath, Snapshot, Stop, WalkOptions, limits};
@@ -306,4 +307,29 @@ fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
         let (with, without) = (answer(Some(&layers)), answer(None));
         assert!(with == without, "{text}: {} {}", with.1, without.1);
     }
+}
+
+#[test]
+fn an_exhaustive_search_opens_the_index_first_and_once() {
+    let mut random = Random::new(7);
+    let (_directory, root) = tree(&mut random, true);
+    std::thread::sleep(SETTLED);
+    let bytes = segment(&root, None);
+    let opened = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&opened);
+    let index = Index::opening(move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        vec![Segment::open(bytes).unwrap()]
+    });
+    let pattern = Pattern::new("retry", &PatternOptions::default()).unwrap();
+    let mut wanted = random_request(&mut random);
+    wanted.scan = ScanOptions { exhaustive: true, ..ScanOptions::default() };
+    for _ in 0..2 {
+        let with = answer(&root, &RelPath::root(), &pattern, &wanted, usize::MAX, Some(&index));
+        assert_eq!(index.layers().len(), 1);
+        let without = answer(&root, &RelPath::root(), &pattern, &wanted, usize::MAX, None);
+        assert_eq!(with, without);
+    }
+    std::thread::sleep(search_limits::INDEX_LONG_HEAD_START.0 * 5);
+    assert_eq!(opened.load(Ordering::Relaxed), 1);
 }

@@ -129,6 +129,7 @@ impl Tool for GrepSearch {
             after: cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line)),
             count_only: false,
             index: context.index(&root),
+            exhaustive: false,
         };
         let mut page = Page::new(max_results, context_lines as u64);
         let stop = context.stop.within(context.timeout);

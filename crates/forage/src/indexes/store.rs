@@ -16,7 +16,7 @@ use anyhow::{Context as _, bail};
 use forage_fs::{Root, Snapshot, Stop, WalkOptions};
 use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
-use forage_search::index::{self, Builder, Index, IndexError, Segment};
+use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
 
 use super::ranked::wait_for;
 use crate::private_file;
@@ -43,6 +43,17 @@ const CHANGES_PART: u64 = 32;
 
 /// Indexes that are kept. Each has up to a tenth of the bytes of its tree.
 const INDEXES_KEPT: usize = 32;
+
+/// How the files of an index are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    /// As little as a search needs, by a process that ends with it.
+    Brief,
+    /// By one that goes on, or that replaces them.
+    Lasting,
+    /// The same, and all of it is checked.
+    Checked,
+}
 
 /// The files of one index.
 #[derive(Clone, Debug)]
@@ -80,39 +91,39 @@ impl Store {
 
     /// The index; `None` when there is none, or none that can be used.
     pub(crate) fn open(&self) -> Option<Index> {
-        self.with_directories(self.layers(false).0)
+        self.with_directories(self.layers(Reading::Lasting).0)
     }
 
-    /// The index, opened while it is not needed yet; `None` when there is none.
+    /// The index for a process that ends with its search, opened while it is not needed yet; `None` when there is none.
     pub(crate) fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
             Index::opening(move |snapshot| {
-                store.fill(snapshot);
-                store.layers(false).0
+                store.fill(snapshot, Reading::Brief);
+                store.layers(Reading::Brief).0
             })
         })
     }
 
     /// The index, all of which was read, and what is wrong with those of its files that can't be used.
     pub(crate) fn open_checked(&self) -> (Option<Index>, Vec<String>) {
-        let (layers, problems) = self.layers(true);
+        let (layers, problems) = self.layers(Reading::Checked);
         (self.with_directories(layers), problems)
     }
 
     fn with_directories(&self, layers: Vec<Segment>) -> Option<Index> {
         (!layers.is_empty()).then(|| {
             let snapshot = Snapshot::default();
-            self.fill(&snapshot);
+            self.fill(&snapshot, Reading::Lasting);
             Index::new(layers).with_snapshot(snapshot)
         })
     }
 
-    /// Its files, and what is wrong with others; if they are `checked`, all of them is read.
-    fn layers(&self, checked: bool) -> (Vec<Segment>, Vec<String>) {
+    /// Its files, and what is wrong with others.
+    fn layers(&self, reading: Reading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         for name in LAYERS {
-            match if checked { self.checked_layer(name) } else { self.layer(name) } {
+            match self.layer(name, reading) {
                 Ok(layer) => layers.extend(layer),
                 Err(problem) => problems.push(format!("{name}: {problem}")),
             }
@@ -140,30 +151,39 @@ impl Store {
         files.map(|metadata| metadata.len()).sum()
     }
 
-    fn layer(&self, name: &str) -> Result<Option<Segment>, IndexError> {
+    fn layer(&self, name: &str, reading: Reading) -> Result<Option<Segment>, IndexError> {
         if !self.is_of_root() {
             return Ok(None);
         }
-        match File::open(self.directory.join(name)) {
-            Ok(file) => Segment::open(file).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error.into()),
+        let file = match File::open(self.directory.join(name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let segment = match reading {
+            Reading::Brief => Segment::open(private_file::Mapped(file))?,
+            Reading::Lasting | Reading::Checked => Segment::open(file)?,
+        };
+        if reading == Reading::Checked {
+            segment.check()?;
         }
-    }
-
-    fn checked_layer(&self, name: &str) -> Result<Option<Segment>, IndexError> {
-        let layer = self.layer(name)?;
-        layer.as_ref().map_or(Ok(()), Segment::check)?;
-        Ok(layer)
+        Ok(Some(segment))
     }
 
     /// Takes in the directories; without them, all are listed.
-    fn fill(&self, snapshot: &Snapshot) {
-        let path = self.directory.join(DIRECTORIES);
-        let is_small = |bytes: u64| bytes <= forage_fs::limits::SNAPSHOT_BYTES as u64 + 64;
+    fn fill(&self, snapshot: &Snapshot, reading: Reading) {
+        let read = || {
+            let file = File::open(self.directory.join(DIRECTORIES))?;
+            let length = file.byte_len()?;
+            if length > forage_fs::limits::SNAPSHOT_BYTES as u64 + 64 {
+                return Err(ErrorKind::FileTooLarge.into());
+            }
+            match reading {
+                Reading::Brief => private_file::Mapped(file).bytes(0..length),
+                Reading::Lasting | Reading::Checked => file.bytes(0..length),
+            }
+        };
         if self.is_of_root()
-            && fs::metadata(&path).is_ok_and(|metadata| is_small(metadata.len()))
-            && let Ok(directories) = fs::read(&path)
+            && let Ok(directories) = read()
         {
             snapshot.fill(directories);
         }
@@ -179,7 +199,7 @@ impl Store {
             .with_context(|| format!("can't make {}", self.directory.display()))?;
         let Some(_lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
         self.remove_leftovers()?;
-        let base = self.checked_layer(BASE).ok().flatten();
+        let base = self.layer(BASE, Reading::Checked).ok().flatten();
         if let Some(base) = &base {
             let built = index::build(root, Some(base), walk, stop)?;
             self.check_ended(&built.report)?;

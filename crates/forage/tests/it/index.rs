@@ -31,7 +31,8 @@ fn directory(project: &Project) -> PathBuf {
 
 /// What searches print; with the index and without it they print the same.
 fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String)> {
-    let searches: [&[&str]; 6] = [
+    let searches: [&[&str]; 7] = [
+        &["search", "--all", "needle [0-9]*"],
         &["grep", "needle"],
         &["grep", "NEEDLE [0-9]+", "-i", "-m", "3"],
         &["grep", "no such text"],
@@ -44,7 +45,7 @@ fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String
 }
 
 fn assert_equal(project: &Project, what: &str) {
-    // A search of a small tree ends before the index is there, unless it has to wait for it.
+    // A search of a small tree ends before the index is there, unless it has to wait for it or looks for all there is.
     let with = searched(project, &[("FORAGE_INDEX", "always")]);
     assert_eq!(with, searched(project, &[]), "{what}");
     assert_eq!(with, searched(project, &[("FORAGE_INDEX", "off")]), "{what}");
@@ -269,6 +270,9 @@ fn a_search_says_what_the_index_could_tell() {
         let said = said(&arguments, "always");
         assert!(said.contains("7 of 62 files have (dle edl eed nee)"), "{said}");
     }
+    // All there is is looked for, so that the index comes first.
+    let all = said(&["search", "--all", "needle"], "auto");
+    assert!(all.contains("7 of 62 files have (dle edl eed nee)"), "{all}");
     let fuzzy = said(&["search", "--all", "-Z", "1", "nothing 12345"], "always");
     assert!(fuzzy.contains(" files have (") && fuzzy.contains(" of ("), "{fuzzy}");
     let terms = said(&["keyword", "--filter", "lexical", "q", "needle", "no_such"], "always");

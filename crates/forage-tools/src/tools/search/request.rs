@@ -227,6 +227,7 @@ impl Prepared {
             after_context: self.context_lines,
             max_file_bytes: context.max_file_bytes,
             index: self.engine.is_embedded().then(|| context.index(&self.root)).flatten(),
+            exhaustive: limit.is_none() || self.best_first,
             ..ScanOptions::default()
         };
         if let Some(limit) = limit {
