@@ -28,7 +28,7 @@ use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
 use super::files::{FileSet, posted};
-use super::plan::Query;
+use super::plan::{Query, are_harmed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
@@ -337,17 +337,15 @@ impl Segment {
                 }
                 Ok(parts)
             }
-            Query::AtLeast(least, trigrams) => {
-                let mut counts = vec![0_u8; self.part_count as usize];
-                for trigram in trigrams {
-                    self.parts_with(*trigram)?.for_each(|part| {
-                        let count = &mut counts[part as usize];
-                        *count = count.saturating_add(1);
-                    });
+            Query::Within(edits, text) => {
+                let (places, all) = text.places();
+                let mut missing = vec![all; self.part_count as usize];
+                for (trigram, places) in places {
+                    self.parts_with(trigram)?.for_each(|part| missing[part as usize] &= !places);
                 }
                 let mut parts = FileSet::none(self.part_count);
-                let enough = (0..).zip(&counts).filter(|(_, count)| usize::from(**count) >= *least);
-                enough.for_each(|(part, _)| parts.insert(part));
+                let harmed = (0..).zip(&missing).filter(|(_, missing)| are_harmed(**missing, *edits));
+                harmed.for_each(|(part, _)| parts.insert(part));
                 Ok(parts)
             }
             Query::All(queries) => {
@@ -386,9 +384,14 @@ impl Segment {
                 .iter()
                 .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
                 .min(self.part_count),
-            Query::AtLeast(least, trigrams) => {
-                let has = |trigram: &Trigram| u64::from(self.estimate(&Query::Has(*trigram)));
-                let most = trigrams.iter().map(has).sum::<u64>() / (*least as u64).max(1);
+            Query::Within(edits, text) => {
+                let (places, all) = text.places();
+                let has = |(trigram, places): (&Trigram, &u64)| {
+                    u64::from(self.estimate(&Query::Has(*trigram))) * u64::from(places.count_ones())
+                };
+                // Each of them has so many.
+                let least = u64::from(all.count_ones()).saturating_sub(3 * *edits as u64).max(1);
+                let most = places.iter().map(has).sum::<u64>() / least;
                 u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count)
             }
             Query::All(parts) => {
