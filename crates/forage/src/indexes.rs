@@ -1,5 +1,6 @@
 //! Which roots have an index, and when it is brought up to date.
 
+mod building;
 mod ranked;
 mod store;
 pub(crate) mod verify;

@@ -68,6 +68,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let (mut context, config) = session::open_with_config(global, arguments.overrides(), None, output)?;
     context.stop = signals::stop()?;
+    context.indexes = session::indexes(&config, &context, true);
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
     let mut agent = Agent::new(found.models, tools, context);

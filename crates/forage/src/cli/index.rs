@@ -65,12 +65,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 
 fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
     let path = root.path().display();
+    let building = store.building();
     let (index, problems) = store.open_checked();
     let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
     let record = json!({
         "root": path.to_string(),
         "directory": store.directory().display().to_string(),
         "exists": index.is_some(),
+        "being_built": building.map(|files| json!({ "files": files })),
         "bytes": store.size(),
         "files": usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all })),
         "problems": problems,
@@ -85,6 +87,9 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
         ),
     };
     problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
+    if let Some(files) = building {
+        text.push_str(&format!("{path}: another process is building it, {files} files so far\n"));
+    }
     if let Some(bytes) = store.ranked_size() {
         text.push_str(&format!(
             "{path}: the ranked index has {bytes} bytes; every use brings it up to date\n"

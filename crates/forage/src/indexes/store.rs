@@ -18,6 +18,7 @@ use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
 
+use super::building::{self, Building};
 use super::ranked::wait_for;
 use crate::private_file;
 
@@ -197,7 +198,11 @@ impl Store {
     pub(crate) fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<Update> {
         private_file::create_directory(&self.directory)
             .with_context(|| format!("can't make {}", self.directory.display()))?;
-        let Some(_lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
+        let Some(lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
+        let files = walk.progress.clone().unwrap_or_default();
+        let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
+        // Ends before the lock does.
+        let _building = lock.try_clone().map(|file| Building::start(file, files));
         self.remove_leftovers()?;
         let base = self.layer(BASE, Reading::Checked).ok().flatten();
         if let Some(base) = &base {
@@ -222,6 +227,11 @@ impl Store {
         self.remove_others();
         self.write_directories(root, walk, stop)?;
         Ok(Update::Built(files))
+    }
+
+    /// The files that another process has come to by now, if one is building the index.
+    pub(crate) fn building(&self) -> Option<u64> {
+        building::files(&self.directory.join(LOCK))
     }
 
     /// Removes the oldest of so many other indexes that [`INDEXES_KEPT`] are left.

@@ -437,3 +437,23 @@ fn no_line_of_a_private_key_reaches_the_model() {
         assert_eq!(!found.is_empty(), leaks, "the control must leak and the product must not: {found:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_index_of_a_large_tree_is_made_while_the_model_thinks() {
+    let project = project();
+    for number in 0..2_050 {
+        project.write(&format!("many/d{}/{number}.txt", number % 50), &format!("text {number}\n"));
+    }
+    let Reply::Raw(answer) = say("Nothing of the kind.") else { unreachable!() };
+    let pieces = answer.len().div_ceil(4);
+    let peer = Peer::start([
+        calls(&[("grep_search", value!({"pattern": "no_such_text"}))]),
+        Reply::Drip(answer, pieces, std::time::Duration::from_millis(1_500)),
+    ]);
+    let run = ask(&project, &peer, "Is there no_such_text?", &[]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let status = project.run(&["index", "status", "--json"]).json();
+    assert_eq!(status["exists"], true, "{status}");
+    assert_eq!(status["being_built"], Value::Null);
+}
