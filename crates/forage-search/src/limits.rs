@@ -105,8 +105,8 @@ pub const EXTERNAL_GIVEN_UP_FILES: u64 = 32;
 /// Bytes that are read of what an engine prints about its version, which is about a kilobyte.
 pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 
-/// Time that a search has before its index is opened, which takes some milliseconds of a processor: one that finds enough
-/// in the first files is done by then. Whoever has the index has it late by as much.
+/// Time that a search has, unless it looks for all there is, before its index is opened, which takes a millisecond or two
+/// of a processor: one that finds enough in the first files is done by then. Others have the index late by as much.
 pub const INDEX_HEAD_START: Duration = Duration::from_millis(2);
 
 /// The same for one that has found something in so many files by then: it may be done soon.
