@@ -39,7 +39,12 @@ LIMITED = [
     ("common literal", "struct device"),
     ("common word", "return"),
 ]
-FUZZY = [("identifier of 20 characters", "rhashtable_walk_peek"), ("longer phrase", "interrupt controller")]
+FUZZY = [
+    ("identifier of 20 characters", "rhashtable_walk_peek"),
+    ("identifier of 14 characters", "copy_from_user"),
+    ("word of 7 characters", "kmalloc"),
+    ("phrase", "interrupt controller"),
+]
 
 
 class Searcher:

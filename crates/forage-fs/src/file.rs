@@ -29,9 +29,10 @@ impl FileState {
     }
 }
 
-/// Whether an open file is on a disk of this machine, as far as the system tells: nobody elsewhere can take it away.
-pub fn is_local(file: &File) -> bool {
-    sys::is_local(file)
+/// Whether an open file can be mapped into memory without others being able to change or take away what is read there: it
+/// is on a disk of this machine, and only this user may write it. False where the system does not tell.
+pub fn is_safe_to_map(file: &File) -> bool {
+    sys::is_local(file) && sys::is_ours_alone(file)
 }
 
 /// A regular file, checked on the open handle.

@@ -21,7 +21,7 @@ mod text;
 mod walk;
 
 pub use error::{OpenError, RootError};
-pub use file::{Contents, FileState, OpenedFile, is_local};
+pub use file::{Contents, FileState, OpenedFile, is_safe_to_map};
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;

@@ -24,8 +24,8 @@ pub(crate) use watch::{MountTable, Watcher, most_watches};
 
 pub(crate) use system::{
     Directory, device_with_states, directories_have_states, directory_state, identity, is_link_error,
-    is_local, leads_inside, link_target, list, node_kind, open_child, open_directory, open_for_names,
-    open_leaf, open_root, read_exact_at, read_some, state, state_and_links, status,
+    is_local, is_ours_alone, leads_inside, link_target, list, node_kind, open_child, open_directory,
+    open_for_names, open_leaf, open_root, read_exact_at, read_some, state, state_and_links, status,
 };
 
 use std::io;

@@ -7,9 +7,9 @@
 
 mod build;
 mod builder;
-mod files;
 mod listed;
 mod lookup;
+mod numbers;
 mod plan;
 mod postings;
 mod read_at;
@@ -18,10 +18,10 @@ mod trigrams;
 
 pub use build::{Built, build};
 pub use builder::{Builder, FileEntry, Part};
-pub use files::FileSet;
 pub(crate) use listed::Choice;
 pub(crate) use lookup::Unread;
 pub use lookup::{Cursor, Index};
+pub use numbers::NumberSet;
 pub use plan::Query;
 pub(crate) use segment::Stretch;
 pub use segment::{Content, IndexError, PartEnd, ReadAt, Segment};

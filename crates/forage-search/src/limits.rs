@@ -112,6 +112,9 @@ pub const INDEX_HEAD_START: Duration = Duration::from_millis(2);
 /// The same for one that has found something in so many files by then: it may be done soon.
 pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(7), 4);
 
+/// Time after which one that waits for the index looks whether its call must end.
+pub const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
 /// Bytes of a file up to which it can be in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;
 
@@ -124,8 +127,12 @@ pub const LARGE_LINE_BYTES: usize = 4 << 10;
 /// 16 KiB it is 9.5 % and 833 files.
 pub const PART_BYTES: usize = 16 << 10;
 
+/// Bytes up to which the last part of a file may be longer, or its only one.
+pub const LAST_PART_BYTES: usize = PART_BYTES + PART_BYTES / 2;
+
 /// Trigrams of the parts of a file, up to which it is in an index whatever its size is, and the bytes of a larger file for
-/// each. A part of text has some 3,000; what has more is no text, lets nearly every pattern pass and would fill the index.
+/// each. A part of source text has 1,000 to 3,000: a file of many megabytes whose text repeats itself is in the index, one
+/// whose text does not would fill it.
 pub const FILE_TRIGRAMS: usize = 320_000;
 /// See [`FILE_TRIGRAMS`].
 pub const BYTES_PER_TRIGRAM: usize = 16;

@@ -114,15 +114,14 @@ impl<S> Worker<'_, S> {
         entry: &Entry<'_>,
         file: &mut OpenedFile,
     ) -> Option<Vec<(Range<usize>, u64)>> {
-        // One of a single part.
-        if file.size() <= limits::PART_BYTES as u64 {
+        if file.size() <= limits::LAST_PART_BYTES as u64 {
             return None;
         }
-        // By its name, too: that tells of a file system in which states say nothing.
-        let state = entry.state().filter(|state| file.state() == Some(*state))?;
+        let state = file.state()?;
         let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
         let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
-        if bytes >= file.size() {
+        // By its name, too: that tells of a file system in which states say nothing.
+        if bytes >= file.size() || entry.state() != Some(state) {
             return None;
         }
         self.buffer.clear();
@@ -235,9 +234,9 @@ impl Scope<'_> {
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk_options, index, exhaustive, max_file_bytes, stop } = *self;
         if exhaustive && let Some(index) = index {
-            index.open();
+            index.wait_until_open(stop);
         }
-        let selection = index.and_then(|index| index.select(queries()));
+        let selection = index.and_then(|index| index.select(queries(), stop));
         let choice = index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes));
         let worker = || Worker {
             index: selection.as_ref().map(|selection| selection.cursor(walk_options)),

@@ -37,10 +37,21 @@ const UPDATES_PART: u32 = 20;
 /// What `index` of the configuration says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// An index is used where there is one; a server makes one of a large tree, in the background.
+    /// An index is used where there is one; what lives on makes one of a large tree, in the background.
     Auto,
     /// The same whatever the size of the tree, and a command makes it before it searches.
     Always,
+}
+
+/// How long the process lives that uses indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// It ends with its search.
+    Search,
+    /// It goes on for some searches, and updates indexes meanwhile.
+    Session,
+    /// It goes on, and watches the trees, too.
+    Server,
 }
 
 /// The indexes of the roots that calls name.
@@ -48,11 +59,10 @@ pub(crate) struct KeptIndexes {
     /// The directory of all indexes.
     directory: PathBuf,
     mode: Mode,
-    /// Whether this process lives long enough to update them in the background.
-    is_server: bool,
-    /// Ends updates.
-    stop: Stop,
-    /// For processes that live long enough to watch trees, where they can be watched.
+    lifetime: Lifetime,
+    /// What a search waits for an index that is always wanted.
+    patience: Duration,
+    /// For servers, where trees can be watched.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, Slot>>,
 }
@@ -86,9 +96,9 @@ impl Slot {
 
 impl KeptIndexes {
     /// Indexes below this directory.
-    pub(crate) fn new(directory: PathBuf, mode: Mode, is_server: bool, stop: Stop) -> Arc<Self> {
-        let mounts = is_server.then(Mounts::open).flatten();
-        Arc::new(Self { directory, mode, is_server, stop, mounts, slots: Mutex::default() })
+    pub(crate) fn new(directory: PathBuf, mode: Mode, lifetime: Lifetime, patience: Duration) -> Arc<Self> {
+        let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
+        Arc::new(Self { directory, mode, lifetime, patience, mounts, slots: Mutex::default() })
     }
 
     /// For calls beneath roots that they do not lie in.
@@ -131,7 +141,8 @@ impl KeptIndexes {
             (slot.watched.clone(), evicted)
         };
         // Not while others wait.
-        let index = match (self.is_server || self.mode == Mode::Always, &watched) {
+        let is_waited_for = self.lifetime != Lifetime::Search || self.mode == Mode::Always;
+        let index = match (is_waited_for, &watched) {
             (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(Arc::clone(watched)))),
             (true, None) => store.open().map(Arc::new),
             // A command may end before it is needed.
@@ -151,11 +162,12 @@ impl KeptIndexes {
     /// Makes or updates the index of a root, on one processor; `None` when that is not wanted or fails.
     fn update(&self, root: &Arc<Root>) -> Option<Update> {
         let store = self.store(root.path());
-        if self.mode == Mode::Auto && !store.exists() && !is_large(root, &self.stop) {
+        if self.mode == Mode::Auto && !store.exists() && !is_large(root) {
             return None;
         }
         let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
-        store.update(root, &walk, &self.stop).ok()
+        // Nothing has to tell it to end: what is written of an index when the process ends is not used.
+        store.update(root, &walk, &Stop::never()).ok()
     }
 
     /// Starts an update where one is due.
@@ -166,8 +178,9 @@ impl KeptIndexes {
         }
         let slot = slots.entry(root.path().to_owned()).or_default();
         let is_due = slot.next_update.is_none_or(|next| Instant::now() >= next);
-        let is_wanted = slot.index.as_ref().is_none_or(|index| index.strangers() > 0);
-        if !is_due || !is_wanted {
+        let is_wanted =
+            || slot.index.as_ref().is_none_or(|index| index.strangers() > 0 || index.take_damage());
+        if !is_due || !is_wanted() {
             return;
         }
         let (kept, root) = (Arc::clone(self), Arc::clone(root));
@@ -205,7 +218,7 @@ fn evict(slots: &mut HashMap<PathBuf, Slot>, root: &Path) -> Option<Slot> {
 }
 
 /// Whether a tree has as many files as an index pays for.
-fn is_large(root: &Arc<Root>, stop: &Stop) -> bool {
+fn is_large(root: &Arc<Root>) -> bool {
     let mut files = 0;
     let step = |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::Item((), 0);
     let receive = |()| {
@@ -213,7 +226,7 @@ fn is_large(root: &Arc<Root>, stop: &Stop) -> bool {
         if files < LEAST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let walk_options = WalkOptions { threads: 1, ..WalkOptions::default() };
-    walk(root, &RelPath::root(), &walk_options, stop, || (), step, receive)
+    walk(root, &RelPath::root(), &walk_options, &Stop::never(), || (), step, receive)
         .is_ok_and(|report| report.broke_off)
 }
 
@@ -232,31 +245,95 @@ impl Indexes for SharedIndexes {
         }
         let store = self.0.store(root.path());
         if let Some(index) = self.0.current(&store, root) {
-            if self.0.is_server {
+            if self.0.lifetime != Lifetime::Search {
                 self.0.update_in_background(root);
             }
             return Some(index);
         }
-        match (self.0.mode, self.0.is_server) {
-            (Mode::Always, false) => {
+        match (self.0.mode, self.0.lifetime) {
+            (_, Lifetime::Server) | (Mode::Auto, Lifetime::Session) => {
+                self.0.update_in_background(root);
+                None
+            }
+            (Mode::Always, _) => {
                 // Once: what failed fails again. The search finds out by itself why the tree can't be read.
                 if !std::mem::replace(
                     &mut self.0.lock().entry(root.path().to_owned()).or_default().was_built,
                     true,
                 ) {
-                    let _ = store.update(root, &WalkOptions::default(), &self.0.stop);
+                    let _ = store.update(root, &WalkOptions::default(), &Stop::after(self.0.patience));
                 }
                 self.0.current(&store, root)
             }
-            (_, true) => {
-                self.0.update_in_background(root);
-                None
-            }
-            (Mode::Auto, false) => None,
+            (Mode::Auto, Lifetime::Search) => None,
         }
     }
     fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>> {
         let (kept, watched) = self.0.ranked_of(root);
         Some(ranked::fresh(&kept, &self.0.store(root.path()), root, watched.as_deref(), effort))
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the test makes its own tree")]
+mod tests {
+    use std::fs;
+
+    use forage_fs::{RootPolicy, SecretPolicy};
+    use forage_search::{Pattern, PatternOptions, ScanOptions, search};
+
+    use super::*;
+
+    /// What opening an index does not find is found by the search that needs it.
+    #[test]
+    fn a_server_builds_an_index_anew_in_which_a_search_met_damage() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("a.txt"), "a needle\n").unwrap();
+        fs::write(tree.join("b.txt"), "some hay\n").unwrap();
+        let policy = RootPolicy { allow_broad: true, ..RootPolicy::default() };
+        let root = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
+        std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
+        let indexes = directory.path().join("indexes");
+        let kept = KeptIndexes::new(indexes, Mode::Always, Lifetime::Server, Duration::from_secs(20));
+        let store = kept.store(root.path());
+        store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
+
+        let base = store.directory().join("base");
+        let mut bytes = fs::read(&base).unwrap();
+        // In the header, where the dictionary begins.
+        let dictionary = u64::from_le_bytes(bytes[52..60].try_into().unwrap());
+        bytes[dictionary as usize] ^= 1;
+        fs::write(&base, bytes).unwrap();
+        assert_eq!(store.open_checked().1.len(), 1);
+        let shared = kept.shared();
+        let pattern = Pattern::new("needle", &PatternOptions::default()).unwrap();
+        let started = Instant::now();
+        loop {
+            let options = ScanOptions { index: shared.of(&root), ..ScanOptions::default() };
+            assert!(options.index.is_some());
+            let mut found = 0;
+            let count = |_| {
+                found += 1;
+                ControlFlow::Continue(())
+            };
+            search(
+                &root,
+                &RelPath::root(),
+                &WalkOptions::default(),
+                &pattern,
+                &options,
+                &Stop::never(),
+                count,
+            )
+            .unwrap();
+            assert_eq!(found, 1);
+            if store.open_checked().1.is_empty() {
+                break;
+            }
+            assert!(started.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 }

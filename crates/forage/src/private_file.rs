@@ -3,11 +3,9 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
-use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use forage_search::index::ReadAt;
 
 /// The extension of a file that is being written. One that was left behind by a program that ended may go.
@@ -17,6 +15,15 @@ pub(crate) const TEMPORARY: &str = "tmp";
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Opens a file that is there to be locked and written, or creates it.
+pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
@@ -91,7 +98,8 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
 }
 
 /// A file that only [`replace_by`] changes, of which large parts are not read but mapped into memory: that takes a sixth
-/// of the time. Who cuts such a file short ends the processes that have it mapped, so that it is for those that end soon.
+/// of the time. A page that can't be read later on, or is cut off the file, ends the processes that have it mapped, so
+/// that it is for those that end soon.
 pub(crate) struct Mapped(pub(crate) File);
 
 impl ReadAt for Mapped {
@@ -103,17 +111,21 @@ impl ReadAt for Mapped {
         self.0.byte_len()
     }
 
-    // Elsewhere a file that is mapped can't be replaced.
-    #[cfg(unix)]
-    #[expect(unsafe_code, reason = "nobody but this program writes the file, and never in place")]
-    fn bytes(&self, range: Range<u64>) -> io::Result<Bytes> {
-        // A network file system may take a mapped file away.
-        if !forage_fs::is_local(&self.0) {
-            return self.0.bytes(range);
+    // Elsewhere it is not told whether all of it can be read, or a file that is mapped can't be replaced.
+    #[cfg(target_os = "linux")]
+    #[expect(unsafe_code, reason = "nobody but this program may write the file, and it never does in place")]
+    fn bytes(&self, range: std::ops::Range<u64>) -> io::Result<bytes::Bytes> {
+        let map = || {
+            let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+            let mut options = memmap2::MmapOptions::new();
+            let mapped = unsafe { options.offset(range.start).len(length).map(&self.0)? };
+            // Reads all of it, or says that it can't.
+            mapped.advise(memmap2::Advice::PopulateRead)?;
+            Ok::<_, io::Error>(bytes::Bytes::from_owner(mapped))
+        };
+        match forage_fs::is_safe_to_map(&self.0) {
+            true => map().or_else(|_| self.0.bytes(range.clone())),
+            false => self.0.bytes(range.clone()),
         }
-        let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-        let mut options = memmap2::MmapOptions::new();
-        options.offset(range.start).len(length).populate();
-        Ok(Bytes::from_owner(unsafe { options.map(&self.0)? }))
     }
 }

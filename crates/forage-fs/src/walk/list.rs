@@ -233,6 +233,10 @@ impl<'a> Plan<'a> {
         dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
         done: &mut Done<'a, T>,
     ) {
+        // What comes next does not come any more, and is not counted.
+        if done.stopped.is_some() {
+            return;
+        }
         let mut tasks = std::mem::take(&mut done.tasks);
         if let Some(Task { work: Work::Visit(batch), .. }) = tasks.first_mut() {
             let files = batch.len();

@@ -14,6 +14,9 @@ pub(crate) enum Reply {
     Raw(Vec<u8>),
     /// These bytes in pieces of the given size with a pause between them.
     Drip(Vec<u8>, usize, Duration),
+    /// These bytes as soon as it is time for them.
+    #[allow(dead_code, reason = "for the tests of the command")]
+    Held(Vec<u8>, Arc<dyn Fn() -> bool + Send + Sync>),
     /// These bytes (none: not even a status line), then silence until the client leaves.
     Hang(Vec<u8>),
     /// These bytes at once, whatever the client sends.
@@ -131,6 +134,15 @@ fn serve(mut stream: TcpStream, reply: Option<Reply>, requests: &Mutex<Vec<Strin
                 thread::sleep(pause);
             }
             Ok(())
+        }
+        Some(Reply::Held(bytes, is_time)) => {
+            let started = std::time::Instant::now();
+            while !is_time() && started.elapsed() < Duration::from_secs(30) {
+                thread::sleep(Duration::from_millis(10));
+            }
+            stream.write_all(&bytes)?;
+            stream.shutdown(Shutdown::Write)?;
+            until_closed(&mut stream)
         }
         Some(Reply::Hang(bytes)) => {
             stream.write_all(&bytes)?;

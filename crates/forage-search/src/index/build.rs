@@ -182,7 +182,7 @@ impl Parts {
     /// Adds whole lines. False when there are more trigrams than in text.
     fn add(&mut self, trigrams: &mut Trigrams, mut text: &[u8]) -> bool {
         loop {
-            let is_last = text.len() <= limits::PART_BYTES + limits::PART_BYTES / 2;
+            let is_last = text.len() <= limits::LAST_PART_BYTES;
             let feed = || memchr::memchr(b'\n', &text[limits::PART_BYTES..]);
             let end = if is_last {
                 text.len()

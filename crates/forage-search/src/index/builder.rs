@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use forage_fs::FileState;
 
-use super::files::posted;
+use super::numbers::posted;
 use super::postings::{PostingList, Postings};
 use super::segment::{Content, HEADER_BYTES, MAGIC, NO_LINES, PAGE_BYTES, PartEnd, VERSION};
 use super::trigrams::Trigram;
@@ -88,7 +88,7 @@ impl Builder {
     /// Those of `writer`.
     pub fn write(mut self, writer: &mut impl Write) -> io::Result<()> {
         let (mut dictionary, mut starts) = (Vec::new(), Vec::new());
-        let (mut postings, mut checksum) = (0_u64, crc32fast::Hasher::new());
+        let mut postings = 0_u64;
         self.postings.finish();
         for (number, posted) in self.postings.lists() {
             if dictionary.len().is_multiple_of(PAGE_BYTES) {
@@ -119,8 +119,7 @@ impl Builder {
         header.extend(postings.to_le_bytes());
         // Each posting list has its own.
         header.extend(0_u32.to_le_bytes());
-        checksum.update(&header);
-        header.extend(checksum.finalize().to_le_bytes());
+        header.extend(crc32fast::hash(&header).to_le_bytes());
         for section in [&header, &self.files, &self.paths, &dictionary, &pages, &self.part_ends] {
             writer.write_all(section)?;
         }

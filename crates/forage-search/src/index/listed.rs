@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use forage_fs::{Chosen, Entry, Listing, SkipReason};
 
-use super::files::FileSet;
 use super::lookup::{Candidates, may_match};
+use super::numbers::NumberSet;
 use super::segment::{Content, Segment};
 
 /// What the layers of an index know of the files of a listing, as they are now.
@@ -17,10 +17,10 @@ pub(super) struct Listed {
     /// Per layer, the number in the listing of each of its files that is as the layer has seen it.
     numbers: Vec<Vec<u32>>,
     /// The layer that knows the text of each file of the listing, and its number there.
-    places: Vec<Option<(usize, u32)>>,
+    places: Vec<Option<(u8, u32)>>,
     /// Files of the listing that must be visited whatever is looked for.
-    unknown: FileSet,
-    binary: FileSet,
+    unknown: NumberSet,
+    binary: NumberSet,
     /// The sizes of the files that are known, with their numbers; the largest first.
     sizes: Vec<(Reverse<u64>, u32)>,
     /// Files that an update would take into the index.
@@ -37,8 +37,8 @@ impl Listed {
             listing: Arc::clone(&listing),
             numbers: layers.iter().map(|layer| vec![NOT_LISTED; layer.len() as usize]).collect(),
             places: Vec::with_capacity(count as usize),
-            unknown: FileSet::none(count),
-            binary: FileSet::none(count),
+            unknown: NumberSet::none(count),
+            binary: NumberSet::none(count),
             sizes: Vec::new(),
             strangers: 0,
         };
@@ -69,7 +69,7 @@ impl Listed {
                 }
             }
             let text = known.filter(|(.., content)| *content == Content::Indexed);
-            listed.places.push(text.map(|(layer, file, _)| (layer, file)));
+            listed.places.push(text.and_then(|(layer, file, _)| Some((u8::try_from(layer).ok()?, file))));
             number += 1;
         });
         listed.sizes.sort_unstable();
@@ -95,7 +95,7 @@ impl Listed {
         let mut by_query = Vec::new();
         let mut visited = match candidates {
             Some(_) => self.unknown.clone(),
-            None => FileSet::all(self.listing.files()),
+            None => NumberSet::all(self.listing.files()),
         };
         let queries = candidates.and_then(|layers| Some(layers.first()?.len())).unwrap_or(0);
         for query in 0..queries {
@@ -110,7 +110,7 @@ impl Listed {
         if candidates.is_none() {
             visited.subtract(&binary);
         }
-        let mut too_large = FileSet::none(self.listing.files());
+        let mut too_large = NumberSet::none(self.listing.files());
         let limit = max_file_bytes.unwrap_or(u64::MAX);
         for (_, number) in self.sizes.iter().take_while(|(Reverse(size), _)| *size > limit) {
             too_large.insert(*number);
@@ -135,9 +135,9 @@ pub(crate) struct Choice {
     listed: Arc<Listed>,
     pub(crate) chosen: Chosen,
     /// The files that may match, by query; none where that is not known.
-    by_query: Vec<FileSet>,
+    by_query: Vec<NumberSet>,
     /// Files that are counted as such, whatever is looked for.
-    too_large: FileSet,
+    too_large: NumberSet,
 }
 
 impl Choice {
@@ -155,6 +155,7 @@ impl Choice {
 
     /// The layer that knows the text of a file, and its number there.
     pub(super) fn place(&self, entry: &Entry<'_>) -> Option<(usize, u32)> {
-        *self.listed.places.get(entry.number? as usize)?
+        let (layer, file) = (*self.listed.places.get(entry.number? as usize)?)?;
+        Some((usize::from(layer), file))
     }
 }

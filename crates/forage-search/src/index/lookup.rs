@@ -1,13 +1,13 @@
 //! Asking an index during a search.
 
-use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
-use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, Watched};
+use forage_fs::{Entry, FileState, SkipReason, Snapshot, Stop, Unvisited, WalkOptions, Watched};
 
-use super::files::FileSet;
 use super::listed::{Choice, Listed};
+use super::numbers::NumberSet;
 use super::plan::Query;
 use super::segment::{Content, IndexError, Segment, Stretch};
 use crate::limits;
@@ -25,6 +25,8 @@ pub struct Index {
     /// The directories that need not be listed when the tree is walked.
     snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
+    /// Whether a search could not be told what may match.
+    is_damaged: AtomicBool,
     /// Files in which searches have found something.
     found: AtomicU64,
     watched: Option<Arc<Watched>>,
@@ -34,16 +36,52 @@ pub struct Index {
     listed: Mutex<Vec<Arc<Listed>>>,
 }
 
-/// Takes in the snapshot and gives the layers.
-type Open = dyn FnOnce(&Snapshot) -> Vec<Segment> + Send;
+/// How far the thread is that opens an index.
+#[derive(Debug, Default)]
+struct Opening {
+    progress: Mutex<Progress>,
+    changed: Condvar,
+}
 
-/// How it is opened, until somebody does it.
-#[derive(Default)]
-struct Opening(Mutex<Option<Box<Open>>>);
+#[derive(Debug, Default)]
+struct Progress {
+    /// Somebody waits for it.
+    is_wanted: bool,
+    is_over: bool,
+}
 
-impl fmt::Debug for Opening {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Opening")
+impl Opening {
+    fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps, but not while somebody waits.
+    fn sleep(&self, time: Duration) {
+        drop(self.changed.wait_timeout_while(self.progress(), time, |progress| !progress.is_wanted));
+    }
+
+    fn set(&self, set: impl FnOnce(&mut Progress)) {
+        set(&mut self.progress());
+        self.changed.notify_all();
+    }
+
+    /// Waits until it is over.
+    fn wait(&self, stop: &Stop) {
+        self.set(|progress| progress.is_wanted = true);
+        let mut progress = self.progress();
+        while !progress.is_over && stop.check().is_none() {
+            let woken = self.changed.wait_timeout(progress, limits::BETWEEN_LOOKS);
+            progress = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Tells those who wait that it is over, also when it panicked.
+struct Ends(Arc<Index>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.opening.set(|progress| progress.is_over = true);
     }
 }
 
@@ -69,6 +107,7 @@ impl Index {
             opening: Opening::default(),
             snapshot: Arc::default(),
             strangers: AtomicU64::new(0),
+            is_damaged: AtomicBool::new(false),
             found: AtomicU64::new(0),
             watched: None,
             asked: Mutex::default(),
@@ -77,28 +116,28 @@ impl Index {
     }
 
     /// An index that is opened while searches begin without it: some find enough before it is there. Those that look for
-    /// all there is open it first.
+    /// all there is wait for it.
     pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
-        let index = Arc::new(Self { opening: Opening(Mutex::new(Some(Box::new(open)))), ..Self::empty() });
-        let opened = Arc::clone(&index);
+        let index = Arc::new(Self::empty());
+        let ends = Ends(Arc::clone(&index));
         let fill = move || {
-            std::thread::sleep(limits::INDEX_HEAD_START);
+            let index = &ends.0;
+            index.opening.sleep(limits::INDEX_HEAD_START);
             let (long, common) = limits::INDEX_LONG_HEAD_START;
-            if opened.found.load(Ordering::Relaxed) >= common {
-                std::thread::sleep(long - limits::INDEX_HEAD_START);
+            if index.found.load(Ordering::Relaxed) >= common {
+                index.opening.sleep(long - limits::INDEX_HEAD_START);
             }
-            opened.open();
+            drop(index.layers.set(open(&index.snapshot)));
         };
         // Without a thread there is no index, and without an index every file is read.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
     }
 
-    /// Opens it, unless somebody has begun to.
-    pub(crate) fn open(&self) {
-        let open = self.opening.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(open) = open {
-            drop(self.layers.set(open(&self.snapshot)));
+    /// Waits until it is open, or can't be opened.
+    pub(crate) fn wait_until_open(&self, stop: &Stop) {
+        if self.layers.get().is_none() {
+            self.opening.wait(stop);
         }
     }
 
@@ -121,6 +160,12 @@ impl Index {
     /// now, or had just been changed when they were.
     pub fn strangers(&self) -> u64 {
         self.strangers.load(Ordering::Relaxed)
+    }
+
+    /// Whether a search found since the last question that it is damaged or can't be read: an update looks through all
+    /// of it.
+    pub fn take_damage(&self) -> bool {
+        self.is_damaged.swap(false, Ordering::Relaxed)
     }
 
     /// For one worker that asks for more than one search does.
@@ -189,11 +234,11 @@ impl Index {
     }
 
     /// What it says for a search for one of these; `None` when it can say nothing.
-    pub(crate) fn select(&self, queries: Vec<Query>) -> Option<Selection<'_>> {
+    pub(crate) fn select<'a>(&'a self, queries: Vec<Query>, stop: &'a Stop) -> Option<Selection<'a>> {
         let queries: Arc<[Query]> = queries.into();
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&queries);
         let is_any = queries.contains(&Query::Any);
-        (!is_any).then(|| Selection { index: self, queries, candidates: OnceLock::new() })
+        (!is_any).then(|| Selection { index: self, queries, stop, candidates: OnceLock::new() })
     }
 }
 
@@ -207,14 +252,15 @@ fn counts(options: &WalkOptions) -> bool {
 pub(crate) struct Selection<'a> {
     index: &'a Index,
     queries: Arc<[Query]>,
+    stop: &'a Stop,
     /// What of each layer may match, by query; `None` when one turned out to be damaged.
     candidates: OnceLock<Option<Vec<Vec<Candidates>>>>,
 }
 
 /// What of a layer may match.
 pub(super) struct Candidates {
-    pub(super) files: FileSet,
-    parts: FileSet,
+    pub(super) files: NumberSet,
+    parts: NumberSet,
 }
 
 /// What is known of a file that need not be read.
@@ -234,17 +280,21 @@ impl<'a> Selection<'a> {
 
     fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<Candidates>]> {
         let of_query = |layer: &Segment, query| {
-            let parts = layer.parts(query)?;
+            let parts = layer.parts(query, self.stop)?;
             Ok::<_, IndexError>(Candidates { files: layer.files_of(&parts), parts })
         };
         let of_layer = |layer: &Segment| self.queries.iter().map(|query| of_query(layer, query)).collect();
-        let find = || layers.iter().map(of_layer).collect::<Result<_, _>>().ok();
+        let find = || {
+            let candidates = layers.iter().map(of_layer).collect::<Result<_, _>>();
+            self.index.is_damaged.fetch_or(candidates.is_err(), Ordering::Relaxed);
+            candidates.ok()
+        };
         self.candidates.get_or_init(find).as_deref()
     }
 }
 
 /// Whether a file is in one of the sets that are wanted.
-pub(super) fn may_match<'a>(sets: impl IntoIterator<Item = &'a FileSet>, file: u32, wanted: u64) -> bool {
+pub(super) fn may_match<'a>(sets: impl IntoIterator<Item = &'a NumberSet>, file: u32, wanted: u64) -> bool {
     sets.into_iter().enumerate().any(|(query, set)| wanted >> query & 1 == 1 && set.contains(file))
 }
 

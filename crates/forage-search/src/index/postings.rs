@@ -8,7 +8,7 @@ const PENDING: usize = 4 << 20;
 /// Trigrams of a page, and pages.
 const PAGE: usize = 1 << 12;
 
-/// Parts in all lists together: five times the Linux kernel's, in some 400 MB.
+/// Parts in all lists together: three times the Linux kernel's, in half a gigabyte.
 const MOST_POSTED: u64 = 500 << 20;
 
 /// Lists, ten times the kernel's. More come from files that are no text.
@@ -126,7 +126,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::index::files::posted;
+    use crate::index::numbers::posted;
 
     proptest! {
         #[test]

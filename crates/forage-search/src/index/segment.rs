@@ -24,10 +24,10 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use forage_fs::{FileState, compare_paths};
+use forage_fs::{FileState, Stop, compare_paths};
 use thiserror::Error;
 
-use super::files::{FileSet, posted};
+use super::numbers::{NumberSet, posted};
 use super::plan::{Query, are_harmed};
 use super::trigrams::Trigram;
 
@@ -126,9 +126,9 @@ pub struct Segment {
     reader: Box<dyn ReadAt + Send + Sync>,
     files: Bytes,
     paths: Bytes,
-    /// Where the dictionary is, and its pages that were needed; `None` for one that is damaged.
+    /// Where the dictionary is, and its pages that were needed.
     dictionary: Range<u64>,
-    pages_read: Vec<OnceLock<Option<Box<[u8]>>>>,
+    pages_read: Vec<OnceLock<Box<[u8]>>>,
     pages: Bytes,
     part_ends: Bytes,
     /// Where the posting lists are.
@@ -271,13 +271,13 @@ impl Segment {
     ///
     /// # Errors
     /// A posting list is damaged or can't be read.
-    pub fn candidates(&self, query: &Query) -> Result<FileSet, IndexError> {
-        Ok(self.files_of(&self.parts(query)?))
+    pub fn candidates(&self, query: &Query) -> Result<NumberSet, IndexError> {
+        Ok(self.files_of(&self.parts(query, &Stop::never())?))
     }
 
     /// The files with one of these parts.
-    pub(super) fn files_of(&self, parts: &FileSet) -> FileSet {
-        let mut files = FileSet::none(self.len());
+    pub(super) fn files_of(&self, parts: &NumberSet) -> NumberSet {
+        let mut files = NumberSet::none(self.len());
         let ends_before = |file: u32, part| self.parts_up_to(file).is_some_and(|end| end <= part);
         let mut file = 0;
         parts.for_each(|part| {
@@ -299,7 +299,7 @@ impl Segment {
     }
 
     /// The stretches of a file that are made of these parts; `None` where that can't be told.
-    pub(super) fn stretches(&self, file: u32, parts: &FileSet) -> Option<Vec<Stretch>> {
+    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
         let first = match file.checked_sub(1) {
             Some(before) => self.parts_up_to(before)?,
             None => 0,
@@ -307,7 +307,8 @@ impl Segment {
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut start = PartEnd::default();
         for part in first..self.parts_up_to(file)? {
-            let record = self.part_ends.get(part as usize * PART_END_BYTES..)?;
+            let at = part as usize * PART_END_BYTES;
+            let record = self.part_ends.get(at..at + PART_END_BYTES)?;
             let end = PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) };
             if end.bytes <= start.bytes {
                 return None;
@@ -324,18 +325,25 @@ impl Segment {
         Some(stretches)
     }
 
-    /// The parts of files that may have a match. What matches lies in a line, and so in one part.
-    pub(super) fn parts(&self, query: &Query) -> Result<FileSet, IndexError> {
+    /// The parts of files that may have a match. What matches lies in a line, and so in one part. For a call that must end
+    /// they are more.
+    pub(super) fn parts(&self, query: &Query, stop: &Stop) -> Result<NumberSet, IndexError> {
+        if stop.check().is_some() {
+            return Ok(NumberSet::all(self.part_count));
+        }
         match query {
-            Query::Any => Ok(FileSet::all(self.part_count)),
-            Query::Nothing => Ok(FileSet::none(self.part_count)),
+            Query::Any => Ok(NumberSet::all(self.part_count)),
+            Query::Nothing => Ok(NumberSet::none(self.part_count)),
             Query::Has(trigram) => self.parts_with(*trigram),
             Query::OneOf(queries) => {
-                let mut parts = FileSet::none(self.part_count);
+                let mut parts = NumberSet::none(self.part_count);
                 for query in queries {
-                    parts.unite(&self.parts(query)?);
+                    parts.unite(&self.parts(query, stop)?);
                 }
                 Ok(parts)
+            }
+            Query::Within(..) if self.part_count > MOST_DISTORTED_PARTS => {
+                Ok(NumberSet::all(self.part_count))
             }
             Query::Within(edits, text) => {
                 let (places, all) = text.places();
@@ -343,7 +351,7 @@ impl Segment {
                 for (trigram, places) in places {
                     self.parts_with(trigram)?.for_each(|part| missing[part as usize] &= !places);
                 }
-                let mut parts = FileSet::none(self.part_count);
+                let mut parts = NumberSet::none(self.part_count);
                 let harmed = (0..).zip(&missing).filter(|(_, missing)| are_harmed(**missing, *edits));
                 harmed.for_each(|(part, _)| parts.insert(part));
                 Ok(parts)
@@ -352,10 +360,10 @@ impl Segment {
                 let mut queries: Vec<&Query> = queries.iter().collect();
                 // The rarest first: the others are then hardly worth reading.
                 queries.sort_by_cached_key(|query| self.estimate(query));
-                let mut parts: Option<FileSet> = None;
+                let mut parts: Option<NumberSet> = None;
                 for query in queries {
                     match &mut parts {
-                        None => parts = Some(self.parts(query)?),
+                        None => parts = Some(self.parts(query, stop)?),
                         // To read a few files takes less time than to read a long list.
                         Some(parts)
                             if u64::from(parts.len()) * PARTS_PER_CANDIDATE
@@ -363,10 +371,10 @@ impl Segment {
                         {
                             break;
                         }
-                        Some(parts) => parts.intersect(&self.parts(query)?),
+                        Some(parts) => parts.intersect(&self.parts(query, stop)?),
                     }
                 }
-                Ok(parts.unwrap_or_else(|| FileSet::all(self.part_count)))
+                Ok(parts.unwrap_or_else(|| NumberSet::all(self.part_count)))
             }
         }
     }
@@ -407,7 +415,7 @@ impl Segment {
     pub fn check(&self) -> Result<(), IndexError> {
         let mut start = self.postings.start;
         for page in 0..self.pages_read.len() {
-            for record in self.page(page).ok_or(IndexError::Damaged)?.chunks_exact(TRIGRAM_BYTES) {
+            for record in self.page(page)?.chunks_exact(TRIGRAM_BYTES) {
                 let list = List::of(record, start);
                 self.read_list(&list)?;
                 start = start.saturating_add(u64::from(list.bytes));
@@ -417,16 +425,20 @@ impl Segment {
     }
 
     /// A page of the dictionary.
-    fn page(&self, page: usize) -> Option<&[u8]> {
-        let read = || {
-            let start = self.dictionary.start + (page * PAGE_BYTES) as u64;
-            let bytes = (self.dictionary.end - start).min(PAGE_BYTES as u64);
-            let mut buffer = vec![0; bytes as usize].into_boxed_slice();
-            self.reader.read_exact_at(&mut buffer, start).ok()?;
-            let checksum = u32_at(&self.pages, page * PAGE_RECORD_BYTES + 4);
-            (crc32fast::hash(&buffer) == checksum).then_some(buffer)
-        };
-        self.pages_read[page].get_or_init(read).as_deref()
+    fn page(&self, page: usize) -> Result<&[u8], IndexError> {
+        let kept = &self.pages_read[page];
+        if let Some(page) = kept.get() {
+            return Ok(page);
+        }
+        let start = self.dictionary.start + (page * PAGE_BYTES) as u64;
+        let bytes = (self.dictionary.end - start).min(PAGE_BYTES as u64);
+        let mut buffer = vec![0; bytes as usize].into_boxed_slice();
+        self.reader.read_exact_at(&mut buffer, start)?;
+        let checksum = u32_at(&self.pages, page * PAGE_RECORD_BYTES + 4);
+        match crc32fast::hash(&buffer) == checksum {
+            true => Ok(kept.get_or_init(|| buffer)),
+            false => Err(IndexError::Damaged),
+        }
     }
 
     /// The posting list of a trigram; none if no part has it.
@@ -434,7 +446,7 @@ impl Segment {
         let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
         let behind = partition(self.pages_read.len(), begins_before);
         let Some(page) = behind.checked_sub(1) else { return Ok(None) };
-        let records = self.page(page).ok_or(IndexError::Damaged)?;
+        let records = self.page(page)?;
         let number = |record: usize| u32_at(records, record * TRIGRAM_BYTES);
         let count = records.len() / TRIGRAM_BYTES;
         let found = partition(count, |record| number(record) < trigram.number());
@@ -461,8 +473,8 @@ impl Segment {
         }
     }
 
-    fn parts_with(&self, trigram: Trigram) -> Result<FileSet, IndexError> {
-        let mut parts = FileSet::none(self.part_count);
+    fn parts_with(&self, trigram: Trigram) -> Result<NumberSet, IndexError> {
+        let mut parts = NumberSet::none(self.part_count);
         let Some(list) = self.list(trigram)? else { return Ok(parts) };
         let bytes = self.read_list(&list)?;
         match bytes.len() == self.part_count.div_ceil(8) as usize {
@@ -505,6 +517,9 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 /// Parts in a posting list whose reading takes as long as reading one candidate.
 const PARTS_PER_CANDIDATE: u64 = 256;
 
+/// Parts up to which it is told which trigrams each of them lacks, in eight bytes: 32 MiB.
+const MOST_DISTORTED_PARTS: u32 = 4 << 20;
+
 /// Parts of all files: a thousand times those of the Linux kernel.
 const MOST_PARTS: u32 = 100 << 20;
 
@@ -518,6 +533,9 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -560,16 +578,30 @@ mod tests {
         prop::collection::vec(text, 0..40)
     }
 
-    const PATTERNS: [&str; 8] =
-        ["retr", "(?i)RETRY|walk", "foo.*bar", "ab", "nothere", "r[ei]t", "fo+b", "éa"];
+    const PATTERNS: [(&str, u8); 10] = [
+        ("retr", 0),
+        ("(?i)RETRY|walk", 0),
+        ("foo.*bar", 0),
+        ("ab", 0),
+        ("nothere", 0),
+        ("r[ei]t", 0),
+        ("fo+b", 0),
+        ("éa", 0),
+        ("retrywalk", 2),
+        ("foobar|Retries", 1),
+    ];
+
+    fn query(source: &str, fuzzy: u8) -> Query {
+        Query::of(&Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap())
+    }
 
     proptest! {
         #[test]
         fn candidates_are_the_files_that_fulfil_the_query(texts in texts()) {
             let segment = Segment::open(index_of(&texts)).unwrap();
             prop_assert_eq!(segment.len() as usize, texts.len());
-            for source in PATTERNS {
-                let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
+            for (source, fuzzy) in PATTERNS {
+                let query = query(source, fuzzy);
                 let candidates = segment.candidates(&query).unwrap();
                 let mut trigrams = Trigrams::default();
                 for (number, text) in texts.iter().enumerate() {
@@ -608,8 +640,8 @@ mod tests {
             }
             let (whole, Ok(damaged)) = (Segment::open(whole).unwrap(), Segment::open(damaged)) else { return Ok(()) };
             prop_assert!(damaged.check().is_err());
-            for source in PATTERNS {
-                let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
+            for (source, fuzzy) in PATTERNS {
+                let query = query(source, fuzzy);
                 if let Ok(candidates) = damaged.candidates(&query) {
                     prop_assert_eq!(candidates, whole.candidates(&query).unwrap(), "{}", source);
                 }
@@ -621,12 +653,42 @@ mod tests {
     fn rare_trigrams_leave_few_candidates() {
         let texts: Vec<String> = (0..3_000).map(|number| format!("common text {number:05}x")).collect();
         let segment = Segment::open(index_of(&texts)).unwrap();
-        let candidates = |source: &str| {
-            let query = Query::of(&Pattern::new(source, &PatternOptions::default()).unwrap());
-            segment.candidates(&query).unwrap().len()
-        };
+        let candidates = |source: &str| segment.candidates(&query(source, 0)).unwrap().len();
         assert_eq!(candidates("common"), 3_000);
         assert_eq!(candidates("text 02999x"), 1);
         assert_eq!(candidates("no such text"), 0);
+        // Who must end lets all pass.
+        let stop = Stop::never();
+        stop.cancel();
+        assert_eq!(segment.parts(&query("no such text", 0), &stop).unwrap().len(), 3_000);
+        let distorted = segment.candidates(&query("text 02999x", 1)).unwrap();
+        assert!(distorted.contains(2_999) && distorted.len() < 300, "{}", distorted.len());
+    }
+
+    /// Bytes whose end can't be read for a while.
+    struct Failing(Vec<u8>, Arc<AtomicBool>);
+
+    impl ReadAt for Failing {
+        fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+            match self.1.load(Ordering::Relaxed) {
+                true => Err(io::ErrorKind::Other.into()),
+                false => self.0.read_exact_at(buffer, offset),
+            }
+        }
+
+        fn byte_len(&self) -> io::Result<u64> {
+            self.0.byte_len()
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_read_is_read_the_next_time() {
+        let fails = Arc::new(AtomicBool::new(false));
+        let bytes = index_of(&["some text".to_owned(), "other".to_owned()]);
+        let segment = Segment::open(Failing(bytes, Arc::clone(&fails))).unwrap();
+        fails.store(true, Ordering::Relaxed);
+        assert!(matches!(segment.candidates(&query("text", 0)), Err(IndexError::Io(_))));
+        fails.store(false, Ordering::Relaxed);
+        assert_eq!(segment.candidates(&query("text", 0)).unwrap().len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Snapshot, Stop, WalkOptions, limits};
 use forage_search::index::{Content, Index, Segment, build};
@@ -332,4 +332,44 @@ fn an_exhaustive_search_opens_the_index_first_and_once() {
     }
     std::thread::sleep(search_limits::INDEX_LONG_HEAD_START.0 * 5);
     assert_eq!(opened.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn an_exhaustive_search_waits_for_an_index_that_is_being_opened_as_long_as_it_may() {
+    let mut random = Random::new(8);
+    let (_directory, root) = tree(&mut random, true);
+    std::thread::sleep(SETTLED);
+    let bytes = segment(&root, None);
+    let pattern = Pattern::new("retry", &PatternOptions::default()).unwrap();
+    let options = |index: &Arc<Index>| ScanOptions {
+        exhaustive: true,
+        index: Some(Arc::clone(index)),
+        ..ScanOptions::default()
+    };
+    let run = |index: &Arc<Index>, stop: &Stop| {
+        let (root, walk, receive) = (open(&root), WalkOptions::default(), |_| ControlFlow::Continue(()));
+        search(&root, &RelPath::root(), &walk, &pattern, &options(index), stop, receive).unwrap()
+    };
+    let slow = Index::opening(move |_| {
+        std::thread::sleep(Duration::from_millis(200));
+        vec![Segment::open(bytes).unwrap()]
+    });
+    // Somebody else has begun to.
+    std::thread::sleep(search_limits::INDEX_LONG_HEAD_START.0 * 2);
+    assert!(slow.layers().is_empty());
+    assert_eq!(run(&slow, &Stop::never()).stopped, None);
+    assert_eq!(slow.layers().len(), 1);
+
+    // One that never ends, and one that panics.
+    let (held, holds) = std::sync::mpsc::channel::<()>();
+    let hanging = Index::opening(move |_| {
+        let _ = holds.recv();
+        Vec::new()
+    });
+    let started = Instant::now();
+    assert!(run(&hanging, &Stop::after(Duration::from_millis(100))).stopped.is_some());
+    assert!(started.elapsed() < Duration::from_secs(10));
+    drop(held);
+    let broken = Index::opening(|_| panic!("on purpose"));
+    assert_eq!(run(&broken, &Stop::never()).stopped, None);
 }

@@ -8,6 +8,7 @@ use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
 use crate::config::{AskOverrides, Overrides};
+use crate::indexes::Lifetime;
 use view::View;
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +69,7 @@ impl Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let (mut context, config) = session::open_with_config(global, arguments.overrides(), None, output)?;
     context.stop = signals::stop()?;
-    context.indexes = session::indexes(&config, &context, true);
+    context.indexes = session::indexes(&config, &context, Lifetime::Session);
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
     let mut agent = Agent::new(found.models, tools, context);

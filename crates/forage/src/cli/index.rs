@@ -16,7 +16,7 @@ use super::session;
 use super::{Global, Status};
 use crate::config::{self, Config, Overrides};
 use crate::indexes::verify::{self, Verified};
-use crate::indexes::{Store, Update};
+use crate::indexes::{Lifetime, Store, Update};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -130,7 +130,7 @@ fn build_ranked(
     walk: &WalkOptions,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
-    let kept = config.indexes(false, Stop::never());
+    let kept = config.indexes(Lifetime::Search);
     let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
     let effort = Effort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
     let ranked = {

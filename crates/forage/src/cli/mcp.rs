@@ -7,14 +7,13 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::Level;
-use forage_fs::Stop;
 use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
 use super::{Global, Status};
 use crate::config::{self, Config, McpOverrides, Overrides};
-use crate::indexes::{self, KeptIndexes};
+use crate::indexes::{self, KeptIndexes, Lifetime};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -98,8 +97,7 @@ impl Directories {
             (true, None) => (vec![session::project(&working)], "the working directory", may_choose()),
         };
         let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
-        // Nothing has to be told to end: what is written of an index when the server ends is not used.
-        let indexes = config.indexes(true, Stop::never());
+        let indexes = config.indexes(Lifetime::Server);
         let lookup = config.lookup_settings();
         let chosen = Self { config, filter, lookup, working, own, for_clients, is_walled: false, indexes };
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {

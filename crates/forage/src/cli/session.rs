@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, Stop, find_git_root};
+use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
 use forage_tools::{Context, FilterSettings, Indexes, ToolError, registry};
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status};
 use crate::config::{self, Config, Overrides};
-use crate::indexes::{self, Mode};
+use crate::indexes::{self, Lifetime};
 
 /// Reads the configuration and opens the roots. `path` is a path that a person named on the command line: when no
 /// root was given and it lies outside of the default one, its own project becomes the root.
@@ -37,7 +37,7 @@ pub(crate) fn open_with_config(
     let directories = directories(&config, &working, path);
     let filter = config.filter_settings()?;
     let (mut context, config) = beneath(config, &directories, &working, filter)?;
-    context.indexes = indexes(&config, &context, false);
+    context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = config.lookup_settings();
     for notice in &config.notices {
         output.note(notice);
@@ -45,13 +45,9 @@ pub(crate) fn open_with_config(
     Ok((context, config))
 }
 
-/// The indexes that a command uses. One that lives on for many searches makes and updates them meanwhile, unless they are
-/// to be there before the first.
-pub(crate) fn indexes(config: &Config, context: &Context, lives_on: bool) -> Option<Arc<dyn Indexes>> {
-    let lives_on = lives_on && config.index_mode().ok()? == Some(Mode::Auto);
-    // In what lives on nothing has to be told to end: what is written of an index when it does is not used.
-    let stop = if lives_on { Stop::never() } else { context.stop.within(context.timeout) };
-    indexes::for_roots(&config.indexes(lives_on, stop)?, &context.roots)
+/// The indexes that a command uses.
+pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
+    indexes::for_roots(&config.indexes(lifetime)?, &context.roots)
 }
 
 /// The directories that become the roots.

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage_fs::Stop;
 
 use super::{Config, environment};
 use crate::answer_cache;
-use crate::indexes::{KeptIndexes, Mode, Store};
+use crate::indexes::{KeptIndexes, Lifetime, Mode, Store};
 
 impl Config {
     pub(super) fn check_index(&self) -> anyhow::Result<()> {
@@ -33,10 +33,11 @@ impl Config {
         &self.index.value
     }
 
-    /// The indexes that searches use. A server keeps them up to date until `stop`.
-    pub(crate) fn indexes(&self, is_server: bool, stop: Stop) -> Option<Arc<KeptIndexes>> {
+    /// The indexes that searches use.
+    pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
         let mode = self.index_mode().ok()??;
-        Some(KeptIndexes::new(index_directory().ok()?, mode, is_server, stop))
+        let patience = Duration::from_millis(self.timeout_ms.value);
+        Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
     }
 
     /// The files of the index of a root.

@@ -11,6 +11,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use forage_fs::{Root, Snapshot, Stop, WalkOptions};
@@ -31,7 +33,7 @@ const DIRECTORIES: &str = "directories";
 const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 /// What the name of the ranked index's directory begins with. Its format follows, so that two versions never share files.
 const RANKED: &str = "ranked-";
 /// Keeps processes from writing a ranked index at the same time.
@@ -42,8 +44,12 @@ const RANKED_LOCK: &str = "ranked-lock";
 const CHANGES_KEPT: u64 = 500;
 const CHANGES_PART: u64 = 32;
 
-/// Indexes that are kept. Each has up to a tenth of the bytes of its tree.
+/// Indexes that are kept. Each has about a tenth of the bytes of the text in its tree.
 const INDEXES_KEPT: usize = 32;
+
+/// A lock that another process holds is asked for again.
+const LOCK_ATTEMPTS: usize = 3;
+const BETWEEN_LOCKS: Duration = Duration::from_millis(5);
 
 /// How the files of an index are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,7 +208,7 @@ impl Store {
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
         // Ends before the lock does.
-        let _building = lock.try_clone().map(|file| Building::start(file, files));
+        let _building = lock.try_clone().map(|file| Building::start(file, Arc::clone(&files)));
         self.remove_leftovers()?;
         let base = self.layer(BASE, Reading::Checked).ok().flatten();
         if let Some(base) = &base {
@@ -218,6 +224,7 @@ impl Store {
             }
         }
         drop(base);
+        files.store(0, Ordering::Relaxed);
         let built = index::build(root, None, walk, stop)?;
         self.check_ended(&built.report)?;
         let files = u64::from(built.builder.len());
@@ -241,7 +248,7 @@ impl Store {
         for directory in all.into_iter().flatten().flatten().map(|entry| entry.path()) {
             if directory != self.directory
                 && let Some(built) =
-                    [directory.join(BASE), directory.join(RANKED_LOCK)].iter().filter_map(modified).max()
+                    [BASE, LOCK, RANKED_LOCK].iter().filter_map(|name| modified(directory.join(name))).max()
             {
                 others.push((std::cmp::Reverse(built), directory));
             }
@@ -290,19 +297,23 @@ impl Store {
 
     /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process
     /// ends, however it ends.
-    fn lock(&self, name: &str) -> anyhow::Result<Option<File>> {
+    pub(super) fn lock(&self, name: &str) -> anyhow::Result<Option<File>> {
         let path = self.directory.join(name);
-        let created = private_file::create_new(&path);
-        let file = match created {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => File::open(&path),
-            created => created,
-        };
+        let file = private_file::open_or_create(&path);
         let file = file.with_context(|| format!("can't open {}", path.display()))?;
-        match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
-            Err(fs::TryLockError::WouldBlock) => Ok(None),
-            Err(fs::TryLockError::Error(error)) => Err(error).context("can't lock the index"),
+        for _ in 0..LOCK_ATTEMPTS {
+            match file.try_lock() {
+                Ok(()) => {
+                    // What one that was killed left there of how far it was.
+                    file.set_len(0).with_context(|| format!("can't write {}", path.display()))?;
+                    return Ok(Some(file));
+                }
+                // Who only asks whether it is locked holds it for a moment.
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
+                Err(fs::TryLockError::Error(error)) => return Err(error).context("can't lock the index"),
+            }
         }
+        Ok(None)
     }
 
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.

@@ -1,19 +1,19 @@
-//! Sets of files by their numbers.
+//! Sets of numbers: of the files of an index, or of the parts of files.
 
-/// Numbers of files, below a bound.
+/// Numbers below a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileSet {
+pub struct NumberSet {
     words: Vec<u64>,
     count: u32,
 }
 
-impl FileSet {
-    /// No file of `count`.
+impl NumberSet {
+    /// None of those below `count`.
     pub fn none(count: u32) -> Self {
         Self { words: vec![0; count.div_ceil(64) as usize], count }
     }
 
-    /// All files of `count`.
+    /// All below `count`.
     pub fn all(count: u32) -> Self {
         let mut set = Self { words: vec![u64::MAX; count.div_ceil(64) as usize], count };
         let beyond = set.words.len() as u32 * 64 - count;
@@ -23,46 +23,46 @@ impl FileSet {
         set
     }
 
-    /// Whether a file is in it; false for numbers that no file has.
-    pub fn contains(&self, file: u32) -> bool {
-        self.words.get(file as usize / 64).is_some_and(|word| word >> (file % 64) & 1 == 1)
+    /// Whether a number is in it.
+    pub fn contains(&self, number: u32) -> bool {
+        self.words.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Files in it.
+    /// Numbers in it.
     pub fn len(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether no file is in it.
+    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Adds a file; one that does not exist is left out.
-    pub(super) fn insert(&mut self, file: u32) {
-        if file < self.count
-            && let Some(word) = self.words.get_mut(file as usize / 64)
+    /// Adds a number; one that is not below the bound is left out.
+    pub(super) fn insert(&mut self, number: u32) {
+        if number < self.count
+            && let Some(word) = self.words.get_mut(number as usize / 64)
         {
-            *word |= 1 << (file % 64);
+            *word |= 1 << (number % 64);
         }
     }
 
-    /// The files of both.
+    /// Those of both.
     pub(super) fn intersect(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
     }
 
-    /// The files of either.
+    /// Those of either.
     pub(super) fn unite(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Leaves out the files of another.
+    /// Leaves out those of another.
     pub(super) fn subtract(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Gives its files, in order.
+    /// Gives them in order.
     pub(super) fn for_each(&self, mut give: impl FnMut(u32)) {
         for (index, word) in self.words.iter().enumerate() {
             let mut left = *word;
@@ -73,12 +73,12 @@ impl FileSet {
         }
     }
 
-    /// Its files as bits, 64 to a word.
+    /// As bits, 64 to a word.
     pub(super) fn into_words(self) -> Vec<u64> {
         self.words
     }
 
-    /// Adds the files of a bitmap of little-endian bytes.
+    /// Adds those of a bitmap of little-endian bytes.
     pub(super) fn insert_bitmap(&mut self, bytes: &[u8]) {
         for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {
             let mut whole = [0; 8];
@@ -107,9 +107,9 @@ pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
             }
             shift += 7;
         }
-        let file = next.checked_add(difference)?;
-        next = file.checked_add(1)?;
-        Some(file)
+        let number = next.checked_add(difference)?;
+        next = number.checked_add(1)?;
+        Some(number)
     })
 }
 
@@ -122,8 +122,8 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_that_are_no_list_give_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0..200_u32) {
-            let mut set = FileSet::none(count);
-            posted(&bytes).for_each(|file| set.insert(file));
+            let mut set = NumberSet::none(count);
+            posted(&bytes).for_each(|number| set.insert(number));
             set.insert_bitmap(&bytes);
             prop_assert!(set.len() <= count);
         }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn sets_know_their_bounds() {
         for count in [0, 1, 63, 64, 65, 1_000] {
-            let (all, none) = (FileSet::all(count), FileSet::none(count));
+            let (all, none) = (NumberSet::all(count), NumberSet::none(count));
             assert_eq!((all.len(), none.len()), (count, 0), "{count}");
             assert!(!all.contains(count) && none.is_empty());
             let mut both = all.clone();
