@@ -130,6 +130,9 @@ pub fn gather(
     bounds: &KeywordOptions,
     stop: &Stop,
 ) -> Result<Gathered, OpenError> {
+    if let Some(index) = &bounds.index {
+        index.hasten();
+    }
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let (patterns, errors): (Vec<_>, Vec<_>) =
         terms.iter().take(limits::TERMS).map(|term| split(Pattern::new(term, &options))).unzip();

@@ -131,7 +131,7 @@ pub const PART_BYTES: usize = 16 << 10;
 pub const LAST_PART_BYTES: usize = PART_BYTES + PART_BYTES / 2;
 
 /// Trigrams of the parts of a file, up to which it is in an index whatever its size is, and the bytes of a larger file for
-/// each. A part of source text has 1,000 to 3,000: a file of many megabytes whose text repeats itself is in the index, one
+/// each. A part of source text has a thousand or more: a file of many megabytes whose text repeats itself is in the index, one
 /// whose text does not would fill it.
 pub const FILE_TRIGRAMS: usize = 320_000;
 /// See [`FILE_TRIGRAMS`].

@@ -134,6 +134,11 @@ impl Index {
         index
     }
 
+    /// Has it opened at once, for a search that is going to wait for it.
+    pub fn hasten(&self) {
+        self.opening.set(|progress| progress.is_wanted = true);
+    }
+
     /// Waits until it is open, or can't be opened.
     pub(crate) fn wait_until_open(&self, stop: &Stop) {
         if self.layers.get().is_none() {

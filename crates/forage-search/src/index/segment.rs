@@ -665,7 +665,7 @@ mod tests {
         assert!(distorted.contains(2_999) && distorted.len() < 300, "{}", distorted.len());
     }
 
-    /// Bytes whose end can't be read for a while.
+    /// Bytes that can't be read for a while.
     struct Failing(Vec<u8>, Arc<AtomicBool>);
 
     impl ReadAt for Failing {

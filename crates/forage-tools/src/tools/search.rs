@@ -79,7 +79,7 @@ impl Tool for Search {
     type Response = Response;
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let prepared = request.prepare(context)?;
+        let prepared = request.prepare(context, false)?;
         let limit = prepared.max_results;
         run(context, prepared, Some(limit), &mut |_| true)
     }

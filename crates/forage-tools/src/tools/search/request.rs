@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_fs::{RelPath, Root, Stop, WalkOptions};
+use forage_search::index::Index;
 use forage_search::{Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -76,6 +77,7 @@ pub(super) struct Prepared {
     pub(super) options: PatternOptions,
     /// `None` for a pattern that only an external engine can read.
     pub(super) pattern: Option<Pattern>,
+    index: Option<Arc<Index>>,
     pub(super) root: Arc<Root>,
     pub(super) start: RelPath,
     pub(super) walk: WalkOptions,
@@ -111,7 +113,8 @@ impl Clamp {
 }
 
 impl Request {
-    pub(super) fn prepare(self, context: &Context) -> Result<Prepared, ToolError> {
+    /// Checks a request, for a search for `all` there is or one that ends with enough.
+    pub(super) fn prepare(self, context: &Context, all: bool) -> Result<Prepared, ToolError> {
         let settings = &context.search;
         let mut clamp = Clamp::default();
         let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
@@ -145,6 +148,12 @@ impl Request {
         };
         let (engine, note) = Engine::choose(&settings.engine, fuzzy > 0)?;
         warnings.extend(note);
+        // Opened while the pattern is compiled, which can take as long.
+        let index = engine.is_embedded().then(|| context.index(&root)).flatten();
+        let best_first = fuzzy > 0 && self.best_first.unwrap_or(false);
+        if let Some(index) = index.as_ref().filter(|_| all || best_first) {
+            index.hasten();
+        }
         let pattern = match Pattern::new(&self.pattern, &options) {
             Ok(pattern) => Some(pattern),
             // ugrep reads a richer language than ours.
@@ -160,7 +169,6 @@ impl Request {
         let chosen = if globs.is_empty() { None } else { Some(globs_at("glob", &globs, &start)?) };
         let (hidden, follow, no_ignore) =
             [self.hidden, self.follow, self.no_ignore].map(|flag| flag.unwrap_or(false)).into();
-        let best_first = fuzzy > 0 && self.best_first.unwrap_or(false);
         if self.best_first == Some(true) && !best_first {
             warnings.push(
                 "`best_first`: without `fuzzy` all matches are equally good; path order was used".to_owned(),
@@ -186,6 +194,7 @@ impl Request {
             text: self.pattern,
             options,
             pattern,
+            index,
             root,
             start,
             walk,
@@ -226,7 +235,7 @@ impl Prepared {
             before_context: self.context_lines,
             after_context: self.context_lines,
             max_file_bytes: context.max_file_bytes,
-            index: self.engine.is_embedded().then(|| context.index(&self.root)).flatten(),
+            index: self.index.clone(),
             exhaustive: limit.is_none() || self.best_first,
             ..ScanOptions::default()
         };

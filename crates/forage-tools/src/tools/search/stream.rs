@@ -48,7 +48,7 @@ pub fn stream(
     let started = Instant::now();
     let schema = schema::portable::<Request>();
     let request: Request = parse(Search::NAME, &schema, Search::ARGUMENT_ALIASES, request)?;
-    let mut prepared = request.prepare(context)?;
+    let mut prepared = request.prepare(context, all)?;
     if all && prepared.best_first {
         return Err(ToolError::argument(
             "best_first",

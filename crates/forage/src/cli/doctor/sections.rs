@@ -268,7 +268,9 @@ pub(super) fn index(report: &mut Report, subject: &Subject) {
             Ok(store) => {
                 let (index, problems) = store.open_checked();
                 report.warnings.extend(problems.iter().map(|problem| {
-                    format!("the index of {path} can't be used, `forage index build` makes it anew: {problem}")
+                    format!(
+                        "the index of {path} can't be used, `forage index build` makes it anew: {problem}"
+                    )
                 }));
                 match index {
                     None => {
