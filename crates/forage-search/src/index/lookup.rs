@@ -67,7 +67,6 @@ impl Opening {
 
     /// Waits until it is over.
     fn wait(&self, stop: &Stop) {
-        self.set(|progress| progress.is_wanted = true);
         let mut progress = self.progress();
         while !progress.is_over && stop.check().is_none() {
             let woken = self.changed.wait_timeout(progress, limits::BETWEEN_LOOKS);
@@ -142,6 +141,7 @@ impl Index {
     /// Waits until it is open, or can't be opened.
     pub(crate) fn wait_until_open(&self, stop: &Stop) {
         if self.layers.get().is_none() {
+            self.hasten();
             self.opening.wait(stop);
         }
     }

@@ -6,40 +6,22 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
+
+use crate::background::Background;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Tells how far a build is until it is dropped.
-pub(super) struct Building {
-    thread: Option<(Sender<()>, JoinHandle<()>)>,
-}
-
-impl Building {
-    /// Takes the count of files that it has come to, and a file that nobody else writes meanwhile.
-    pub(super) fn start(mut file: File, files: Arc<AtomicU64>) -> Self {
-        let (end, ended) = channel();
-        let tell = move || {
-            while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BETWEEN) {
-                // Always as long, so that whoever reads meanwhile finds a number. That nobody is told does no harm.
-                let count = format!("{:>20}", files.load(Ordering::Relaxed));
-                let _ = file.rewind().and_then(|()| file.write_all(count.as_bytes()));
-            }
-        };
-        let thread = std::thread::Builder::new().name("index progress".to_owned()).spawn(tell);
-        Self { thread: thread.ok().map(|thread| (end, thread)) }
-    }
-}
-
-impl Drop for Building {
-    fn drop(&mut self) {
-        if let Some((end, thread)) = self.thread.take() {
-            drop(end);
-            let _ = thread.join();
+/// Tells how far a build is until what it gives is dropped: takes a file that nobody else writes meanwhile, and the count
+/// of files that it has come to.
+pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
+    Background::start("index progress", move |build| {
+        while build.goes_on_after(BETWEEN) {
+            // Always as long, so that whoever reads meanwhile finds a number. That nobody is told does no harm.
+            let count = format!("{:>20}", files.load(Ordering::Relaxed));
+            let _ = file.rewind().and_then(|()| file.write_all(count.as_bytes()));
         }
-    }
+    })
 }
 
 /// The files that a build has come to by now, if one is going on: the lock tells that.
@@ -69,7 +51,7 @@ mod tests {
         for count in [4_321, 987] {
             let lock = store.lock(LOCK).unwrap().unwrap();
             assert_eq!(store.building(), Some(0));
-            let building = Building::start(lock.try_clone().unwrap(), Arc::new(AtomicU64::new(count)));
+            let building = tell(lock.try_clone().unwrap(), Arc::new(AtomicU64::new(count)));
             let started = std::time::Instant::now();
             while store.building() != Some(count) {
                 assert!(started.elapsed() < Duration::from_secs(20));

@@ -20,7 +20,7 @@ use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
 
-use super::building::{self, Building};
+use super::building;
 use super::ranked::wait_for;
 use crate::private_file;
 
@@ -208,7 +208,7 @@ impl Store {
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
         // Ends before the lock does.
-        let _building = lock.try_clone().map(|file| Building::start(file, Arc::clone(&files)));
+        let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
         self.remove_leftovers()?;
         let base = self.layer(BASE, Reading::Checked).ok().flatten();
         if let Some(base) = &base {
