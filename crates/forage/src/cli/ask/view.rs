@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forage::agent::Event;
 use forage_tools::{sanitize, sanitize_line};
+
+use crate::background::Background;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -23,7 +23,7 @@ const ARGUMENTS: usize = 160;
 pub(super) struct View {
     mode: Mode,
     state: Arc<Mutex<State>>,
-    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    _redrawn: Option<Background>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl View {
             (false, false) => Mode::Log,
         };
         let state = Arc::new(Mutex::new(State::default()));
-        let thread = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
-        Self { mode, state, thread }
+        let redrawn = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
+        Self { mode, state, _redrawn: redrawn }
     }
 
     /// Whether text is of use before it is complete.
@@ -63,26 +63,15 @@ impl View {
     }
 }
 
-impl Drop for View {
-    fn drop(&mut self) {
-        if let Some((end, thread)) = self.thread.take() {
-            drop(end);
-            let _ = thread.join();
-        }
-    }
-}
-
-fn redraw(state: Arc<Mutex<State>>) -> (Sender<()>, JoinHandle<()>) {
-    let (end, ended) = channel();
-    let show = move || {
+fn redraw(state: Arc<Mutex<State>>) -> Background {
+    Background::start("progress", move |work| {
         let started = Instant::now();
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(BETWEEN) {
+        while work.goes_on_after(BETWEEN) {
             let line = state.lock().unwrap_or_else(PoisonError::into_inner).line(started.elapsed());
             let _ = write!(io::stderr(), "\r\x1b[K{line}");
         }
         let _ = write!(io::stderr(), "\r\x1b[K");
-    };
-    (end, std::thread::spawn(show))
+    })
 }
 
 /// What the line on a terminal says.
