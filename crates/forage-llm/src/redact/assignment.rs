@@ -1,78 +1,479 @@
-//! Values assigned to telling names: `password = "…"`, `API_KEY: …`, `--token …`.
+//! Values behind telling names: `password = "…"`, `API_KEY: …`, `--token …`, `<secret>…</secret>`.
 //!
-//! A regex finds the names; what follows is read by hand, because where a value ends depends on how it is quoted
-//! and whether it is a secret depends on how it looks.
+//! What follows a name is read by hand, because where a value ends depends on how it is quoted, and whether it is a
+//! secret on how it stands there and how it looks. No language is known: settings, elements and code are told apart by
+//! the line.
+
+use std::ops::Range;
 
 use regex::Regex;
 
-use super::judge::{is_random, is_variable, is_wordy};
-use super::{Edits, RedactionCounts, compile};
+use super::compile;
+use super::judge::{Stand, is_secret};
+use super::names::{Telling, telling};
+use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
 
-const NAME: &str = "secret-assignment";
-
-/// Longest rest of a name behind the telling word, in bytes; longer ones are no names.
-const MAX_NAME_REST: usize = 40;
+/// Longest name, and longest rest of one behind the literal that was found, in bytes; longer ones are no names.
+const MAX_NAME: usize = 80;
 
 /// Longest type between a name and its `=`, in bytes, as in `TOKEN: &'static str = "…"`.
 const MAX_TYPE: usize = 60;
 
-/// The rule for assignments.
-pub(super) struct Assignments {
-    name: Regex,
-    /// What may stand between a line's start and its text in an excerpt: white space and a line number.
-    line_prefix: Regex,
+/// Blanks that are gone over between a name and its value; a column of settings is aligned within it.
+const MAX_BLANKS: usize = 80;
+
+/// What stands between a name and its value. Longest first.
+const OPERATORS: &[&str] = &[
+    ":::=", "!==", "===", "??=", "||=", "::=", "=>", "->", ":=", "?=", "+=", ".=", "==", "!=", "~=", "=~",
+    "=", ":", ">", "|",
+];
+
+/// Whether a word is a type of texts, in any of many languages.
+fn is_text_type(word: &str) -> bool {
+    let bare = word.trim_matches(['*', '&', '[', ']']).to_ascii_lowercase();
+    matches!(
+        bare.as_str(),
+        "string"
+            | "str"
+            | "byte"
+            | "bytes"
+            | "char"
+            | "text"
+            | "varchar"
+            | "nsstring"
+            | "cstring"
+            | "any"
+            | "secretstring"
+            | "bytestring"
+    )
 }
 
-/// A value that could be a secret.
-struct Value {
-    start: usize,
-    end: usize,
-    quoted: bool,
-    /// The value is what the name is given, not an argument of a call that makes it.
-    direct: bool,
-}
-
-impl Assignments {
-    pub(super) fn new() -> Self {
-        Self {
-            name: compile(
-                r"(?i-u)password|passwd|passphrase|pwd|secret|token|(?:api|private|access)[_-]?key",
-            ),
-            line_prefix: compile(r"^[ \t>*]*(?:[0-9]{1,7}(?:[ \t]*[:|-]|\t))?[ \t]*"),
-        }
-    }
-
-    /// The text with assigned secrets replaced, `None` without any.
-    pub(super) fn redact(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
-        let mut edits = Edits::new(text);
-        let mut scan = Scan { text, line_prefix: &self.line_prefix, runs: [(0, 0); 2] };
-        let mut from = 0;
-        while let Some(name) = self.name.find_at(text, from) {
-            // On refusal the search goes on right behind the name: the value may hold another assignment.
-            from = name.end();
-            let strong = name.as_str().to_ascii_lowercase().starts_with(['p', 's'])
-                && !name.as_str().to_ascii_lowercase().starts_with("private");
-            if let Some(value) = scan.secret_after(name.start(), name.end(), strong) {
-                edits.replace(value.start, value.end, NAME);
-                from = value.end;
-            }
-        }
-        counts.add(NAME, edits.count);
-        edits.finish()
-    }
-}
-
-struct Scan<'t> {
+/// A text with what reading values in it needs.
+pub(super) struct Scan<'t> {
     text: &'t str,
     line_prefix: &'t Regex,
-    /// Start and end of the last bare run of each kind. Names inside one long run (`token=token=…`) would otherwise
-    /// each scan it to its end.
-    runs: [(usize, usize); 2],
 }
 
-impl Scan<'_> {
+/// What may stand between a line's start and its text in an excerpt: white space and a line number.
+pub(super) fn line_prefix() -> Regex {
+    compile(r"^[ \t>*]*(?:[0-9]{1,7}(?:[ \t]*[:|-]|\t))?[ \t]*")
+}
+
+/// A value that could be a secret, in its parts; none of them goes over the end of a line.
+struct Value {
+    parts: Vec<Range<usize>>,
+    stand: Stand,
+}
+
+/// How a name leads to its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// By an operator.
+    Operator(&'static str),
+    /// By blanks, as an option of a command does.
+    Blanks,
+}
+
+impl<'t> Scan<'t> {
+    pub(super) fn new(text: &'t str, line_prefix: &'t Regex) -> Self {
+        Self { text, line_prefix }
+    }
+
+    /// The name around an offset.
+    pub(super) fn name_around(&self, at: usize) -> Range<usize> {
+        let bytes = self.text.as_bytes();
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-$".contains(&byte);
+        let least = at.saturating_sub(MAX_NAME);
+        let mut start = at;
+        while start > least && is_name(bytes[start - 1]) {
+            start -= 1;
+        }
+        let mut end = self.skip(at, MAX_NAME, is_name);
+        while end > at && b".-$".contains(&bytes[end - 1]) {
+            end -= 1;
+        }
+        start..end
+    }
+
+    /// The parts of the secret that the name is given, if it is given one.
+    pub(super) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
+        let telling = telling(&self.text[name.clone()])?;
+        self.values(name).find_map(|value| self.secret_parts(value, telling))
+    }
+
+    /// The parts of a value if they are a secret together, else its first if that is one: what stands in the next line
+    /// may be another text.
+    fn secret_parts(&self, mut value: Value, telling: Telling) -> Option<Vec<Range<usize>>> {
+        let joined: String = value.parts.iter().map(|part| &self.text[part.clone()]).collect();
+        if is_secret(&joined, telling, value.stand) {
+            return Some(value.parts);
+        }
+        value.parts.truncate(1);
+        let first = &self.text[value.parts.first()?.clone()];
+        (joined != first && is_secret(first, telling, value.stand)).then_some(value.parts)
+    }
+
+    /// What the name may be given, the likeliest first.
+    fn values(&self, name: Range<usize>) -> impl Iterator<Item = Value> {
+        let closed = self.closed(name.end);
+        let at = self.skip_blanks(closed);
+        let found = self
+            .attribute(closed, at)
+            .or_else(|| self.sibling(name.clone(), closed))
+            .map(|at| [self.value(&name, at, Lead::Operator("=")), None])
+            .or_else(|| self.operated(&name, at))
+            .unwrap_or_else(|| [self.argument(&name, closed, at), None]);
+        found.into_iter().flatten()
+    }
+
+    /// Behind the quotes and brackets that close a name: `"password"`, `['token']`, `key[33]`.
+    fn closed(&self, end: usize) -> usize {
+        if self.byte(end) == b'[' {
+            let digits = self.skip(end + 1, 5, |byte| byte.is_ascii_digit());
+            if self.byte(digits) == b']' {
+                return digits + 1;
+            }
+        }
+        self.skip(end, 4, |byte| b"\"'`])\\".contains(&byte))
+    }
+
+    /// `<add key="password" value="…"/>`: behind its `=`.
+    fn attribute(&self, closed: usize, at: usize) -> Option<usize> {
+        let rest = self.text[at..].strip_prefix("value").filter(|_| at > closed)?;
+        rest.trim_start_matches(' ').strip_prefix('=').map(|rest| self.text.len() - rest.len())
+    }
+
+    /// `name: DB_PASSWORD` with its `value:` in the same or the next line: behind its colon.
+    fn sibling(&self, name: Range<usize>, closed: usize) -> Option<usize> {
+        // Only where the name is itself a value.
+        let before = self.text[..name.start].trim_end_matches(['"', '\'', ' ', '\\']);
+        if !before.ends_with([':', '=']) {
+            return None;
+        }
+        let mut at = self.skip_blanks(self.skip(closed, 1, |byte| byte == b','));
+        if matches!(self.byte(at), b'\n' | b'\r') && at < self.text.len() {
+            at = self.next_line(at)?;
+        }
+        let at = self.skip(at, 2, |byte| b"\"'\\".contains(&byte));
+        let rest = &self.text.as_bytes()[at..];
+        if !rest.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"value")) {
+            return None;
+        }
+        let at = self.skip_blanks(self.skip(at + 5, 2, |byte| b"\"'\\".contains(&byte)));
+        matches!(self.byte(at), b':' | b'=').then_some(at + 1)
+    }
+
+    /// The values behind an operator, with a type before it or without.
+    fn operated(&self, name: &Range<usize>, at: usize) -> Option<[Option<Value>; 2]> {
+        let rest = &self.text[at..];
+        let operator = OPERATORS.iter().find(|operator| rest.starts_with(**operator));
+        let Some(operator) = operator else {
+            // Go's `var apiToken string = "…"`.
+            let typed =
+                self.skip(at, MAX_TYPE, |byte| byte.is_ascii_alphanumeric() || b"*&_.[]".contains(&byte));
+            let equals = self.skip_blanks(typed);
+            let is_typed = at > name.end && is_text_type(&self.text[at..typed]) && self.byte(equals) == b'=';
+            return is_typed.then(|| [self.value(name, equals + 1, Lead::Operator("=")), None]);
+        };
+        if !self.leads(name, at, operator) {
+            return None;
+        }
+        let lead = Lead::Operator(operator);
+        let direct = || self.value(name, at + operator.len(), lead);
+        let typed = self.after_type(operator, at + 1).and_then(|at| {
+            // What a blank parts from the `=` is a type and no value that ends with it.
+            let parted = self.byte_before(at - 1) == b' ';
+            let value = self.value(name, at, Lead::Operator("="));
+            (parted || value.is_some()).then_some((value, parted))
+        });
+        // A quoted value behind a type is the value, because the `'` of a lifetime looks like an open quote; a bare one
+        // comes second, because the `=` before it may be part of the value.
+        Some(match typed {
+            Some((value, true)) => [value, None],
+            Some((Some(value), false)) if value.stand == Stand::Quoted => [Some(value), None],
+            typed => [direct(), typed.and_then(|(value, _)| value)],
+        })
+    }
+
+    /// Whether the operator gives the name a value, and does not stand there for something else.
+    fn leads(&self, name: &Range<usize>, at: usize, operator: &str) -> bool {
+        let behind = self.byte(at + operator.len());
+        match operator {
+            // `src/token.rs:12:`, the place of a line.
+            ":" if behind.is_ascii_digit() => {
+                let end = self.skip(at + 1, 7, |byte| byte.is_ascii_digit());
+                !b":-|".contains(&self.byte(end))
+            }
+            // A cell of a table, not one of several texts or patterns.
+            "|" => at > name.end && behind == b' ' && !b"\"'".contains(&self.byte(at + 2)),
+            // An arm of a match: `Secret => …`.
+            "=>" => {
+                at == name.end
+                    || !b" ".contains(&self.byte(name.end))
+                    || !self.text[name.clone()].starts_with(|first: char| first.is_ascii_uppercase())
+            }
+            _ => true,
+        }
+    }
+
+    /// Behind the `=` of `name: type =`.
+    fn after_type(&self, operator: &str, at: usize) -> Option<usize> {
+        let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_ &<>'[]:.?|*,".contains(&byte);
+        let end = self.skip(at, MAX_TYPE, is_type);
+        (operator == ":" && self.byte(end) == b'=').then_some(end + 1)
+    }
+
+    /// The argument of a call, the one after a name that is an argument, or that of an option.
+    fn argument(&self, name: &Range<usize>, closed: usize, at: usize) -> Option<Value> {
+        match self.byte(at) {
+            b'(' => self.quoted(at + 1, Stand::Argument),
+            b',' if closed > name.end => self.quoted(self.skip_blanks(at + 1), Stand::Argument),
+            // «to pass '…'» is prose.
+            b'"' | b'\'' if at > closed && (closed - name.start > 5 || self.begins_line(name)) => {
+                self.quoted(at, Stand::Argument)
+            }
+            _ if at > closed && self.is_option(name.start) => self.value(name, at, Lead::Blanks),
+            _ => None,
+        }
+    }
+
+    /// Whether the name is an option of a command.
+    fn is_option(&self, start: usize) -> bool {
+        self.text[start..].starts_with("--")
+            || self.text[start..].starts_with('-') && matches!(self.byte_before(start), b' ' | b'\t')
+    }
+
+    /// The value that begins at the offset, blanks apart, or in the next line.
+    fn value(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
+        let at_blanks = self.skip_blanks(at);
+        let line_end = self.skip(at_blanks, 2, |byte| byte == b'\\' || byte == b'\r');
+        if lead != Lead::Blanks && line_end < self.text.len() && self.byte(line_end) == b'\n' {
+            let next = self.next_line(line_end)?;
+            let is_element = lead == Lead::Operator(">");
+            return self
+                .quoted(next, Stand::Quoted)
+                .or_else(|| is_element.then(|| self.element(next)).flatten());
+        }
+        if let Some(value) = self.quoted(at_blanks, Stand::Quoted) {
+            return Some(value);
+        }
+        if lead == Lead::Operator(":")
+            && let Some(block) = self.block(name, at_blanks)
+        {
+            return Some(block);
+        }
+        self.bare(name, at, at_blanks, lead)
+    }
+
+    /// A value without quotes.
+    fn bare(&self, name: &Range<usize>, operator_end: usize, at: usize, lead: Lead) -> Option<Value> {
+        let before = self.byte_before(name.start);
+        let assigned = lead == Lead::Operator("=") && at == operator_end;
+        let shown = &self.text[name.clone()];
+        if lead == Lead::Operator(">") {
+            return self.element(at);
+        }
+        if lead == Lead::Blanks {
+            return self.until(at, b"\"'`|", Stand::Setting).filter(|_| self.byte(at) != b'-');
+        }
+        if assigned && matches!(before, b'?' | b'&') {
+            return self.until(at, b"&\"'`<>#", Stand::Setting);
+        }
+        if let Some(value) = self.rest_of_line(name, at, lead) {
+            return Some(value);
+        }
+        if assigned && (shown.starts_with('-') || !shown.bytes().any(|byte| byte.is_ascii_lowercase())) {
+            // `DB_PASSWORD=…` of shells, `--password=…`.
+            let ends: &[u8] = if before == b';' { b"\"'`;" } else { b"\"'`" };
+            return self.until(at, ends, Stand::Setting);
+        }
+        if assigned && matches!(before, b';' | b'"' | b'\'' | b',') {
+            // A connection string.
+            return self.until(at, if before == b',' { b"\"'`;," } else { b"\"'`;" }, Stand::Setting);
+        }
+        let value = self.until(at, b"\"'`,;&<>(){}[]|\\", Stand::Bare)?;
+        let end = value.parts.last()?.end;
+        // `Secret::from("…")`: the value is the argument. Any other call or element is not the value.
+        match self.byte(end) {
+            b'(' => self.quoted(end + 1, Stand::Argument),
+            b'[' => None,
+            _ => Some(value),
+        }
+    }
+
+    /// The text of an element, which must be closed.
+    fn element(&self, at: usize) -> Option<Value> {
+        let value = self.until(at, b"<", Stand::Setting)?;
+        let rest = self.text[value.parts.last()?.end..].trim_start();
+        let rest = &rest[self.line_prefix.find(rest).map_or(0, |prefix| prefix.len())..];
+        rest.starts_with("</").then_some(value)
+    }
+
+    /// Whether nothing but what settings have stands before the name in its line.
+    fn begins_line(&self, name: &Range<usize>) -> bool {
+        let head = &self.text[self.line_start(name.start)..name.start];
+        let prefix = self.line_prefix.find(head).map_or(0, |prefix| prefix.len());
+        let head =
+            head[prefix..].trim_matches([' ', '\t', '"', '\'', '-', '+', '#', '/', ';', '*', '{', '<', '|']);
+        head.is_empty() || matches!(head, "export" | "set" | "ENV" | "ARG" | "setx" | "env")
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        memchr::memrchr(b'\n', &self.text.as_bytes()[..at]).map_or(0, |at| at + 1)
+    }
+
+    /// A value that is all the rest of its line, as in files of settings.
+    fn rest_of_line(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
+        if !matches!(lead, Lead::Operator("=" | ":")) || !self.begins_line(name) {
+            return None;
+        }
+        let line_start = self.line_start(name.start);
+        let line_end = self.skip(at, MAX_VALUE_BYTES, |byte| byte != b'\n');
+        let rest = &self.text[at..line_end];
+        let comment = [" #", "\t#", " //", " ;"].iter().filter_map(|mark| rest.find(mark)).min();
+        let value = rest[..comment.unwrap_or(rest.len())].trim_end();
+        if let Some(first) =
+            value.strip_suffix('\\').filter(|first| !first.is_empty() && !first.contains(char::is_whitespace))
+        {
+            // It goes on in the next line.
+            let next = self.next_line(at + value.len())?;
+            let rest = self.until(next, b"", Stand::Setting)?;
+            let parts = std::iter::once(at..at + first.len()).chain(rest.parts).collect();
+            return Some(Value { parts, stand: Stand::Setting });
+        }
+        let is_open = value.is_empty()
+            || value.contains(char::is_whitespace)
+            || value.ends_with([',', ';', '{', '(', '[', ')', '\\', '"', '\'', '`', '}']);
+        if is_open || value.contains(['"', '\'', '`']) || value.starts_with(['{', '[', '(']) {
+            return None;
+        }
+        let bytes = value.bytes();
+        let is_name = bytes.clone().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte));
+        let is_setting = !is_name
+            || (at == name.end + 1 && lead == Lead::Operator("="))
+            || !self.is_among_code(line_start, line_end);
+        Some(Value {
+            parts: vec![at..at + value.len()],
+            stand: if is_setting { Stand::Setting } else { Stand::Bare },
+        })
+    }
+
+    /// Whether the lines around a line are those of code: one before that goes on, one behind that closes.
+    fn is_among_code(&self, line_start: usize, line_end: usize) -> bool {
+        let before = self.text[..line_start].trim_end().bytes().next_back();
+        let behind = self.text.get(line_end..).unwrap_or_default().lines().nth(1).unwrap_or_default();
+        let prefix = self.line_prefix.find(behind).map_or(0, |prefix| prefix.len());
+        before.is_some_and(|last| b",{([;".contains(&last)) || behind[prefix..].starts_with(['}', ')', ']'])
+    }
+
+    /// The lines of a block of YAML behind `|` or `>`.
+    fn block(&self, name: &Range<usize>, at: usize) -> Option<Value> {
+        let end = self.skip(at, 5, |byte| b"|>+-123456789\r".contains(&byte));
+        if !b"|>".contains(&self.byte(at)) || self.byte(end) != b'\n' || end >= self.text.len() {
+            return None;
+        }
+        let column = name.start - self.line_start(name.start);
+        let mut parts = Vec::new();
+        let mut from = end + 1;
+        while parts.len() < MAX_BLOCK_LINES && from < self.text.len() {
+            let stop =
+                memchr::memchr(b'\n', &self.text.as_bytes()[from..]).map_or(self.text.len(), |at| from + at);
+            let start = from + self.line_prefix.find(&self.text[from..stop]).map_or(0, |prefix| prefix.len());
+            let line = self.text[start..stop].trim_end();
+            if !line.is_empty() {
+                if start - from <= column {
+                    break;
+                }
+                parts.push(start..start + line.len());
+            }
+            from = stop + 1;
+        }
+        (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
+    }
+
+    /// A quoted value, with the prefix letters of raw, byte and format strings, and what is joined to it in the lines
+    /// that follow. Without a closing quote, as in a line that was cut, it ends with the line.
+    fn quoted(&self, at: usize, stand: Stand) -> Option<Value> {
+        let (first, mut closed) = self.one_quoted(at)?;
+        let mut parts = vec![first];
+        while let Some(at) = closed.filter(|_| parts.len() < MAX_BLOCK_LINES).and_then(|at| self.joined(at)) {
+            let Some((part, next)) = self.one_quoted(at) else { break };
+            parts.push(part);
+            closed = next;
+        }
+        Some(Value { parts, stand })
+    }
+
+    /// Behind what joins two quoted texts of different lines.
+    fn joined(&self, closed: usize) -> Option<usize> {
+        let at = self.skip_blanks(closed);
+        let mut at = self.skip_blanks(self.skip(at, 2, |byte| b"+.\\&".contains(&byte)));
+        if self.byte(at) == b'\r' {
+            at += 1;
+        }
+        if at >= self.text.len() || self.byte(at) != b'\n' {
+            return None;
+        }
+        let next = self.next_line(at)?;
+        // Behind a comma or a brace would stand another value.
+        Some(self.skip_blanks(self.skip(next, 2, |byte| b"+.&".contains(&byte))))
+    }
+
+    /// One quoted text and where it ends, quote included; `None` for the end if no quote closes it.
+    fn one_quoted(&self, at: usize) -> Option<(Range<usize>, Option<usize>)> {
+        let at = self.skip(at, 2, |byte| byte.is_ascii_alphabetic() || b"@&$".contains(&byte));
+        let at = self.skip(at, 2, |byte| byte == b'#');
+        let escapes = self.skip(at, 3, |byte| byte == b'\\') - at;
+        let quote = self.byte(at + escapes);
+        if !b"\"'`".contains(&quote) {
+            return None;
+        }
+        let open = at + escapes;
+        let triple = self.skip(open, 3, |byte| byte == quote) - open == 3;
+        let start = if triple { open + 3 } else { open + 1 };
+        let bytes = self.text.as_bytes();
+        let mut end = start;
+        let mut slashes = 0;
+        while end < bytes.len() && bytes[end] != b'\n' {
+            if bytes[end] == quote && (slashes == escapes || (escapes == 0 && slashes % 2 == 0)) {
+                break;
+            }
+            slashes = if bytes[end] == b'\\' { slashes + 1 } else { 0 };
+            end += 1;
+        }
+        let closed = end < bytes.len() && bytes[end] == quote;
+        let after = closed.then_some(end + 1);
+        end -= if closed { escapes.min(end - start) } else { 0 };
+        if !closed && self.text[..end].ends_with('\r') {
+            end = (end - 1).max(start);
+        }
+        Some((start..end, after))
+    }
+
+    /// The text from an offset to white space or one of the ends.
+    fn until(&self, at: usize, ends: &[u8], stand: Stand) -> Option<Value> {
+        let end = self.skip(at, usize::MAX, |byte| byte > b' ' && byte != 0x7f && !ends.contains(&byte));
+        // A line end that is written out, in settings within a text of JSON.
+        let end = ["\\n", "\\r"]
+            .iter()
+            .filter_map(|mark| self.text[at..end].find(mark))
+            .min()
+            .map_or(end, |length| at + length);
+        (end > at).then(|| Value { parts: vec![at..end], stand })
+    }
+
+    /// Where the text of the next line begins.
+    fn next_line(&self, at: usize) -> Option<usize> {
+        let next = at + self.text[at..].find('\n')? + 1;
+        Some(next + self.line_prefix.find(&self.text[next..]).map_or(0, |prefix| prefix.len()))
+    }
+
     fn byte(&self, at: usize) -> u8 {
         self.text.as_bytes().get(at).copied().unwrap_or(b'\n')
+    }
+
+    fn byte_before(&self, at: usize) -> u8 {
+        at.checked_sub(1).map_or(b'\n', |at| self.byte(at))
     }
 
     fn skip(&self, mut at: usize, limit: usize, wanted: impl Fn(u8) -> bool) -> usize {
@@ -84,157 +485,6 @@ impl Scan<'_> {
     }
 
     fn skip_blanks(&self, at: usize) -> usize {
-        self.skip(at, usize::MAX, |byte| byte == b' ' || byte == b'\t')
-    }
-
-    /// The secret that the name between the offsets is given, if it is given one.
-    fn secret_after(&mut self, start: usize, end: usize, strong: bool) -> Option<Value> {
-        let name_end =
-            self.skip(end, MAX_NAME_REST, |byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
-        // `password_prompt` is no password; `password2` is.
-        let strong = strong && self.text[end..name_end].bytes().all(|byte| byte.is_ascii_digit());
-        let closed = self.skip(name_end, 4, |byte| b"\"'`])\\".contains(&byte));
-        let mut at = self.skip_blanks(closed);
-        if at > closed && self.text[at..].starts_with("value") {
-            // `<add key="password" value="…"/>`
-            at = self.skip_blanks(at + "value".len());
-        }
-        let operator_end = self.skip(at, 3, |byte| b"=:>?|+!~".contains(&byte));
-        if operator_end > at {
-            let after_type = self.after_type(at, operator_end).and_then(|at| self.value(at, true));
-            // A quoted value behind a type is the value, because the `'` of a lifetime looks like an open quote; a
-            // bare one comes second, because the `=` before it may be part of the value.
-            let candidates = match after_type {
-                Some(value) if value.quoted => [Some(value), None],
-                after_type => [self.value(operator_end, true), after_type],
-            };
-            return candidates.into_iter().flatten().find(|value| self.is_secret(value, strong));
-        }
-        let value = match self.byte(at) {
-            b'(' => self.value(at + 1, true).filter(|value| value.quoted),
-            b',' if closed > name_end => self.value(at + 1, true).filter(|value| value.quoted),
-            _ if at > name_end && self.is_option(start) => self.value(at, false),
-            _ => None,
-        };
-        value.filter(|value| self.is_secret(value, strong))
-    }
-
-    /// Whether the name that the offset lies in is a command-line option.
-    fn is_option(&self, start: usize) -> bool {
-        let name = &self.text.as_bytes()[start.saturating_sub(MAX_NAME_REST)..start];
-        let first =
-            name.iter().rposition(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_'));
-        name[first.map_or(0, |at| at + 1)..].starts_with(b"--")
-    }
-
-    /// Behind the `=` of `name: type =`.
-    fn after_type(&self, operator: usize, operator_end: usize) -> Option<usize> {
-        if &self.text[operator..operator_end] != ":" {
-            return None;
-        }
-        let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_ &<>'[]:.?|*".contains(&byte);
-        let end = self.skip(operator_end, MAX_TYPE, is_type);
-        (self.byte(end) == b'=').then_some(end + 1)
-    }
-
-    /// The value that begins at the offset, white space apart. With `or_next_line`, a quoted one may begin in the
-    /// next line.
-    fn value(&mut self, at: usize, or_next_line: bool) -> Option<Value> {
-        // `DB_PASSWORD=…` without a space, as in shells and their settings files.
-        let is_shell = at > 1 && self.byte(at - 1) == b'=' && {
-            let last = self.byte(at - 2);
-            last.is_ascii_uppercase() || last.is_ascii_digit() || last == b'_'
-        };
-        let mut at = self.skip_blanks(at);
-        let line_end = self.skip(at, 2, |byte| byte == b'\\' || byte == b'\r');
-        if or_next_line && line_end < self.text.len() && self.byte(line_end) == b'\n' {
-            let next = line_end + 1;
-            let prefix = self.line_prefix.find(&self.text[next..]).map_or(0, |prefix| prefix.len());
-            at = next + prefix;
-            return self.quoted(at, true);
-        }
-        if let Some(value) = self.quoted(at, true) {
-            return Some(value);
-        }
-        let end = self.bare_end(at, is_shell);
-        if end == at {
-            return None;
-        }
-        // `Secret::from("…")`: the value is the argument.
-        if self.byte(end) == b'('
-            && let Some(value) = self.quoted(end + 1, false)
-        {
-            return Some(value);
-        }
-        Some(Value { start: at, end, quoted: false, direct: true })
-    }
-
-    /// A quoted value, with the prefix letters of raw, byte and format strings. Without a closing quote, as in a
-    /// line that was cut, it ends with the line.
-    fn quoted(&self, at: usize, direct: bool) -> Option<Value> {
-        let is_quote = |byte: u8| b"\"'`".contains(&byte);
-        let mut at = self.skip(at, 2, |byte| byte.is_ascii_alphabetic() || b"@&$".contains(&byte));
-        at = self.skip(at, 2, |byte| byte == b'#');
-        let escapes = self.skip(at, 3, |byte| byte == b'\\') - at;
-        let quote = self.byte(at + escapes);
-        if !is_quote(quote) {
-            return None;
-        }
-        let open = at + escapes;
-        let triple = self.skip(open, 3, |byte| byte == quote) - open == 3;
-        let start = if triple { open + 3 } else { open + 1 };
-        let bytes = self.text.as_bytes();
-        let mut end = start;
-        let mut slashes = 0;
-        while end < bytes.len() && bytes[end] != b'\n' {
-            match bytes[end] {
-                b'\\' => slashes += 1,
-                // In a string within a string, the same number of backslashes closes as opened.
-                byte if byte == quote && (slashes == escapes || (escapes == 0 && slashes % 2 == 0)) => break,
-                _ => slashes = 0,
-            }
-            end += 1;
-        }
-        let closed = end < bytes.len() && bytes[end] == quote;
-        end -= if closed { escapes.min(end - start) } else { 0 };
-        if !closed && self.text[..end].ends_with('\r') {
-            end = (end - 1).max(start);
-        }
-        Some(Value { start, end, quoted: true, direct })
-    }
-
-    /// Where an unquoted value ends: in shell settings with the word, else at the punctuation of code.
-    fn bare_end(&mut self, at: usize, is_shell: bool) -> usize {
-        let (start, end) = self.runs[usize::from(is_shell)];
-        if (start..end).contains(&at) {
-            return end;
-        }
-        let ends: &[u8] = if is_shell { b"\"'`" } else { b"\"'`,;&<>(){}[]|\\" };
-        let end = self.skip(at, usize::MAX, |byte| byte.is_ascii_graphic() && !ends.contains(&byte));
-        self.runs[usize::from(is_shell)] = (at, end);
-        end
-    }
-
-    /// Whether the value is a secret. `strong`: the name says so plainly, so that words count too.
-    fn is_secret(&self, value: &Value, strong: bool) -> bool {
-        let text = &self.text[value.start..value.end];
-        if !is_random(text) || text.contains("://") {
-            return false;
-        }
-        if value.quoted {
-            return (strong && value.direct) || !is_wordy(text);
-        }
-        !is_variable(text) && !is_wordy(text) && !self.is_call(value)
-    }
-
-    /// Whether a bare value is a call or an element, or the part before its bracket, as in `b64decode_v2utf8(…)`.
-    fn is_call(&self, value: &Value) -> bool {
-        let text = &self.text[value.start..value.end];
-        if let Some(bracket) = text.find(['(', '[']) {
-            return is_wordy(&text[..bracket]);
-        }
-        let is_path = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:".contains(&byte));
-        let digits = text.bytes().filter(u8::is_ascii_digit).count();
-        b"([".contains(&self.byte(value.end)) && is_path && digits * 4 <= text.len()
+        self.skip(at, MAX_BLANKS, |byte| byte == b' ' || byte == b'\t')
     }
 }

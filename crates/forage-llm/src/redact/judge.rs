@@ -1,34 +1,520 @@
-//! Whether a value looks like a secret: length, entropy, and the looks of words and code.
+//! Whether a value is a secret: by what its name says, how it stands there, and how it looks.
 
 use super::mark::MARK;
-use crate::limits::{MAX_JUDGED_BYTES, MIN_SECRET_CHARS, MIN_SECRET_ENTROPY};
+use super::names::Telling;
+use super::randomness::{bits_of_randomness, entropy};
+use crate::limits::{
+    MAX_JUDGED_BYTES, MIN_PASSPHRASE_CHARS, MIN_PASSWORD_CHARS, MIN_RANDOM_BITS, MIN_SECRET_ENTROPY,
+    MIN_TOKEN_CHARS, MIN_WEAK_CHARS,
+};
 
-/// Shannon entropy in bits per byte, over the frequencies within the text itself.
-pub(super) fn entropy(text: &str) -> f64 {
-    let mut frequencies = [0_u32; 256];
-    for byte in text.bytes() {
-        frequencies[usize::from(byte)] += 1;
+/// How a value stands behind its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// In quotes: a text, whatever language it is.
+    Quoted,
+    /// In quotes as the argument of a call, which may be anything.
+    Argument,
+    /// Bare in a line of settings, an element, a query or the arguments of a command: a text, too.
+    Setting,
+    /// Bare in what may be code: a name, if it looks like one.
+    Bare,
+}
+
+/// Whether the value of a name is a secret.
+pub(super) fn is_secret(value: &str, telling: Telling, stand: Stand) -> bool {
+    let fixed = without_interpolation(clip(value));
+    let text = fixed.trim();
+    if text.is_empty()
+        || is_variable(value)
+        || is_placeholder(text)
+        || is_foreign(text)
+        || text.contains("://")
+    {
+        return false;
     }
-    let length = text.len() as f64;
-    let share = |frequency: &u32| f64::from(*frequency) / length;
-    frequencies.iter().filter(|frequency| **frequency > 0).map(share).map(|p| -p * p.log2()).sum()
+    if is_dotted_number(text) || is_number(text) && matches!(stand, Stand::Bare | Stand::Argument) {
+        return false;
+    }
+    if stand == Stand::Argument
+        && !matches!(telling, Telling::Password)
+        && bits_of_randomness(text) < 2.0 * MIN_RANDOM_BITS
+    {
+        // `newSecretKey("PBKDF2WithHmacSHA256")`.
+        return telling == Telling::Secret && is_password(text, telling, stand);
+    }
+    match telling {
+        Telling::Password | Telling::Secret => {
+            is_password(text, telling, stand) || (!is_spelled_out(text) && is_token(text, Telling::Token))
+        }
+        Telling::Token | Telling::Weak => is_token(text, telling),
+    }
 }
 
-/// Whether the text is long and random enough, beside what is filled in at run time.
+/// Whether the text can be a password that a person chose.
+fn is_password(text: &str, telling: Telling, stand: Stand) -> bool {
+    let characters = text.chars().count();
+    if characters < MIN_PASSWORD_CHARS || is_path(text) {
+        return false;
+    }
+    if text.contains(char::is_whitespace) {
+        return stand == Stand::Quoted && is_passphrase(text);
+    }
+    let digit = text.bytes().any(|byte| byte.is_ascii_digit());
+    if !digit
+        && is_spelled_out(text)
+        && text.chars().all(|character| character.is_alphanumeric() || "_-.".contains(character))
+    {
+        return false;
+    }
+    let symbol = text.chars().any(|character| !(character.is_alphanumeric() || "_-./:,".contains(character)));
+    let pieces =
+        text.split(|character: char| !character.is_alphanumeric()).filter(|piece| !piece.is_empty()).count();
+    if is_code(text) || text.ends_with(':') {
+        return false;
+    }
+    match stand {
+        Stand::Argument | Stand::Bare => {
+            (digit || symbol) && !is_name(text) && (stand == Stand::Argument || !is_wordy(text))
+        }
+        Stand::Quoted | Stand::Setting if pieces > 1 => {
+            // `user.password_hash`, `kafka-tls`; four plain words are a passphrase.
+            let joined =
+                !symbol && !digit && text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+            match telling {
+                Telling::Secret => symbol || digit && !is_wordy(text),
+                _ => {
+                    (digit || symbol) && !is_dotted_name(text)
+                        || (joined && pieces >= 4 && !text.contains('.'))
+                }
+            }
+        }
+        Stand::Quoted | Stand::Setting => {
+            digit
+                || symbol
+                || !text.starts_with(char::is_uppercase) && !is_name_of_several(text)
+                || is_random(text)
+        }
+    }
+}
+
+/// Whether the text is random enough for a secret that a program made.
+fn is_token(text: &str, telling: Telling) -> bool {
+    let characters = text.chars().count();
+    let least = if telling == Telling::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
+    if characters < least || text.contains(char::is_whitespace) || is_code(text) {
+        return false;
+    }
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if text.bytes().all(|byte| byte.is_ascii_digit() || b"-.:+ ".contains(&byte)) {
+        // Times, versions and counts are shorter, or have signs between.
+        return telling == Telling::Token
+            && characters >= MIN_WEAK_CHARS
+            && text.bytes().all(|byte| byte.is_ascii_digit());
+    }
+    if is_uuid(text) {
+        return telling == Telling::Token;
+    }
+    let lower_hex = plain && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if lower_hex && characters >= 32 {
+        return telling == Telling::Token && entropy(text) > 2.0;
+    }
+    if entropy(text) < MIN_SECRET_ENTROPY || is_alphabet(text) {
+        return false;
+    }
+    if telling == Telling::Weak {
+        return text.bytes().any(|byte| byte.is_ascii_digit())
+            && bits_of_randomness(text) >= 1.5 * MIN_RANDOM_BITS;
+    }
+    is_random(text)
+}
+
+/// A number of source code: `1_024`, `0x2000`, `512u32`.
+fn is_number(text: &str) -> bool {
+    let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+    let digits = hex.unwrap_or(text);
+    let is_digit = |byte: u8| if hex.is_some() { byte.is_ascii_hexdigit() } else { byte.is_ascii_digit() };
+    let rest = digits.trim_start_matches(|character: char| {
+        character.is_ascii() && (is_digit(character as u8) || character == '_' || character == '.')
+    });
+    rest.len() < digits.len()
+        && rest.len() <= 5
+        && (rest.is_empty() || rest.starts_with(['u', 'U', 'i', 'I', 'f', 'F', 'l', 'L', 'n', 'e', 'E']))
+        && rest.bytes().skip(1).all(|byte| byte.is_ascii_digit() || b"lLuUsize+-".contains(&byte))
+}
+
+/// An address, a version or an object identifier.
+fn is_dotted_number(text: &str) -> bool {
+    text.bytes().filter(|byte| *byte == b'.').count() >= 2
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// A text of people's in letters that are not ASCII, or in escapes for them, as files of messages have it.
+fn is_foreign(text: &str) -> bool {
+    let foreign = text.chars().filter(|character| !character.is_ascii() && character.is_alphabetic()).count();
+    foreign * 2 > text.chars().count() || text.matches("\\u").count() > 1
+}
+
+/// Whether the text is likelier drawn than written.
 pub(super) fn is_random(text: &str) -> bool {
-    let fixed = without_interpolation(clip(text));
-    fixed.chars().count() >= MIN_SECRET_CHARS && entropy(&fixed) >= MIN_SECRET_ENTROPY
+    bits_of_randomness(text) >= MIN_RANDOM_BITS
 }
 
-/// Whether the text has nothing of its own: a variable, a template, or what a redaction left.
+/// Whether any piece of the text between its punctuation looks drawn and is long enough for a token.
+pub(super) fn has_random_piece(text: &str) -> bool {
+    text.split(|character: char| !(character.is_ascii_alphanumeric() || "_-+/%".contains(character)))
+        .any(|piece| piece.len() >= MIN_WEAK_CHARS && is_token(piece, Telling::Token))
+}
+
+/// Whether the text reads as words or a name: nothing in it looks drawn.
+pub(super) fn is_wordy(text: &str) -> bool {
+    bits_of_randomness(text) < MIN_RANDOM_BITS / 2.0
+}
+
+/// Words with blanks between them that are meant to be kept, not to be read: long, with a sign that prose lacks, and not
+/// about passwords.
+fn is_passphrase(text: &str) -> bool {
+    let odd = |character: char| {
+        !(character.is_alphabetic() || character.is_whitespace() || ",.'’\"!?:;()-/".contains(character))
+    };
+    text.chars().count() >= MIN_PASSPHRASE_CHARS
+        && text.chars().any(odd)
+        && !is_code(text)
+        && !is_spelled_out(text)
+        && !text.ends_with(['.', ':', '?', '!', '…'])
+}
+
+/// Whether the text itself names what it should be, as labels and names of fields do.
+fn is_spelled_out(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    [
+        "password",
+        "passwd",
+        "passphrase",
+        "secret",
+        "token",
+        "credential",
+        "apikey",
+        "api_key",
+        "api-key",
+        "username",
+    ]
+    .iter()
+    .any(|word| lower.contains(word))
+}
+
+/// A stand-in for a value that is filled in elsewhere, or a value that says that there is none.
+pub(super) fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let letters = || lower.chars().filter(|character| character.is_alphanumeric());
+    let distinct = {
+        let mut seen: Vec<char> = letters().collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.len()
+    };
+    if letters().next().is_none() || distinct == 1 {
+        // `********`, `......`, `xxxxxxxx`, `00000000`.
+        return true;
+    }
+    if text.starts_with('<') && text.ends_with('>')
+        || text.starts_with('[') && text.ends_with(']')
+        || text.starts_with('%') && text.len() < 4
+    {
+        return true;
+    }
+    if text.starts_with("ENC[")
+        || STAND_INS.iter().any(|word| lower.contains(word))
+        || lower.contains("xxxx")
+        || lower.contains("****")
+        || lower.contains("...")
+    {
+        return true;
+    }
+    let bare: String = letters().collect();
+    NO_VALUES.contains(&bare.as_str())
+        || NAMES_OF_SECRETS.contains(&bare.trim_end_matches(|c: char| c.is_ascii_digit()))
+}
+
+/// Whoever reads one of these puts something else there.
+const STAND_INS: &[&str] = &[
+    "changeme",
+    "change_me",
+    "change-me",
+    "changeit",
+    "change_it",
+    "change-it",
+    "changethis",
+    "change_this",
+    "change-this",
+    "replaceme",
+    "replace_me",
+    "replace-me",
+    "replace_with",
+    "replace-with",
+    "placeholder",
+    "your_",
+    "your-",
+    "yourpass",
+    "yoursecret",
+    "yourtoken",
+    "yourkey",
+    "yourapi",
+    "your.",
+    "insert_",
+    "insert-",
+    "enter_",
+    "enter-",
+    "put_your",
+    "add_your",
+    "add-your",
+    "dummy",
+    "redacted",
+    "masked",
+    "hidden",
+    "todo",
+    "fixme",
+    "not-a-real",
+    "notareal",
+    "not_a_real",
+    "notasecret",
+    "not-a-secret",
+    "not_a_secret",
+    "fake_",
+    "fake-",
+    "example_",
+    "example-",
+    "_example",
+    "-example",
+    "sample_",
+    "sample-",
+    "goes-here",
+    "goes_here",
+    "_here",
+    "-here",
+    "my_password",
+    "my-password",
+    "mypassword",
+    "mysecret",
+    "my-secret",
+    "my_secret",
+    "my_token",
+    "my-token",
+    "mytoken",
+    "my_api",
+    "my-api",
+    "abcdef12345",
+    "1234567890abcdef",
+    "0123456789abcdef",
+];
+
+/// Values that say that there is none, and words of forms, schemas and type systems.
+const NO_VALUES: &[&str] = &[
+    "none",
+    "null",
+    "nil",
+    "undefined",
+    "true",
+    "false",
+    "default",
+    "empty",
+    "example",
+    "sample",
+    "string",
+    "number",
+    "boolean",
+    "integer",
+    "object",
+    "optional",
+    "required",
+    "nullable",
+    "unknown",
+    "hidden",
+    "text",
+    "varchar",
+    "sensitive",
+    "writeonly",
+    "readonly",
+    "forbidden",
+    "allowed",
+    "enabled",
+    "disabled",
+    "missing",
+    "invalid",
+    "expired",
+    "inherit",
+    "prompt",
+    "stdin",
+    "environment",
+    "envvar",
+    "plaintext",
+    "cleartext",
+    "encrypted",
+    "hashed",
+    "generated",
+    "random",
+    "autogenerated",
+    "bearer",
+    "basic",
+    "digest",
+    "oauth",
+    "oauth2",
+    "function",
+    "symbol",
+    "keyring",
+    "keychain",
+    "manual",
+    "unset",
+    "notset",
+    "nopassword",
+    "nopasswd",
+    "public",
+    "private",
+    "protected",
+    "static",
+    "dynamic",
+    "internal",
+    "external",
+    "foobar",
+    "foobarbaz",
+    "testing",
+    "opaque",
+    "global",
+    "session",
+    "cookie",
+    "header",
+    "accept",
+    "reject",
+    "ignore",
+    "always",
+    "server",
+    "client",
+    "master",
+    "service",
+    "punctuation",
+    "keyword",
+    "operator",
+    "identifier",
+    "literal",
+    "comment",
+    "whitespace",
+    "test",
+    "tests",
+];
+
+/// What the value of a name of its own kind says nothing with.
+const NAMES_OF_SECRETS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passwort",
+    "pwd",
+    "pass",
+    "secret",
+    "secrets",
+    "token",
+    "apikey",
+    "key",
+    "credentials",
+    "credential",
+    "accesstoken",
+    "refreshtoken",
+    "authtoken",
+    "clientsecret",
+    "secretkey",
+    "privatekey",
+    "userpassword",
+    "newpassword",
+    "oldpassword",
+    "currentpassword",
+    "confirmpassword",
+    "passwordconfirmation",
+    "passwordhash",
+    "hash",
+    "username",
+    "mypassword",
+    "yourpassword",
+];
+
+/// Whether a text of a form of its own says that it is none: in documentation, `sk_live_xxxxxxxx`.
+pub(super) fn stands_in(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["xxxxx", "*****", "....", "_your_", "-your-", "your_", "####"].iter().any(|sign| lower.contains(sign))
+}
+
+/// Whether the text is filled in at run time, or stands in for something.
 pub(super) fn is_filled_in_later(text: &str) -> bool {
-    is_variable(text) || text.starts_with('%') || without_interpolation(clip(text)).is_empty()
+    let fixed = without_interpolation(clip(text));
+    is_variable(text) || text.starts_with('%') || fixed.is_empty() || is_placeholder(&fixed)
 }
 
 /// `$NAME` of shells, PHP and make. A `$` before a digit begins a password hash instead.
 pub(super) fn is_variable(text: &str) -> bool {
-    text.strip_prefix('$')
-        .is_some_and(|name| name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'))
+    let Some(name) = text.strip_prefix('$') else { return false };
+    let word = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name[word..]
+            .bytes()
+            .all(|byte| b"->:/.[]()'\"".contains(&byte) || byte.is_ascii_alphanumeric() || byte == b'_')
+        || name.starts_with('(')
+}
+
+/// A path, by how it begins or by how it ends.
+fn is_path(text: &str) -> bool {
+    let begins = ["/", "./", "../", "~/", "\\\\", "file:", "$", "@/", "#/"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let drive = text.len() > 2 && text.as_bytes()[0].is_ascii_alphabetic() && text[1..].starts_with(":\\");
+    let slashes = text.bytes().filter(|byte| *byte == b'/').count();
+    (begins || drive || slashes > 0) && is_wordy(text)
+}
+
+/// Brackets of calls, types, templates and patterns.
+fn is_code(text: &str) -> bool {
+    let pairs = [("(", ")"), ("{", "}"), ("<", ">"), ("[", "]")];
+    let paired = |(open, close): &(&str, &str)| text.find(open).is_some_and(|at| text[at..].contains(close));
+    (pairs.iter().any(paired) && is_wordy(text))
+        || text.contains('|') && is_wordy(text)
+        || text.starts_with('^') && text.ends_with('$')
+        || (["=>", "->", "::"].iter().any(|sign| text.contains(sign)) && is_wordy(text))
+        || (text.starts_with(['#', '.', ':', '&', '*', '@', '!', '%', '|', '-', '='])
+            && is_wordy(text)
+            && !text.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// `config.password2`, `self.token`, `Secrets::Db`.
+fn is_dotted_name(text: &str) -> bool {
+    text.contains('.')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(&byte))
+        && is_wordy(text)
+}
+
+/// A name of source code in the looks of camel or snake case.
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte)) && is_wordy(text)
+}
+
+/// `getPasswordFor`: a capital within, as names of source code have it.
+fn is_name_of_several(text: &str) -> bool {
+    text.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) && is_wordy(text)
+}
+
+fn is_uuid(text: &str) -> bool {
+    let text = text.trim_start_matches('{').trim_end_matches('}');
+    text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// Many letters in their order, as in the alphabets of encodings.
+fn is_alphabet(text: &str) -> bool {
+    let mut run = 0;
+    text.as_bytes().windows(2).any(|pair| {
+        run = if pair[1] == pair[0].wrapping_add(1) { run + 1 } else { 0 };
+        run >= 15
+    })
 }
 
 /// The part of a value that verdicts are formed on.
@@ -36,9 +522,9 @@ fn clip(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_JUDGED_BYTES)]
 }
 
-/// The text without `${…}`, `{{…}}`, `{words}` and earlier redactions. Anything else in single braces may be the
+/// The text without `${…}`, `{{…}}`, `<%…%>`, `{words}` and earlier redactions. Anything else in single braces may be the
 /// secret itself, such as an identifier of Windows.
-fn without_interpolation(text: &str) -> String {
+pub(super) fn without_interpolation(text: &str) -> String {
     let mut fixed = String::new();
     let mut rest = text;
     while let Some(start) = rest.find(['{', MARK]) {
@@ -50,7 +536,7 @@ fn without_interpolation(text: &str) -> String {
             rest = after.as_str();
             continue;
         }
-        let variable = before.strip_suffix('$');
+        let variable = before.strip_suffix(['$', '#']);
         let fills = |close: &usize| {
             let inner = &open[1..*close];
             variable.is_some() || inner.starts_with('{') || inner.is_empty() || is_wordy(inner)
@@ -65,105 +551,4 @@ fn without_interpolation(text: &str) -> String {
     }
     fixed.push_str(rest);
     fixed
-}
-
-/// Whether the text reads as words: identifiers, paths, prose. Its pieces, split at punctuation and at the humps of
-/// camel case, are letters with at most four digits behind, three letters long on average and pronounceable.
-pub(super) fn is_wordy(text: &str) -> bool {
-    let mut pieces = 0_usize;
-    let mut letters = 0_usize;
-    for run in clip(text).split(|character: char| !character.is_alphanumeric()) {
-        let mut rest = run.len();
-        for piece in humps(run) {
-            rest -= piece.len();
-            let word = piece.trim_end_matches(|character: char| character.is_ascii_digit());
-            let digits = piece.len() - word.len();
-            // `GPT2Tokenizer` is a name, `K7Mdeng` is not; at the end, `V2` is.
-            let scattered = digits > 0 && rest > 0 && word.len() < 3;
-            let is_word = digits <= 4 && word.chars().all(char::is_alphabetic) && is_pronounceable(word);
-            if scattered || !is_word {
-                return false;
-            }
-            if !word.is_empty() {
-                pieces += 1;
-                letters += word.chars().count();
-            }
-        }
-    }
-    pieces > 0 && letters >= pieces * 3
-}
-
-/// The pieces of a run, each beginning where a capital follows anything else.
-fn humps(run: &str) -> impl Iterator<Item = &str> {
-    let mut rest = run;
-    std::iter::from_fn(move || {
-        let mut previous_upper = true;
-        let end = rest.char_indices().find_map(|(at, character)| {
-            let hump = character.is_uppercase() && !previous_upper;
-            previous_upper = character.is_uppercase();
-            hump.then_some(at)
-        });
-        let (piece, after) = rest.split_at(end.unwrap_or(rest.len()));
-        rest = after;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
-/// Whether a run of letters has the vowels of a word. Random letters have a vowel in five at best and are long.
-fn is_pronounceable(word: &str) -> bool {
-    let length = word.chars().count();
-    if length < 8 || !word.is_ascii() {
-        return true;
-    }
-    let vowels = word.bytes().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count();
-    length <= 30 && vowels * 6 >= length
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entropy_is_shannons() {
-        assert!(entropy("aaaa").abs() < 1e-9);
-        assert!((entropy("abcd") - 2.0).abs() < 1e-9);
-        assert!((entropy("0123456789abcdef") - 4.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn words_and_random_text_are_told_apart() {
-        for words in [
-            "parser.next_token",
-            "process.env.OPENAI_API_KEY_V2",
-            "LlamaTokenizerFast",
-            "GPT2TokenizerFast",
-            "tokio_util::sync::CancellationToken",
-            "/etc/ssl/private/server.key",
-            "your-api-key-goes-here",
-            "Please enter a password",
-        ] {
-            assert!(is_wordy(words), "{words}");
-        }
-        for random in [
-            "a8f5f167f44f4964e6c998dee827110c",
-            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-            "Xk9fQ2mLp0ZrT7vBn4Ws",
-            "qzkxjvwpmrtbnhgf",
-            "123e4567-e89b-12d3-a456-426614174000",
-        ] {
-            assert!(!is_wordy(random), "{random}");
-        }
-    }
-
-    #[test]
-    fn what_is_filled_in_at_run_time_does_not_count() {
-        assert_eq!(without_interpolation("a${B}c{{ d }}e{foo}\u{10fffd}\u{f0000}g[1]"), "aceg[1]");
-        assert!(is_random("{123e4567-e89b-12d3-a456-426614174000}"));
-        assert!(is_filled_in_later("${PASSWORD}"));
-        assert!(is_filled_in_later("$PASSWORD"));
-        assert!(is_filled_in_later("%s"));
-        assert!(!is_filled_in_later("$2b$12$abc"));
-        assert!(!is_random("${SOME_VERY_LONG_NAME_9x8Y7z6W}"));
-        assert!(is_random("a8f5f167f44f4964e6c998dee827110c"));
-    }
 }

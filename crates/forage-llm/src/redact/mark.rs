@@ -4,25 +4,18 @@
 //! wrote it, and to all rules when redacted text is redacted again. So within a run every such mark, old or new, is
 //! two private characters, which no rule takes for anything; at the end they become text.
 
-/// Every rule, in any order.
-pub(super) const RULES: &[&str] = &[
-    "private-key",
-    "jwt",
-    "aws-access-key-id",
-    "aws-secret-access-key",
-    "github-token",
-    "gitlab-token",
-    "slack-token",
-    "slack-webhook",
-    "stripe-key",
-    "llm-api-key",
-    "google-api-key",
-    "npm-token",
-    "pypi-token",
-    "authorization-header",
-    "url-credentials",
-    "secret-assignment",
-];
+use std::sync::LazyLock;
+
+use super::{engine, kubernetes, private_key, rules};
+
+/// The names of all rules.
+pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let mut names: Vec<_> = rules::RULES.iter().map(|rule| rule.name).collect();
+    names.extend([private_key::NAME, engine::ASSIGNMENT, kubernetes::NAME]);
+    names.sort_unstable();
+    names.dedup();
+    names
+});
 
 /// The first of the two characters. Where a text has it already, [`LITERAL`] follows.
 pub(super) const MARK: char = '\u{10fffd}';
@@ -32,7 +25,7 @@ const OPEN: &str = "[redacted:";
 
 /// What stands in the place of a secret during a run.
 pub(super) fn push(output: &mut String, rule: &str) {
-    let index = RULES.iter().position(|name| *name == rule).unwrap_or_default();
+    let index = NAMES.iter().position(|name| *name == rule).unwrap_or_default();
     output.extend([MARK, (FIRST_CODE..).nth(index).unwrap_or(FIRST_CODE)]);
 }
 
@@ -47,7 +40,7 @@ pub(super) fn hide(text: &str) -> Option<String> {
         let (before, from) = rest.split_at(at);
         output.push_str(before);
         let rule = from.strip_prefix(OPEN).and_then(|rule| rule.split_once(']')).map(|(rule, _)| rule);
-        if let Some(rule) = rule.filter(|rule| RULES.contains(rule)) {
+        if let Some(rule) = rule.filter(|rule| NAMES.contains(rule)) {
             push(&mut output, rule);
             rest = &from[OPEN.len() + rule.len() + 1..];
         } else if let Some(after) = from.strip_prefix(MARK) {
@@ -70,7 +63,7 @@ pub(super) fn show(text: &str) -> String {
         let mut characters = part.chars();
         match characters.next() {
             Some(code) if code >= FIRST_CODE => {
-                let rule = RULES.get(u32::from(code) as usize - u32::from(FIRST_CODE) as usize);
+                let rule = NAMES.get(u32::from(code) as usize - u32::from(FIRST_CODE) as usize);
                 output.extend([OPEN, rule.copied().unwrap_or("secret"), "]"]);
             }
             _ => output.push(MARK),

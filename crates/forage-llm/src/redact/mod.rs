@@ -2,30 +2,32 @@
 //!
 //! [`Redactor::redact`] is the only way from text to [`Redacted`], and [`Redacted`] is the only text that a request
 //! to a model is made of. What a rule finds is replaced by `[redacted:RULE]`; lines are never joined, split or
-//! dropped, so that line numbers stay right. The rules follow gitleaks in spirit: distinct token formats by their
-//! prefix, assignments to telling names by the entropy of their value.
+//! dropped, so that line numbers stay right. There are two kinds of rules: forms that nothing else has ([`rules`] is
+//! their table), and values behind telling names ([`names`], [`assignment`]), on which [`judge`] decides by how they
+//! stand there and how random they look ([`randomness`]).
 //!
-//! Redaction errs on the side of hiding: a model that filters search results loses little by a hidden string. It
-//! cannot find everything. Known gaps: the middle of a key block without its first and last line, and secrets
-//! without any telling format or name.
+//! It cannot find everything. Known gaps: the middle of a key block without its first and last line, which is for those
+//! to hide who have the whole file, and secrets without any telling form or name.
 
 mod assignment;
+mod encoded;
+mod engine;
 mod judge;
+mod kubernetes;
 mod mark;
+mod names;
 mod private_key;
-mod tokens;
+mod randomness;
+mod rules;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::limits::MAX_REDACTION_ROUNDS;
-use assignment::Assignments;
-use private_key::PrivateKeys;
-use tokens::TokenRule;
+use engine::{ENGINE, Found};
 
 /// How many secrets each rule found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -139,11 +141,14 @@ impl Redactor {
         }
         let mut current = mark::hide(text).map_or(Cow::Borrowed(text), Cow::Owned);
         for _ in 0..MAX_REDACTION_ROUNDS {
-            let found = counts.total();
-            RULES.run(&mut current, &mut counts);
-            if counts.total() == found {
+            let found = ENGINE.find(&current);
+            if found.is_empty() {
                 break;
             }
+            for found in found.iter().filter(|found| !found.continues) {
+                counts.add(found.rule, 1);
+            }
+            current = Cow::Owned(replaced(&current, &found));
         }
         let text = match current {
             Cow::Borrowed(text) => text.to_owned(),
@@ -153,71 +158,22 @@ impl Redactor {
     }
 }
 
-struct Rules {
-    private_keys: PrivateKeys,
-    tokens: Vec<TokenRule>,
-    assignments: Assignments,
-}
-
-impl Rules {
-    fn run(&self, current: &mut Cow<'_, str>, counts: &mut RedactionCounts) {
-        let replace = |current: &mut Cow<'_, str>, redacted: Option<String>| {
-            if let Some(redacted) = redacted {
-                *current = Cow::Owned(redacted);
-            }
-        };
-        // Key blocks first, since their lines would look like values to the rules after them; assignments last,
-        // because a token found by its format has the more telling name.
-        let redacted = self.private_keys.redact(current, counts);
-        replace(current, redacted);
-        for rule in &self.tokens {
-            let redacted = rule.redact(current, counts);
-            replace(current, redacted);
-        }
-        let redacted = self.assignments.redact(current, counts);
-        replace(current, redacted);
+/// The text with marks in the place of what was found, which is in order and apart.
+fn replaced(text: &str, found: &[Found]) -> String {
+    let mut output = String::with_capacity(text.len());
+    let mut copied = 0;
+    for found in found {
+        output.push_str(&text[copied..found.range.start]);
+        mark::push(&mut output, found.rule);
+        copied = found.range.end;
     }
+    output.push_str(&text[copied..]);
+    output
 }
-
-static RULES: LazyLock<Rules> = LazyLock::new(|| Rules {
-    private_keys: PrivateKeys::new(),
-    tokens: tokens::all(),
-    assignments: Assignments::new(),
-});
 
 #[expect(clippy::expect_used, reason = "the patterns are constants, and every test compiles all of them")]
 fn compile(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a constant pattern compiles")
-}
-
-/// The edits of one pass over a text, in order; the text is copied only when there is one.
-struct Edits<'t> {
-    text: &'t str,
-    output: String,
-    copied: usize,
-    count: usize,
-}
-
-impl<'t> Edits<'t> {
-    fn new(text: &'t str) -> Self {
-        Self { text, output: String::new(), copied: 0, count: 0 }
-    }
-
-    /// Replaces a range, which must lie behind the one before and within one line.
-    fn replace(&mut self, start: usize, end: usize, rule: &str) {
-        self.output.push_str(&self.text[self.copied..start]);
-        mark::push(&mut self.output, rule);
-        self.copied = end;
-        self.count += 1;
-    }
-
-    fn finish(mut self) -> Option<String> {
-        if self.count == 0 {
-            return None;
-        }
-        self.output.push_str(&self.text[self.copied..]);
-        Some(self.output)
-    }
 }
 
 #[cfg(test)]

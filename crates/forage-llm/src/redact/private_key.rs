@@ -6,9 +6,16 @@
 
 use regex::Regex;
 
-use super::{Edits, RedactionCounts, compile};
+use super::compile;
+use super::engine::Found;
 
-const NAME: &str = "private-key";
+pub(super) const NAME: &str = "private-key";
+
+/// What a text with a block in it has.
+const HEADS: [&str; 2] = ["PRIVATE KEY", PUTTY_LINES];
+
+/// The line of PuTTY's format behind which the lines of the key begin.
+const PUTTY_LINES: &str = "Private-Lines:";
 
 /// Most lines before an END mark that can belong to its block: a 16384-bit RSA key has about 200 lines.
 const MAX_LINES_BACK: usize = 300;
@@ -26,7 +33,7 @@ pub(super) struct PrivateKeys {
 }
 
 /// What precedes a line's own text: a path, a line number, quotes, comment marks, a mark that the line was cut.
-const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|]*(?:[0-9]{1,7}(?:[ \t]*[:|>-]|\t))?[ \t"'`#*>|]*(?:\[[0-9,]+ bytes\] …)?"#;
+const PREFIX: &str = r#"^(?:[^\s"'`]+[:-])??[ \t>*#/|+.]*(?:[0-9]{1,7}(?:[ \t]*[:|>-]|\t))?[ \t"'`#*>|+.]*(?:\[[0-9,]+ bytes\] …)?"#;
 
 /// What may follow the text of a line: a written-out line end, quotes, operators, a mark that the line was cut.
 const SUFFIX: &str = r#"(?:… \[[0-9,]+ bytes more\])?(?:\\+[rn])*["'`,;+.…\\)\s]*$"#;
@@ -45,19 +52,19 @@ impl PrivateKeys {
         }
     }
 
-    /// The text with its private keys replaced, `None` without any.
-    pub(super) fn redact(&self, text: &str, counts: &mut RedactionCounts) -> Option<String> {
-        if !text.contains("PRIVATE KEY") {
-            return None;
+    /// The lines of private keys in the text; all but the first of each key go on with it.
+    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+        if !HEADS.iter().any(|head| text.contains(head)) {
+            return Vec::new();
         }
         let lines = lines(text);
         let mut found: Vec<Option<(usize, usize)>> = vec![None; lines.len()];
-        let mut keys = 0;
+        let mut firsts = Vec::new();
         let mut index = 0;
         while index < lines.len() {
             let (start, line) = lines[index];
             if let Some(begin) = self.begin.find(line) {
-                keys += 1;
+                firsts.push(index);
                 found[index] = Some((start + begin.start(), start + begin.end()));
                 index += 1;
                 if !begin.as_str().contains("END ") {
@@ -66,18 +73,20 @@ impl PrivateKeys {
                 continue;
             }
             if let Some(end) = self.end.find(line) {
-                keys += 1;
                 found[index] = Some((start + end.start(), start + end.end()));
-                self.look_back(&lines, index, &mut found);
+                firsts.push(self.look_back(&lines, index, &mut found));
+            } else if line.contains(PUTTY_LINES) {
+                firsts.push(index + 1);
+                index = self.follow(&lines, index + 1, &mut found);
+                continue;
             }
             index += 1;
         }
-        let mut edits = Edits::new(text);
-        for (start, end) in found.into_iter().flatten() {
-            edits.replace(start, end, NAME);
-        }
-        counts.add(NAME, keys);
-        edits.finish()
+        let marked = |(at, range): (usize, Option<(usize, usize)>)| {
+            let (start, end) = range?;
+            Some(Found { range: start..end, rule: NAME, continues: !firsts.contains(&at) })
+        };
+        found.into_iter().enumerate().filter_map(marked).collect()
     }
 
     /// Marks the lines of a block from behind its BEGIN line, and gives the first line that is not part of it.
@@ -108,17 +117,22 @@ impl PrivateKeys {
         lines.len()
     }
 
-    /// Marks the lines of a block before its END line.
-    fn look_back(&self, lines: &[(usize, &str)], end: usize, found: &mut [Option<(usize, usize)>]) {
+    /// Marks the lines of a block before its END line, and gives the first of them.
+    fn look_back(&self, lines: &[(usize, &str)], end: usize, found: &mut [Option<(usize, usize)>]) -> usize {
+        let mut first = end;
         for index in (end.saturating_sub(MAX_LINES_BACK)..end).rev() {
             let (start, line) = lines[index];
-            let Some(body) = self.body.captures(line).and_then(|captures| captures.get(1)) else { return };
+            let Some(body) = self.body.captures(line).and_then(|captures| captures.get(1)) else {
+                return first;
+            };
             // The last lines of a block, a rest and a checksum, may be short.
             if found[index].is_some() || (body.len() < MIN_BODY_BACK && index + 2 < end) {
-                return;
+                return first;
             }
             found[index] = Some((start + body.start(), start + body.end()));
+            first = index;
         }
+        first
     }
 }
 

@@ -78,13 +78,75 @@ fn each_rule_finds_its_secrets_and_only_those() {
     }
 }
 
+/// The texts of `tests/data/secrets.txt`, each with the secrets in it.
+fn recorded() -> Vec<(String, Vec<String>)> {
+    let text = include_str!("../../tests/data/secrets.txt");
+    let lines: Vec<_> = text.lines().filter(|line| !line.starts_with("# ")).collect();
+    let case = |case: &[&str]| {
+        let text = plain(&case.join("\n"));
+        let secrets =
+            text.split('«').skip(1).filter_map(|rest| Some(rest.split_once('»')?.0.to_owned())).collect();
+        (text.replace(['«', '»'], ""), secrets)
+    };
+    lines.split(|line| *line == "---").map(case).collect()
+}
+
 #[test]
-fn every_rule_has_its_mark_and_a_sample() {
-    for rule in mark::RULES.iter().filter(|rule| **rule != "private-key") {
-        assert!(SAMPLES.iter().any(|(name, ..)| name == rule), "{rule}");
+fn no_kind_of_secret_survives_and_what_stands_around_it_does() {
+    let cases = recorded();
+    assert!(cases.len() > 70);
+    for (text, secrets) in cases {
+        assert!(!secrets.is_empty() && secrets.iter().all(|secret| text.contains(secret)), "{text}");
+        let redacted = Redactor::standard().redact(&text);
+        assert!(!secrets.iter().any(|secret| redacted.as_str().contains(secret)), "{}", redacted.as_str());
+        assert_eq!(redacted.as_str().lines().count(), text.lines().count());
+        // The control: without rules all of them are there.
+        assert_eq!(Redactor::off().redact(&text).as_str(), text);
     }
-    for rule in tokens::all() {
-        assert!(mark::RULES.contains(&rule.name()), "{}", rule.name());
+}
+
+#[test]
+fn every_rule_says_where_its_form_is_known_from() {
+    for rule in rules::RULES {
+        assert!(!rule.source.is_empty() && !rule.keywords.is_empty(), "{}", rule.name);
+        assert!(mark::NAMES.contains(&rule.name));
+    }
+}
+
+/// Random values of a form are found whatever their letters look like.
+#[test]
+fn no_judgement_on_words_lets_a_known_form_pass() {
+    let mut seed = 20_261_124_u64;
+    let mut draw = |alphabet: &[u8], length: usize| -> String {
+        (0..length)
+            .map(|_| {
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                char::from(alphabet[(seed >> 33) as usize % alphabet.len()])
+            })
+            .collect()
+    };
+    let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let alphanumeric = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let hex = b"0123456789abcdef";
+    for _ in 0..300 {
+        for (text, secret) in [
+            ("x(@@)", format!("hf_{}", draw(letters, 34))),
+            ("x(@@)", format!("glpat-{}", draw(alphanumeric, 20))),
+            ("api_key: \"@@\"", draw(hex, 32)),
+            ("api_key = \"@@\"", draw(alphanumeric, 20)),
+            ("H: Bearer @@", draw(alphanumeric, 24)),
+        ] {
+            let redacted = Redactor::standard().redact(&text.replace("@@", &secret));
+            assert!(!redacted.as_str().contains(&secret), "{secret}");
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_random_is_left_alone() {
+    let text = include_str!("../../tests/data/no_secrets.txt");
+    for (line, redacted) in text.lines().zip(Redactor::standard().redact(text).as_str().lines()) {
+        assert_eq!(redacted, line);
     }
 }
 

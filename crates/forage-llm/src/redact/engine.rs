@@ -1,0 +1,182 @@
+//! All rules in one pass: one search for the literals of all of them, then each rule where its literal stands.
+//!
+//! What the rules find is laid over each other and replaced at once. Time is linear in the text: a hit reads no more
+//! than [`MAX_FORM_BYTES`] around it unless it finds something, and what is found is not gone over again.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
+use regex::Regex;
+use regex_automata::{Anchored, Input, meta, util::captures::Captures};
+
+use super::assignment::{self, Scan};
+use super::judge::{has_random_piece, is_filled_in_later, is_wordy, stands_in};
+use super::names;
+use super::private_key::PrivateKeys;
+use super::randomness::entropy;
+use super::rules::{RULES, Rule, Unless};
+use super::{encoded, kubernetes};
+use crate::limits::MAX_FORM_BYTES;
+
+/// The rule of values behind telling names.
+pub(super) const ASSIGNMENT: &str = "secret-assignment";
+
+/// Where a secret stands, and the rule that found it. It does not go over the end of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) range: Range<usize>,
+    pub(super) rule: &'static str,
+    /// Whether it goes on with a secret whose beginning was counted.
+    pub(super) continues: bool,
+}
+
+/// All rules, compiled.
+pub(super) struct Engine {
+    literals: AhoCorasick,
+    /// For each literal, the rule of the table that it belongs to; `None` for those of telling names.
+    owners: Vec<Option<usize>>,
+    /// The forms, compiled when their literal is met for the first time.
+    forms: Vec<OnceLock<meta::Regex>>,
+    line_prefix: Regex,
+    private_keys: PrivateKeys,
+}
+
+pub(super) static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
+
+impl Engine {
+    #[expect(clippy::expect_used, reason = "the literals are constants, and every test compiles all of them")]
+    fn new() -> Self {
+        let of_rules = RULES
+            .iter()
+            .enumerate()
+            .flat_map(|(at, rule)| rule.keywords.iter().map(move |word| (*word, Some(at))));
+        let (words, owners): (Vec<_>, Vec<_>) =
+            of_rules.chain(names::LITERALS.iter().map(|word| (*word, None))).unzip();
+        let literals = AhoCorasickBuilder::new()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(words)
+            .expect("constant literals compile");
+        Self {
+            literals,
+            owners,
+            forms: RULES.iter().map(|_| OnceLock::new()).collect(),
+            line_prefix: assignment::line_prefix(),
+            private_keys: PrivateKeys::new(),
+        }
+    }
+
+    /// What is secret in the text, in order and apart.
+    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        let scan = Scan::new(text, &self.line_prefix);
+        let mut name_end = 0;
+        // Where the last secret of each rule ends: a run of literals is not read once for each of them.
+        let mut rule_ends = vec![0_usize; RULES.len()];
+        for hit in self.literals.find_overlapping_iter(text) {
+            match self.owners[hit.pattern().as_usize()] {
+                Some(at) => {
+                    if hit.start() < rule_ends[at] {
+                        continue;
+                    }
+                    if let Some(range) = self.form_at(at, text, hit.start()..hit.end()) {
+                        rule_ends[at] = range.end;
+                        found.push(Found { range, rule: RULES[at].name, continues: false });
+                    }
+                }
+                None if hit.start() >= name_end => {
+                    let name = scan.name_around(hit.start());
+                    name_end = name.end;
+                    for (part, range) in scan.secret_of(name).into_iter().flatten().enumerate() {
+                        found.push(Found { range, rule: ASSIGNMENT, continues: part > 0 });
+                    }
+                }
+                None => {}
+            }
+        }
+        let keys = self.private_keys.find(text);
+        // The lines of a key look like values to the other rules, the number of a line before one like a part of it.
+        found.retain(|found| {
+            let next = keys.partition_point(|key| key.range.end <= found.range.start);
+            keys.get(next).is_none_or(|key| key.range.start >= found.range.end)
+        });
+        found.extend(keys);
+        found.extend(kubernetes::find(text));
+        apart(found)
+    }
+
+    /// The secret of the form whose literal stands at the range.
+    fn form_at(&self, at: usize, text: &str, literal: Range<usize>) -> Option<Range<usize>> {
+        let rule = &RULES[at];
+        let form = self.forms[at].get_or_init(|| compile(rule.form));
+        let end = text.floor_char_boundary(literal.end + MAX_FORM_BYTES);
+        let start = text.floor_char_boundary(literal.start.saturating_sub(rule.before));
+        // Forms that begin with their literal are looked for nowhere else.
+        let anchored = if rule.before == 0 { Anchored::Yes } else { Anchored::No };
+        let input = Input::new(text).range(start..end).anchored(anchored);
+        let captures = form.captures_iter(input).find(|captures| {
+            captures
+                .get_match()
+                .is_some_and(|whole| whole.range().contains(&literal.start) || whole.start() > literal.start)
+        })?;
+        let whole = captures.get_match().filter(|whole| whole.start() <= literal.start)?;
+        let mut secret = last_group(&captures)?;
+        if secret.end == end && whole.end() == end {
+            // Behind the bound it goes on as long as nothing ends it.
+            let rest = text[end..]
+                .bytes()
+                .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(byte));
+            secret.end += rest.count();
+        }
+        rule.accepts(&text[secret.clone()]).then_some(secret)
+    }
+}
+
+impl Rule {
+    /// Whether a match is what the rule is about.
+    fn accepts(&self, secret: &str) -> bool {
+        let means_it = match self.unless {
+            Unless::Never => true,
+            Unless::Name => !is_wordy(secret),
+            Unless::Placeholder => !is_filled_in_later(secret),
+            Unless::LowerWord => {
+                !secret.bytes().all(|byte| byte.is_ascii_lowercase() || b"_-.".contains(&byte))
+                    && !is_filled_in_later(secret)
+            }
+            Unless::NothingRandom => has_random_piece(secret),
+            Unless::NoKey => encoded::is_private_key(secret),
+        };
+        means_it && !stands_in(secret) && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
+    }
+}
+
+/// The last group that took part in a match, without groups the whole.
+fn last_group(captures: &Captures) -> Option<Range<usize>> {
+    captures.iter().flatten().last().map(|span| span.range())
+}
+
+#[expect(clippy::expect_used, reason = "the forms are constants, and every test compiles all of them")]
+fn compile(form: &str) -> meta::Regex {
+    meta::Regex::new(form).expect("a constant form compiles")
+}
+
+/// What was found, in order, with what overlaps made one. A form of its own tells more than a name.
+pub(super) fn apart(mut found: Vec<Found>) -> Vec<Found> {
+    found.retain(|found| !found.range.is_empty());
+    found.sort_by_key(|found| (found.range.start, found.continues));
+    let mut apart: Vec<Found> = Vec::with_capacity(found.len());
+    for next in found {
+        match apart.last_mut().filter(|last| next.range.start < last.range.end) {
+            Some(last) => {
+                last.range.end = last.range.end.max(next.range.end);
+                if last.rule == ASSIGNMENT {
+                    last.rule = next.rule;
+                }
+                last.continues &= next.continues;
+            }
+            None => apart.push(next),
+        }
+    }
+    apart
+}
