@@ -1,5 +1,6 @@
 //! When a call must end: its deadline, and the caller's wish.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -70,5 +71,69 @@ impl Stop {
             Some(deadline) if Instant::now() >= deadline => Some(Stopped::Deadline),
             _ => None,
         }
+    }
+}
+
+/// Looks at a [`Stop`] after so much work, not at each of its steps: for loops whose steps take less time than a look
+/// at the clock, and whose number nobody knows beforehand.
+///
+/// Work is counted in the unit of whoever counts it. Once it has to end, it stays so.
+#[derive(Debug)]
+pub struct Pace {
+    stop: Stop,
+    /// Work between two looks.
+    per_look: u64,
+    left: Cell<u64>,
+    stopped: Cell<bool>,
+}
+
+impl Pace {
+    /// Looks at `stop` each time that `per_look` units of work are done.
+    pub fn new(stop: &Stop, per_look: u64) -> Self {
+        Self { stop: stop.clone(), per_look, left: Cell::new(per_look), stopped: Cell::new(false) }
+    }
+
+    /// Counts work that is about to be done; whether it may be.
+    #[inline]
+    pub fn allows(&self, work: u64) -> bool {
+        match self.left.get().checked_sub(work) {
+            Some(left) => {
+                self.left.set(left);
+                !self.stopped.get()
+            }
+            None => self.look(),
+        }
+    }
+
+    /// Looks at the clock now; whether to go on.
+    #[inline(never)]
+    pub fn look(&self) -> bool {
+        self.left.set(self.per_look);
+        if self.stop.check().is_some() {
+            self.stopped.set(true);
+        }
+        !self.stopped.get()
+    }
+
+    /// Whether work was refused: what was being looked for may be there, and was not found.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_looks_at_the_clock_after_so_much_work() {
+        let stop = Stop::never();
+        let pace = Pace::new(&stop, 10);
+        assert!(pace.allows(10));
+        stop.cancel();
+        let other = Pace::new(&stop, 10);
+        assert!(other.allows(4) && other.allows(6), "not looked at before the work is done");
+        assert!(!other.allows(1) && other.is_stopped() && !other.allows(0), "and it stays so");
+        assert!(!pace.allows(11));
     }
 }

@@ -135,7 +135,7 @@ pub fn gather(
     }
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let (patterns, errors): (Vec<_>, Vec<_>) =
-        terms.iter().take(limits::TERMS).map(|term| split(Pattern::new(term, &options))).unzip();
+        terms.iter().take(limits::TERMS).map(|term| split(Pattern::new_within(term, &options, stop))).unzip();
     let counters: Vec<Counter> = terms.iter().map(|_| Counter::default()).collect();
     let valid = mask_of(patterns.iter().enumerate().filter(|(_, pattern)| pattern.is_some()).map(|(i, _)| i));
     let live = || {
@@ -149,13 +149,13 @@ pub fn gather(
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
     let mut files = Vec::new();
-    let report = if valid == 0 {
-        WalkReport::default()
+    let report = if valid == 0 || stop.check().is_some() {
+        WalkReport { stopped: stop.check(), ..WalkReport::default() }
     } else {
         Scope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
             queries,
             live,
-            || TermFinder::new(&patterns, valid, start, bounds.term_bytes),
+            || TermFinder::new(&patterns, valid, start, bounds.term_bytes, stop),
             |worker, entry, skipped| {
                 let live = live();
                 if live == 0 {
@@ -216,6 +216,8 @@ pub fn gather(
 fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {
     match result {
         Ok(pattern) => (Some(pattern), None),
+        // It was not looked for, like all that is left when a search has to end.
+        Err(PatternError::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn search_reader(
 /// Our own search for matching lines as `grep-searcher` takes it: a match is the whole of its line. It has the
 /// prefilters that a plain matcher lacks, and large files are where they save the most.
 #[derive(Debug)]
-pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L);
+pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L, pub(crate) &'a Stop);
 
 impl<L: MatchingLines> LineMatcher<'_, L> {
     /// The first line from `at`, the beginning of one, that matches.
@@ -62,10 +62,11 @@ impl<L: MatchingLines> LineMatcher<'_, L> {
         // what the prefilter can't read, would each time be for naught.
         let (mut start, mut step) = (at, 1 << 12);
         let mut line = None;
-        while line.is_none() && start < text.len() {
+        // Whoever stops it reads no further either, so that nothing is taken for a text without a match.
+        while line.is_none() && start < text.len() && self.1.check().is_none() {
             let least = text.len().min(start + step);
             let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |feed| least + feed + 1);
-            self.0.each(&text[start..end], &Stop::never(), |found| {
+            self.0.each(&text[start..end], self.1, |found| {
                 line = Some(start + found.start..start + found.end);
                 false
             });

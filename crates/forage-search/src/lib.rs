@@ -20,6 +20,8 @@ mod lines;
 mod pattern;
 mod prefilter;
 mod scan;
+mod size;
+mod stepped;
 
 pub use event::{Cut, Event, EventKind, FileEvents, Span};
 pub use pattern::{Case, Pattern, PatternError, PatternOptions};

@@ -13,6 +13,18 @@ pub const PIECE_BYTES: usize = 8 << 20;
 /// Bytes searched between two looks at the deadline.
 pub const BYTES_PER_CHECK: usize = 256 << 10;
 
+/// Work between two looks at the deadline, in states of an automaton that are visited: two to ten milliseconds. What
+/// takes more than that at a time is done by engines that can be ended in the middle of a line.
+pub const WORK_PER_LOOK: u64 = 1 << 20;
+
+/// Bytes of literals that are compared with a text between two looks at the deadline, if they are at every place of it:
+/// two milliseconds.
+pub const COMPARED_BYTES_PER_LOOK: usize = 4 << 20;
+
+/// Bytes of a literal that a prefilter looks for. One more finds hardly less, and each is compared at every place of a
+/// text that consists of nothing else.
+pub const PREFILTER_LITERAL_BYTES: usize = 64;
+
 /// Bytes of a pattern; longer ones are data, not patterns.
 pub const PATTERN_BYTES: usize = 16 << 10;
 
@@ -67,8 +79,11 @@ pub const FUZZY_WINDOW_BYTES: usize = 64 << 10;
 /// can stretch over the whole of a long line, many times, comes near it.
 pub const FUZZY_SPAN_STEPS: u64 = 100_000_000;
 
-/// States visited between two looks at the deadline: less than a millisecond.
-pub const FUZZY_STEPS_PER_CHECK: u64 = 50_000;
+/// Work, as [`WORK_PER_LOOK`] counts it, of one state visited while the places of fuzzy matches are looked for.
+pub const FUZZY_STEP_WORK: u64 = 4;
+
+/// States of a fuzzy pattern's automaton that are built between two looks at the deadline: a millisecond or two.
+pub const FUZZY_BUILD_STATES_PER_LOOK: u64 = 64;
 
 /// Bytes of text in an external engine's first batch: little, so that the first results come early.
 pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;

@@ -1,16 +1,20 @@
 //! The lines of a buffer that match, in order.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
-use forage_fs::Stop;
+use forage_fs::{Pace, Stop};
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
+use regex_automata::util::iter::Searcher;
+use regex_automata::{Input, Match, PatternID};
 
 use crate::event::Span;
 use crate::fuzzy::FuzzyFinder;
-use crate::limits::BYTES_PER_CHECK;
+use crate::limits::{BYTES_PER_CHECK, WORK_PER_LOOK};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
+use crate::stepped::{Ended, SteppedCache, SteppedRegex};
 
 /// Where the matching lines of a text come from.
 pub(crate) trait MatchingLines {
@@ -33,9 +37,11 @@ enum Engine<'p> {
 
 #[derive(Debug)]
 struct Exact<'p> {
+    pattern: &'p Pattern,
     matcher: RegexMatcher,
-    prefilter: Option<&'p Prefilter>,
-    confirmed: bool,
+    pace: Pace,
+    /// For lines on which the matcher could take long. Borrowed for the length of one search.
+    stepped: RefCell<Option<SteppedCache>>,
 }
 
 /// The line that holds `position`, without its line feed.
@@ -56,33 +62,32 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl<'p> LineFinder<'p> {
-    pub(crate) fn new(pattern: &'p Pattern) -> Self {
+    /// What ends the call ends a search in the middle of a line, too: a long one can take minutes.
+    pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
         let engine = match pattern.fuzzy() {
-            Some(fuzzy) => Engine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy))),
+            Some(fuzzy) => Engine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
             None => Engine::Exact(Exact {
+                pattern,
                 matcher: pattern.matcher(),
-                prefilter: pattern.prefilter(),
-                confirmed: pattern.is_confirmed(),
+                pace: Pace::new(stop, WORK_PER_LOOK),
+                stepped: RefCell::default(),
             }),
         };
         Self { engine }
     }
 
-    /// With the wish to end in the middle of a line: a fuzzy search of a long one can take seconds. What it found there
-    /// is then incomplete.
-    pub(crate) fn stopping(mut self, stop: &Stop) -> Self {
-        if let Engine::Fuzzy(finder) = &mut self.engine {
-            finder.stop_at(stop);
+    /// Whether a search had to end within a line: that it found nothing there means nothing.
+    pub(crate) fn is_stopped(&self) -> bool {
+        match &self.engine {
+            Engine::Exact(exact) => exact.pace.is_stopped(),
+            Engine::Fuzzy(finder) => finder.is_stopped(),
         }
-        self
     }
 
     /// The first match in a line, without its line feed; of a fuzzy search the best one.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
         match &self.engine {
-            Engine::Exact(exact) => {
-                exact.matcher.find(line).ok().flatten().map(|found| found.start()..found.end())
-            }
+            Engine::Exact(exact) => exact.find(line, 0),
             Engine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
         }
     }
@@ -106,10 +111,7 @@ impl<'p> LineFinder<'p> {
         };
         match &self.engine {
             Engine::Exact(exact) => {
-                // This matcher's error type has no value: none of its calls can fail.
-                let _ = exact.matcher.find_iter(line, |found| {
-                    add(Span { start: found.start(), end: found.end(), distance: 0 })
-                });
+                exact.find_each(line, |found| add(Span { start: found.start, end: found.end, distance: 0 }));
             }
             Engine::Fuzzy(finder) => {
                 // The best come first: it is the worst that a limit leaves out.
@@ -135,11 +137,71 @@ impl<'p> LineFinder<'p> {
 
 impl Exact<'_> {
     fn is_match(&self, line: &[u8]) -> bool {
-        self.matcher.is_match(line).unwrap_or(false)
+        match self.stepped_for(line.len()) {
+            Some(regex) => {
+                self.by_steps(regex, |regex, cache| regex.is_match(cache, line, &self.pace)).unwrap_or(false)
+            }
+            None => self.allows(line.len()) && self.matcher.is_match(line).unwrap_or(false),
+        }
+    }
+
+    /// The leftmost match in a line from `at`.
+    fn find(&self, line: &[u8], at: usize) -> Option<Range<usize>> {
+        let bytes = line.len() - at;
+        match self.stepped_for(bytes) {
+            Some(regex) => {
+                self.by_steps(regex, |regex, cache| regex.find(cache, line, at, &self.pace)).ok().flatten()
+            }
+            None if !self.allows(bytes) => None,
+            None => {
+                let found = self.matcher.find_at(line, at).ok().flatten();
+                found.map(|found| found.start()..found.end())
+            }
+        }
+    }
+
+    /// Calls `found` with the matches in a line, one behind the other, until it returns false.
+    fn find_each(&self, line: &[u8], mut found: impl FnMut(Range<usize>) -> bool) {
+        if let Some(literal) = self.prefilter_that_confirms() {
+            literal.candidates_within(line, &self.pace, |_, start| {
+                let end = start + literal.longest();
+                if found(start..end) { end } else { usize::MAX }
+            });
+            return;
+        }
+        let mut searcher = Searcher::new(Input::new(line));
+        while let Some(next) = searcher.advance(|input| {
+            // Behind an empty match at the end there is no place left to look at.
+            let next = if input.is_done() { None } else { self.find(line, input.start()) };
+            Ok(next.map(|next| Match::new(PatternID::ZERO, next)))
+        }) && found(next.range())
+        {}
+    }
+
+    fn prefilter_that_confirms(&self) -> Option<&Prefilter> {
+        self.pattern.prefilter().filter(|_| self.pattern.is_confirmed())
+    }
+
+    /// Whether the matcher may work on so many bytes.
+    fn allows(&self, bytes: usize) -> bool {
+        self.pace.allows(self.pattern.positions().saturating_mul(bytes as u64))
+    }
+
+    /// The regex that can be ended, where the matcher could take long.
+    fn stepped_for(&self, bytes: usize) -> Option<&SteppedRegex> {
+        if self.pattern.may_take_long(bytes) { self.pattern.stepped() } else { None }
+    }
+
+    fn by_steps<T>(
+        &self,
+        regex: &SteppedRegex,
+        search: impl FnOnce(&SteppedRegex, &mut SteppedCache) -> Result<T, Ended>,
+    ) -> Result<T, Ended> {
+        search(regex, self.stepped.borrow_mut().get_or_insert_with(|| regex.create_cache()))
     }
 
     fn each(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
-        match self.prefilter {
+        match self.pattern.prefilter() {
             Some(prefilter) if prefilter.applies_to(text) => self.by_candidates(prefilter, text, found),
             _ if self.matcher.line_terminator().is_some() => self.by_regex(text, found),
             // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
@@ -153,17 +215,39 @@ impl Exact<'_> {
         text: &[u8],
         found: &mut impl FnMut(Range<usize>) -> bool,
     ) {
-        prefilter.candidates(text, 0, |_, position| {
+        let confirmed = self.pattern.is_confirmed();
+        prefilter.candidates_within(text, &self.pace, |_, position| {
             let line = line_at(text, position);
             let resume = line.end + 1;
-            if (self.confirmed || self.is_match(&text[line.clone()])) && !found(line) {
-                return usize::MAX;
+            let matches = confirmed || self.is_match(&text[line.clone()]);
+            match matches && !found(line) || self.pace.is_stopped() {
+                true => usize::MAX,
+                false => resume,
             }
-            resume
         });
     }
 
     fn by_regex(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let quick = usize::try_from(WORK_PER_LOOK / self.pattern.positions()).unwrap_or(usize::MAX);
+        let mut start = 0;
+        let mut go_on = true;
+        while go_on && start < text.len() && !self.pace.is_stopped() {
+            let end = piece_end(text, start, quick.min(BYTES_PER_CHECK));
+            let mut each = |line: Range<usize>| {
+                go_on = found(start + line.start..start + line.end);
+                go_on
+            };
+            let piece = &text[start..end];
+            match self.pattern.may_take_long(piece.len()) {
+                true => self.line_by_line(piece, &mut each),
+                false if self.allows(piece.len()) => self.by_regex_in(piece, &mut each),
+                false => return,
+            }
+            start = end;
+        }
+    }
+
+    fn by_regex_in(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
         let mut position = 0;
         while position < text.len() {
             let kind = self.matcher.find_candidate_line(&text[position..]).unwrap_or(None);
@@ -179,14 +263,16 @@ impl Exact<'_> {
             }
             let line = line_at(text, at);
             position = line.end + 1;
-            if (confirmed || self.is_match(&text[line.clone()])) && !found(line) {
+            let matches = confirmed || self.is_match(&text[line.clone()]);
+            if matches && !found(line) || self.pace.is_stopped() {
                 return;
             }
         }
     }
 
     fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
-        let _ = lines(text).all(|line| !self.is_match(&text[line.clone()]) || found(line));
+        let _ = lines(text)
+            .all(|line| (!self.is_match(&text[line.clone()]) || found(line)) && !self.pace.is_stopped());
     }
 }
 
@@ -195,7 +281,7 @@ impl MatchingLines for LineFinder<'_> {
         let mut start = 0;
         let mut go_on = true;
         while go_on && start < text.len() {
-            let end = piece_end(text, start);
+            let end = piece_end(text, start, BYTES_PER_CHECK);
             let piece = &text[start..end];
             let mut found = |line: Range<usize>| {
                 go_on = found(start + line.start..start + line.end);
@@ -206,17 +292,16 @@ impl MatchingLines for LineFinder<'_> {
                 Engine::Fuzzy(finder) => finder.each(piece, &mut found),
             }
             start = end;
-            if start < text.len() && stop.check().is_some() {
+            if start < text.len() && (self.is_stopped() || stop.check().is_some()) {
                 return;
             }
         }
     }
 }
 
-/// The end of the piece that begins at `start`: behind a line feed, after enough bytes to make the look at the
-/// clock that follows it cheap.
-fn piece_end(text: &[u8], start: usize) -> usize {
-    let least = start + BYTES_PER_CHECK;
+/// The end of the piece that begins at `start`: behind a line feed, after `bytes` at the least.
+pub(crate) fn piece_end(text: &[u8], start: usize, bytes: usize) -> usize {
+    let least = start.saturating_add(bytes.max(1)) - 1;
     match text.get(least..) {
         Some(rest) => memchr::memchr(b'\n', rest).map_or(text.len(), |feed| least + feed + 1),
         None => text.len(),

@@ -1,5 +1,8 @@
 //! Patterns: from what the caller wrote to what the engines run.
 
+use std::sync::OnceLock;
+
+use forage_fs::{Pace, Stop};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
@@ -7,6 +10,8 @@ use regex_syntax::hir::{Hir, Look};
 use crate::fuzzy::{Fuzzy, FuzzyError};
 use crate::limits;
 use crate::prefilter::Prefilter;
+use crate::size;
+use crate::stepped::SteppedRegex;
 
 /// How letters compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,6 +118,12 @@ pub enum PatternError {
         /// The edits asked for.
         edits: u8,
     },
+    /// The call had to end before it was compiled.
+    #[error(
+        "the call had to end before the pattern was compiled, and nothing was searched; allow more time, or write a \
+         smaller pattern"
+    )]
+    Stopped,
 }
 
 /// A compiled pattern. Cheap to share between threads.
@@ -124,11 +135,21 @@ pub struct Pattern {
     fuzzy: Option<Fuzzy>,
     /// A candidate of the prefilter is a match: nothing is left to verify.
     confirmed: bool,
+    word: bool,
+    /// States that can be active at one place of a text.
+    positions: u64,
+    /// For lines on which the matcher could take long; made when there is one.
+    stepped: OnceLock<Option<SteppedRegex>>,
 }
 
 impl Pattern {
     /// Compiles one pattern.
     pub fn new(pattern: &str, options: &PatternOptions) -> Result<Self, PatternError> {
+        Self::new_within(pattern, options, &Stop::never())
+    }
+
+    /// Compiles one pattern, unless the call has to end before that is done ([`PatternError::Stopped`]).
+    pub fn new_within(pattern: &str, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
         if pattern.is_empty() {
             return Err(PatternError::Empty);
         }
@@ -153,6 +174,13 @@ impl Pattern {
             .build()
             .translate(&source, &ast)
             .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+        // It would be built up to the limit only to be thrown away.
+        if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
+            return Err(PatternError::TooLarge);
+        }
+        if stop.check().is_some() {
+            return Err(PatternError::Stopped);
+        }
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .case_insensitive(insensitive)
@@ -165,12 +193,14 @@ impl Pattern {
             .map_err(|error| compile_error(&error))?;
         let fuzzy = match options.fuzzy {
             0 => None,
-            edits => Some(fuzzy(&hir, options.word, edits)?),
+            edits => Some(fuzzy(&hir, options.word, edits, stop)?),
         };
         // A fuzzy search has pieces of its own.
         let prefilter = if fuzzy.is_none() { Prefilter::new(&[&hir]) } else { None };
         let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
-        Ok(Self { matcher, hir, prefilter, fuzzy, confirmed })
+        let positions = size::positions(&hir);
+        let (word, stepped) = (options.word, OnceLock::new());
+        Ok(Self { matcher, hir, prefilter, fuzzy, confirmed, word, positions, stepped })
     }
 
     /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
@@ -180,6 +210,22 @@ impl Pattern {
 
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
+    }
+
+    /// States that can be active at one place of a text: the work for a byte, at the most.
+    pub(crate) fn positions(&self) -> u64 {
+        self.positions
+    }
+
+    /// Whether the matcher's work on so many bytes may be too much between two looks at the deadline.
+    pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
+        self.positions.saturating_mul(bytes as u64) > limits::WORK_PER_LOOK
+    }
+
+    /// What finds the same matches as the matcher, and can be ended in the middle of a line.
+    pub(crate) fn stepped(&self) -> Option<&SteppedRegex> {
+        let compile = || SteppedRegex::new(&in_words(&self.hir, self.word), self.positions);
+        self.stepped.get_or_init(compile).as_ref()
     }
 
     pub(crate) fn prefilter(&self) -> Option<&Prefilter> {
@@ -221,17 +267,23 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
     )
 }
 
-/// Compiles for a search with edits.
-fn fuzzy(hir: &Hir, word: bool, edits: u8) -> Result<Fuzzy, PatternError> {
-    let whole = match word {
+/// What is matched: with `word`, no match touches a word character.
+fn in_words(hir: &Hir, word: bool) -> Hir {
+    match word {
         true => Hir::concat(vec![
             Hir::look(Look::WordStartHalfUnicode),
             hir.clone(),
             Hir::look(Look::WordEndHalfUnicode),
         ]),
         false => hir.clone(),
-    };
-    Fuzzy::new(&whole, edits).map_err(|error| match error {
+    }
+}
+
+/// Compiles for a search with edits.
+fn fuzzy(hir: &Hir, word: bool, edits: u8, stop: &Stop) -> Result<Fuzzy, PatternError> {
+    let pace = Pace::new(stop, limits::FUZZY_BUILD_STATES_PER_LOOK);
+    Fuzzy::new(&in_words(hir, word), edits, &pace).map_err(|error| match error {
+        FuzzyError::Stopped => PatternError::Stopped,
         FuzzyError::TooShort(characters) => PatternError::FuzzyTooShort { characters, edits },
         FuzzyError::TooLarge => PatternError::FuzzyTooLarge { edits },
     })

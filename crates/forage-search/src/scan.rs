@@ -308,7 +308,7 @@ pub fn search(
                     held: Vec::new(),
                 };
                 let is_text =
-                    search_reader(&LineMatcher(&*finder), reader, context, stop, skipped, &mut sink);
+                    search_reader(&LineMatcher(&*finder, stop), reader, context, stop, skipped, &mut sink);
                 is_text.then(|| sink.builder.finish()).flatten()
             }
         })
@@ -329,7 +329,7 @@ pub fn search(
     Scope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
         || vec![Query::of(pattern)],
         || 1,
-        || LineFinder::new(pattern).stopping(stop),
+        || LineFinder::new(pattern, stop),
         visit,
         receive,
     )

@@ -270,16 +270,22 @@ fn visit_in<T, W>(
     done: &mut frontier::Done<T, W>,
     mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
 ) {
+    if let Some(stopped) = stop.check() {
+        done.stopped = Some(stopped);
+        return;
+    }
     for Found { path, kind, real, hidden_by, number } in batch {
-        if let Some(stopped) = stop.check() {
-            done.stopped = Some(stopped);
-            return;
-        }
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
         done.visited += u64::from(kind == EntryKind::File);
         if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
             done.items.push(item);
             done.weight += weight;
+        }
+        // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
+        // be handed over as if it followed on it.
+        if let Some(stopped) = stop.check() {
+            done.stopped = Some(stopped);
+            return;
         }
     }
 }

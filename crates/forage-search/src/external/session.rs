@@ -178,7 +178,7 @@ impl Session<'_> {
 
     /// Tells where in a line the matches are, where our own engine can read the pattern.
     fn finder(&self) -> Option<LineFinder<'_>> {
-        self.engine.pattern().map(|pattern| LineFinder::new(pattern).stopping(self.stop))
+        self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.stop))
     }
 
     /// Searches batches until there are no more.

@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use forage_fs::Pace;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{BuildError, Builder, NFA, Transition};
 use regex_automata::util::primitives::StateID;
@@ -16,6 +17,7 @@ use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 
 use super::graph::{Graph, Node, RAW, Symbol, SymbolClass, TooLarge, is_word_look};
 use crate::limits;
+use crate::stepped::{Ended, Steps};
 
 /// Decides whether some part of a text is within a number of edits of the pattern.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub(super) struct Automaton {
     /// Without the assertions about words, for text that is not ASCII: there an automaton can't test them.
     loose: Option<DFA>,
     is_careful: bool,
+    /// Work for one byte, at the most: as many states can be active.
+    work: u64,
 }
 
 /// What a worker keeps for an [`Automaton`].
@@ -43,11 +47,14 @@ pub(super) enum Hit {
 }
 
 impl Automaton {
-    pub(super) fn new(graph: &Graph, edits: usize) -> Result<Self, TooLarge> {
+    /// Builds it as long as `pace` allows; otherwise the error says nothing.
+    pub(super) fn new(graph: &Graph, edits: usize, pace: &Pace) -> Result<Self, TooLarge> {
+        let states = graph.nodes.len() * (edits + 1);
         Ok(Self {
-            strict: lazy(product(graph, edits, true)?)?,
+            work: states as u64,
+            strict: lazy(product(graph, edits, true, pace)?)?,
             loose: match graph.has_word_looks {
-                true => Some(lazy(product(graph, edits, false)?)?),
+                true => Some(lazy(product(graph, edits, false, pace)?)?),
                 false => None,
             },
             is_careful: graph.has_word_looks || graph.has_raw_bytes,
@@ -59,43 +66,75 @@ impl Automaton {
         !self.is_careful || text.is_ascii()
     }
 
+    /// Bytes on which the work is little enough to be done without a look at the clock.
+    pub(super) fn quick_bytes(&self) -> usize {
+        usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX)
+    }
+
     /// Where the match in `line[start..end]` that ends first has its end, by a byte or so; see
-    /// [`Automaton::is_exact`]. Assertions see the whole line.
+    /// [`Automaton::is_exact`]. Assertions see the whole line. `None` also if the search had to end.
     pub(super) fn first_end(
         &self,
         cache: &mut AutomatonCache,
         line: &[u8],
         range: std::ops::Range<usize>,
+        pace: &Pace,
     ) -> Option<usize> {
-        let input = Input::new(line).range(range.clone()).anchored(Anchored::No).earliest(true);
-        let found = match &self.loose {
+        let (dfa, cache) = match &self.loose {
             Some(loose) if !line.is_ascii() => {
-                let cache = cache.loose.get_or_insert_with(|| loose.create_cache());
-                loose.try_search_fwd(cache, &input)
+                (loose, cache.loose.get_or_insert_with(|| loose.create_cache()))
             }
-            _ => {
-                let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
-                self.strict.try_search_fwd(cache, &input)
-            }
+            _ => (&self.strict, cache.strict.get_or_insert_with(|| self.strict.create_cache())),
         };
-        match found {
-            Ok(found) => found.map(|found| found.offset()),
+        let start = range.start;
+        match self.search(dfa, cache, line, range, pace) {
+            Ok(found) => found,
+            Err(Ended::Stopped) => None,
             // It never gives up and meets no byte that it can't read; if it did, the caller is to look closer.
-            Err(_) => Some(range.start),
+            Err(Ended::Quit(_)) => Some(start),
         }
     }
 
-    /// The first match from `start`, the beginning of a line, over all lines.
-    pub(super) fn next_hit(&self, cache: &mut AutomatonCache, text: &[u8], start: usize) -> Option<Hit> {
-        let input = Input::new(text).range(start..).anchored(Anchored::No).earliest(true);
+    /// The first match from `start`, the beginning of a line, over all lines. `None` also if the search had to end.
+    pub(super) fn next_hit(
+        &self,
+        cache: &mut AutomatonCache,
+        text: &[u8],
+        start: usize,
+        pace: &Pace,
+    ) -> Option<Hit> {
         let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
-        match self.strict.try_search_fwd(cache, &input) {
+        match self.search(&self.strict, cache, text, start..text.len(), pace) {
             // A match has a character at least, which is no line feed.
-            Ok(found) => found.map(|found| match self.is_careful {
-                true => Hit::Unknown(found.offset().saturating_sub(1)),
-                false => Hit::Match(found.offset().saturating_sub(1)),
+            Ok(found) => found.map(|end| match self.is_careful {
+                true => Hit::Unknown(end.saturating_sub(1)),
+                false => Hit::Match(end.saturating_sub(1)),
             }),
-            Err(error) => Some(Hit::Unknown(quit_offset(&error).unwrap_or(start))),
+            Err(Ended::Stopped) => None,
+            Err(Ended::Quit(at)) => Some(Hit::Unknown(at)),
+        }
+    }
+
+    fn search(
+        &self,
+        dfa: &DFA,
+        cache: &mut Cache,
+        text: &[u8],
+        range: std::ops::Range<usize>,
+        pace: &Pace,
+    ) -> Result<Option<usize>, Ended> {
+        if range.len() > self.quick_bytes() {
+            let steps = Steps { haystack: text, range, earliest: true, work: self.work, pace };
+            return steps.forwards(dfa, cache);
+        }
+        if !pace.allows(range.len() as u64) {
+            return Err(Ended::Stopped);
+        }
+        let start = range.start;
+        let input = Input::new(text).range(range).anchored(Anchored::No).earliest(true);
+        match dfa.try_search_fwd(cache, &input) {
+            Ok(found) => Ok(found.map(|found| found.offset())),
+            Err(error) => Err(Ended::Quit(quit_offset(&error).unwrap_or(start))),
         }
     }
 }
@@ -124,7 +163,7 @@ impl From<BuildError> for TooLarge {
 }
 
 /// The product of the graph and the layers, as an automaton over bytes.
-fn product(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, TooLarge> {
+fn product(graph: &Graph, edits: usize, word_looks: bool, pace: &Pace) -> Result<NFA, TooLarge> {
     let mut builder = Builder::new();
     builder.set_utf8(false);
     builder.set_size_limit(Some(limits::COMPILED_PATTERN_BYTES))?;
@@ -138,6 +177,9 @@ fn product(graph: &Graph, edits: usize, word_looks: bool) -> Result<NFA, TooLarg
     let mut text = TextStates { builder, any: HashMap::new(), tries: HashMap::new() };
     for (node, what) in graph.nodes.iter().enumerate() {
         for layer in 0..=edits {
+            if !pace.allows(1) {
+                return Err(TooLarge);
+            }
             let from = state(node, layer);
             if layer < edits && !matches!(what, Node::Split(_) | Node::Match) {
                 let inserted = text.any(state(node, layer + 1))?;

@@ -3,22 +3,23 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use forage_fs::Stop;
+use forage_fs::{Pace, Stop};
 
-use super::automaton::{AutomatonCache, Hit};
+use super::automaton::{Automaton, AutomatonCache, Hit};
 use super::graph::border_before;
 use super::simulation::{Search, Simulation, Wanted};
 use super::{Fuzzy, Searched};
 use crate::event::Span;
 use crate::limits;
-use crate::lines::{line_at, lines};
+use crate::lines::{line_at, lines, piece_end};
 use crate::prefilter::Prefilter;
 
 /// Finds fuzzy matches for one worker.
 #[derive(Debug)]
 pub(crate) struct FuzzyFinder<'p> {
     fuzzy: &'p Fuzzy,
-    stop: Stop,
+    /// Ends searches in the middle of a line.
+    pace: Pace,
     /// Borrowed for the length of one search, never while a caller's code runs.
     scratch: RefCell<Scratch>,
 }
@@ -31,18 +32,13 @@ struct Scratch {
 }
 
 impl<'p> FuzzyFinder<'p> {
-    pub(crate) fn new(fuzzy: &'p Fuzzy) -> Self {
+    pub(crate) fn new(fuzzy: &'p Fuzzy, stop: &Stop) -> Self {
         let caches = fuzzy.automata.iter().map(|_| AutomatonCache::default()).collect();
         Self {
             fuzzy,
-            stop: Stop::never(),
+            pace: Pace::new(stop, limits::WORK_PER_LOOK),
             scratch: RefCell::new(Scratch { caches, simulation: Simulation::new() }),
         }
-    }
-
-    /// Ends searches by this, in the middle of a line.
-    pub(crate) fn stop_at(&mut self, stop: &Stop) {
-        self.stop = stop.clone();
     }
 
     /// Whether a line, without its line feed, matches.
@@ -60,7 +56,7 @@ impl<'p> FuzzyFinder<'p> {
         }
         let range = self.earliest_start(line, 0, end, edits)..line.len();
         let search =
-            Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any, stop: &self.stop };
+            Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any, pace: &self.pace };
         scratch.simulation.search(&search, &mut u64::MAX.clone()).map(|found| found.end)
     }
 
@@ -71,7 +67,7 @@ impl<'p> FuzzyFinder<'p> {
         range: Range<usize>,
         edits: usize,
     ) -> Option<usize> {
-        self.fuzzy.automata[edits].first_end(&mut scratch.caches[edits], line, range)
+        self.fuzzy.automata[edits].first_end(&mut scratch.caches[edits], line, range, &self.pace)
     }
 
     /// The first place, from `from`, where a match that ends at `end` or later may start if none ends before.
@@ -101,7 +97,7 @@ impl<'p> FuzzyFinder<'p> {
         text: &[u8],
         found: &mut impl FnMut(Range<usize>) -> bool,
     ) {
-        prefilter.candidates(text, 0, |_, position| {
+        prefilter.candidates_within(text, &self.pace, |_, position| {
             let line = line_at(text, position);
             let resume = line.end + 1;
             match self.is_match(&text[line.clone()]) && !found(line) || self.is_stopped() {
@@ -112,23 +108,42 @@ impl<'p> FuzzyFinder<'p> {
     }
 
     fn by_automaton(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let automaton = &self.fuzzy.automata[self.fuzzy.edits()];
+        let mut start = 0;
+        while start < text.len() && !self.is_stopped() {
+            let end = piece_end(text, start, automaton.quick_bytes());
+            let mut each = |line: Range<usize>| found(start + line.start..start + line.end);
+            if !self.by_automaton_in(automaton, &text[start..end], &mut each) {
+                return;
+            }
+            start = end;
+        }
+    }
+
+    /// Whether to go on behind a piece of text.
+    fn by_automaton_in(
+        &self,
+        automaton: &Automaton,
+        text: &[u8],
+        found: &mut impl FnMut(Range<usize>) -> bool,
+    ) -> bool {
         let edits = self.fuzzy.edits();
-        let automaton = &self.fuzzy.automata[edits];
         let mut position = 0;
         while position < text.len() {
             let hit = {
                 let mut scratch = self.scratch.borrow_mut();
-                automaton.next_hit(&mut scratch.caches[edits], text, position)
+                automaton.next_hit(&mut scratch.caches[edits], text, position, &self.pace)
             };
-            let Some(hit) = hit else { return };
+            let Some(hit) = hit else { break };
             let (Hit::Match(at) | Hit::Unknown(at)) = hit;
             let line = line_at(text, at);
             position = line.end + 1;
             let matches = matches!(hit, Hit::Match(_)) || self.is_match(&text[line.clone()]);
             if matches && !found(line) || self.is_stopped() {
-                return;
+                return false;
             }
         }
+        true
     }
 
     fn line_by_line(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
@@ -147,8 +162,8 @@ impl<'p> FuzzyFinder<'p> {
     }
 
     /// Whether a search ended within a line: that it found nothing there means nothing.
-    fn is_stopped(&self) -> bool {
-        self.scratch.borrow().simulation.stopped
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.pace.is_stopped()
     }
 
     /// The first `most` matches in the order in which they are found: by distance, then by place.
@@ -197,7 +212,7 @@ impl<'p> FuzzyFinder<'p> {
             range,
             edits,
             wanted: Wanted::Leftmost,
-            stop: &self.stop,
+            pace: &self.pace,
         };
         scratch.simulation.search(&search, steps)
     }

@@ -39,6 +39,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
+use forage_fs::Pace;
 use regex_syntax::hir::Hir;
 
 use crate::limits;
@@ -78,6 +79,8 @@ pub(crate) enum FuzzyError {
     TooShort(usize),
     /// The automaton would be too large.
     TooLarge,
+    /// The call had to end before it was compiled.
+    Stopped,
 }
 
 impl From<TooLarge> for FuzzyError {
@@ -87,12 +90,12 @@ impl From<TooLarge> for FuzzyError {
 }
 
 impl Fuzzy {
-    /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits.
-    pub(crate) fn new(hir: &Hir, edits: u8) -> Result<Self, FuzzyError> {
+    /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits, as long as `pace` allows.
+    pub(crate) fn new(hir: &Hir, edits: u8, pace: &Pace) -> Result<Self, FuzzyError> {
         let edits = edits.into();
         let graph = Self::graph(hir, edits)?;
         let pieces = pieces::pieces(hir, edits).filter(Pieces::are_selective);
-        Self::with_pieces(graph, edits, pieces.and_then(Searched::new))
+        Self::with_pieces(graph, edits, pieces.and_then(Searched::new), pace)
     }
 
     /// The graph of a pattern that can be searched for with so many edits.
@@ -104,9 +107,18 @@ impl Fuzzy {
         }
     }
 
-    fn with_pieces(graph: Graph, edits: usize, pieces: Option<Searched>) -> Result<Self, FuzzyError> {
-        let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits)).collect::<Result<_, _>>()?;
-        Ok(Self { graph, automata, pieces })
+    fn with_pieces(
+        graph: Graph,
+        edits: usize,
+        pieces: Option<Searched>,
+        pace: &Pace,
+    ) -> Result<Self, FuzzyError> {
+        let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits, pace)).collect::<Result<_, _>>();
+        match automata {
+            Err(_) if pace.is_stopped() => Err(FuzzyError::Stopped),
+            Err(error) => Err(error.into()),
+            Ok(automata) => Ok(Self { graph, automata, pieces }),
+        }
     }
 
     /// Literals of which every match holds one unharmed; `None` where that would not help to find it.

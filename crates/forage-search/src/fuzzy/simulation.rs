@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use forage_fs::Stop;
+use forage_fs::Pace;
 use regex_automata::util::look::LookMatcher;
 
 use super::graph::{Graph, Node, NodeId, decode};
@@ -20,8 +20,6 @@ pub(super) struct Simulation {
     here: Frontier,
     next: Frontier,
     looks: LookMatcher,
-    /// A search had to end before it was done.
-    pub(super) stopped: bool,
 }
 
 /// Which match is looked for.
@@ -44,7 +42,7 @@ pub(super) struct Search<'a> {
     pub(super) edits: usize,
     pub(super) wanted: Wanted,
     /// Ends the search without a match.
-    pub(super) stop: &'a Stop,
+    pub(super) pace: &'a Pace,
 }
 
 /// The active states at one place of the line, each with the least start of a match that leads to it.
@@ -60,22 +58,17 @@ struct Frontier {
 
 impl Simulation {
     pub(super) fn new() -> Self {
-        Self {
-            here: Frontier::default(),
-            next: Frontier::default(),
-            looks: LookMatcher::new(),
-            stopped: false,
-        }
+        Self { here: Frontier::default(), next: Frontier::default(), looks: LookMatcher::new() }
     }
 
     /// The match that is wanted. Every state visited costs one of `steps`; when they are used up it is the best so far.
     pub(super) fn search(&mut self, search: &Search<'_>, steps: &mut u64) -> Option<Range<usize>> {
-        let Search { graph, line, ref range, edits, wanted, stop } = *search;
+        let Search { graph, line, ref range, edits, wanted, pace } = *search;
         let states = graph.nodes.len() * (edits + 1);
         self.here.reset(states);
         self.next.reset(states);
         let mut best: Option<Range<usize>> = None;
-        let (mut at, mut unchecked) = (range.start, 0);
+        let mut at = range.start;
         loop {
             let place = Place { graph, line, at, edits, looks: &self.looks };
             if best.is_none() {
@@ -94,13 +87,8 @@ impl Simulation {
             let visited = self.here.active.len() as u64;
             let Some(left) = steps.checked_sub(visited) else { return best };
             *steps = left;
-            unchecked += visited;
-            if unchecked >= limits::FUZZY_STEPS_PER_CHECK {
-                unchecked = 0;
-                if stop.check().is_some() {
-                    self.stopped = true;
-                    return None;
-                }
+            if !pace.allows(visited.saturating_mul(limits::FUZZY_STEP_WORK)) {
+                return None;
             }
             let (symbol, length) = decode(line, at);
             at += length;

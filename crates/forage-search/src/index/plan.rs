@@ -503,7 +503,7 @@ mod tests {
     /// Whether the pattern matches a line of the text, and whether the index would let the file pass.
     fn both(pattern: &Pattern, text: &[u8]) -> (bool, bool) {
         let mut matches = false;
-        LineFinder::new(pattern).each(text, &Stop::never(), |_| {
+        LineFinder::new(pattern, &Stop::never()).each(text, &Stop::never(), |_| {
             matches = true;
             false
         });

@@ -1,18 +1,18 @@
 //! One file, all terms.
 
+use std::cell::Cell;
 use std::io::Read;
 use std::ops::Range;
 
-use forage_fs::{RelPath, SkipReason, Skipped, Stop, is_binary};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use forage_fs::{Pace, RelPath, Skipped, Stop, is_binary};
 use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
-use crate::large::{LineSink, search_reader};
-use crate::limits::{AUTOMATON_CACHE_BYTES, COMPILED_PATTERN_BYTES, EVIDENCE_CONTEXT, TERMS};
-use crate::lines::{LineFinder, MatchingLines as _, line_at};
+use crate::large::{LineMatcher, LineSink, search_reader};
+use crate::limits::{EVIDENCE_CONTEXT, TERMS, WORK_PER_LOOK};
+use crate::lines::{LineFinder, MatchingLines, line_at};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
 
@@ -29,6 +29,7 @@ pub(super) struct TermFinder<'p> {
     together: Option<(Vec<usize>, Prefilter)>,
     /// The terms that are looked for one by one.
     alone: Vec<usize>,
+    pace: Pace,
 }
 
 /// A matching line: where it is, without line feed, and the terms that match it.
@@ -98,10 +99,19 @@ impl<'p> TermFinder<'p> {
         live: u64,
         start: &'p RelPath,
         term_bytes: u64,
+        stop: &Stop,
     ) -> Self {
-        let finders = patterns.iter().map(|pattern| pattern.as_ref().map(LineFinder::new)).collect();
-        let mut this =
-            Self { patterns, finders, live: 0, start, term_bytes, together: None, alone: Vec::new() };
+        let finder = |pattern: &'p Option<Pattern>| Some(LineFinder::new(pattern.as_ref()?, stop));
+        let mut this = Self {
+            patterns,
+            finders: patterns.iter().map(finder).collect(),
+            live: 0,
+            start,
+            term_bytes,
+            together: None,
+            alone: Vec::new(),
+            pace: Pace::new(stop, WORK_PER_LOOK),
+        };
         this.look_for(live);
         this
     }
@@ -144,14 +154,7 @@ impl<'p> TermFinder<'p> {
     /// Searches a decoded text.
     pub(super) fn search(&mut self, path: &RelPath, text: &[u8], stop: &Stop) -> Option<FileEvidence> {
         let mut hits = Hits::new(path.below(self.start).len(), self.term_bytes);
-        match &self.together {
-            Some((terms, prefilter)) if prefilter.applies_to(text) => {
-                self.search_together(terms, prefilter, text, &mut hits);
-            }
-            Some((terms, _)) => terms.iter().for_each(|&term| self.search_alone(term, text, stop, &mut hits)),
-            None => {}
-        }
-        self.alone.iter().for_each(|&term| self.search_alone(term, text, stop, &mut hits));
+        self.find(text, stop, &mut hits);
         let all = hits.terms();
         if all == 0 {
             return None;
@@ -163,12 +166,24 @@ impl<'p> TermFinder<'p> {
         Some(FileEvidence { over, ..self.file(path, self.evidence(text, &hits.into_lines())) })
     }
 
+    /// Finds the lines of a text.
+    fn find(&self, text: &[u8], stop: &Stop, hits: &mut Hits) {
+        match &self.together {
+            Some((terms, prefilter)) if prefilter.applies_to(text) => {
+                self.search_together(terms, prefilter, text, hits);
+            }
+            Some((terms, _)) => terms.iter().for_each(|&term| self.search_alone(term, text, stop, hits)),
+            None => {}
+        }
+        self.alone.iter().for_each(|&term| self.search_alone(term, text, stop, hits));
+    }
+
     fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Hits) {
         // The line of the last candidate, and the terms tried on it.
         let mut line = 0..0;
         let mut tried = 0u64;
         let mut first = true;
-        prefilter.candidates(text, 0, |index, position| {
+        prefilter.candidates_within(text, &self.pace, |index, position| {
             let Some(&term) = terms.get(index) else { return position + 1 };
             if first || position > line.end {
                 (line, tried, first) = (line_at(text, position), 0, false);
@@ -177,6 +192,10 @@ impl<'p> TermFinder<'p> {
                 tried |= 1 << term;
                 if self.matches(term, &text[line.clone()]) {
                     hits.add(term, &line);
+                }
+                // The clock that another term's search looked at is this one's, too.
+                if self.finders[term].as_ref().is_some_and(LineFinder::is_stopped) {
+                    return usize::MAX;
                 }
             }
             position + 1
@@ -202,14 +221,11 @@ impl<'p> TermFinder<'p> {
         skipped: &mut Skipped,
     ) -> Option<FileEvidence> {
         let context = EVIDENCE_CONTEXT as usize;
-        let Some(matcher) = self.any_term() else {
-            // All terms together are too large a pattern. That is no reason to leave the file out unseen.
-            skipped.add(SkipReason::TooLarge);
-            return None;
-        };
+        let any = AnyTerm { finder: self, over: Cell::new(0) };
         let mut sink =
-            Collector { finder: self, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
-        let is_text = search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink);
+            Collector { any: &any, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
+        let is_text =
+            search_reader(&LineMatcher(&any, stop), reader, (context, context), stop, skipped, &mut sink);
         let file = sink.file;
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
     }
@@ -260,20 +276,22 @@ impl<'p> TermFinder<'p> {
             .min()
             .unwrap_or(0)
     }
+}
 
-    /// One matcher for all live terms.
-    fn any_term(&self) -> Option<RegexMatcher> {
-        let pattern = |i: usize| self.patterns.get(i)?.as_ref();
-        let sources: Vec<String> =
-            bits(self.live).filter_map(pattern).map(|pattern| pattern.hir().to_string()).collect();
-        // The terms' own case folding is part of their syntax trees.
-        RegexMatcherBuilder::new()
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .size_limit(8 * COMPILED_PATTERN_BYTES)
-            .dfa_size_limit(AUTOMATON_CACHE_BYTES)
-            .build_many(&sources)
-            .ok()
+/// The lines of a large file that any of the live terms matches.
+struct AnyTerm<'a, 'p> {
+    finder: &'a TermFinder<'p>,
+    /// Terms that this file has made too broad.
+    over: Cell<u64>,
+}
+
+impl MatchingLines for AnyTerm<'_, '_> {
+    fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        // How much of them is printed is counted by who collects them.
+        let mut hits = Hits::new(0, u64::MAX);
+        hits.over = self.over.get();
+        self.finder.find(text, stop, &mut hits);
+        let _ = hits.into_lines().into_iter().all(|hit| found(hit.line));
     }
 }
 
@@ -284,7 +302,7 @@ const SHORT_LINE_BYTES: usize = 128;
 const COLLECTED_BYTES: usize = 8 << 20;
 
 struct Collector<'a, 'p> {
-    finder: &'a TermFinder<'p>,
+    any: &'a AnyTerm<'a, 'p>,
     file: FileEvidence,
     bytes: usize,
     /// Bytes at which to give up terms again.
@@ -293,15 +311,16 @@ struct Collector<'a, 'p> {
 
 impl Collector<'_, '_> {
     fn live(&self) -> u64 {
-        self.finder.live & !self.file.over
+        self.any.finder.live & !self.file.over
     }
 
     fn give_up_broad_terms(&mut self) {
         for term in bits(self.live()) {
-            if self.file.printed_bytes(1 << term).0 > self.finder.term_bytes {
+            if self.file.printed_bytes(1 << term).0 > self.any.finder.term_bytes {
                 self.file.over |= 1 << term;
             }
         }
+        self.any.over.set(self.file.over);
         self.file.retain_so_far(self.live());
         self.bytes = self.file.weight();
         self.room = self.bytes + COLLECTED_BYTES;
@@ -313,12 +332,12 @@ impl LineSink for Collector<'_, '_> {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let terms = match kind {
             EventKind::Match => bits(self.live())
-                .filter(|&term| self.finder.matches(term, text))
+                .filter(|&term| self.any.finder.matches(term, text))
                 .fold(0, |mask, i| mask | 1 << i),
             EventKind::Context => 0,
         };
         self.bytes += line.len() + size_of::<EvidenceLine>();
-        let first_match = self.finder.first_match(terms, text);
+        let first_match = self.any.finder.first_match(terms, text);
         self.file.lines.push(EvidenceLine { number, terms, first_match, bytes: line.to_vec() });
         if self.bytes > self.room {
             self.give_up_broad_terms();

@@ -21,9 +21,11 @@ mod words;
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
+use forage_fs::Pace;
 use memchr::memmem;
 use regex_syntax::hir::Hir;
 
+use crate::limits;
 use literals::{KELVIN_SIGN, LONG_S};
 pub(crate) use literals::{
     Literal, LiteralSet, MAX_LITERALS, exact_strings, product, remove_implied, required_literals,
@@ -36,6 +38,10 @@ const WINDOW_ADVANTAGE: f64 = 16.0;
 #[derive(Debug)]
 pub(crate) struct Prefilter {
     engine: Engine,
+    /// Bytes of the longest of what is looked for.
+    longest: usize,
+    /// Bytes of text between two looks at the deadline.
+    stretch: usize,
     literals: usize,
     folded: bool,
     /// Whether a character outside ASCII could match what the engine looks for as an ASCII letter.
@@ -80,6 +86,9 @@ impl Prefilter {
             {
                 return Some(Prefilter {
                     engine: Engine::Memmem(Box::new(memmem::Finder::new(bytes).into_owned())),
+                    longest: bytes.len(),
+                    // It reads each byte a few times at the most.
+                    stretch: usize::MAX,
                     literals: 1,
                     folded: false,
                     has_foreign_folds: false,
@@ -103,6 +112,8 @@ impl Prefilter {
     }
 
     fn of_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Prefilter> {
+        let literals: &[(Literal, usize)] =
+            &literals.iter().map(|(literal, pattern)| (shortened(literal), *pattern)).collect::<Vec<_>>();
         let foreign: Vec<usize> = literals
             .iter()
             .filter(|(literal, _)| literal.has_foreign_folds())
@@ -110,6 +121,8 @@ impl Prefilter {
             .collect();
         let mut prefilter = Prefilter {
             engine: Engine::for_literals(literals, vectors)?,
+            longest: longest(literals),
+            stretch: stretch(literals),
             literals: literals.len(),
             folded: literals.iter().any(|(literal, _)| literal.fold),
             has_foreign_folds: !foreign.is_empty(),
@@ -126,6 +139,7 @@ impl Prefilter {
             }
             if let Some(teddy) = teddy::Teddy::new(&all) {
                 prefilter.engine = Engine::Teddy(Box::new(teddy));
+                (prefilter.longest, prefilter.stretch) = (longest(&all), stretch(&all));
                 prefilter.has_foreign_folds = false;
             }
         }
@@ -146,6 +160,8 @@ impl Prefilter {
             folded: false,
             has_foreign_folds: window.has_foreign_folds(),
             confirms: false,
+            longest: window.length(),
+            stretch: limits::BYTES_PER_CHECK,
             engine: Engine::Window(Box::new(window)),
         })
     }
@@ -213,6 +229,44 @@ impl Prefilter {
         }
     }
 
+    /// As [`Prefilter::candidates`], from the beginning and as long as `pace` allows.
+    pub(crate) fn candidates_within<F: FnMut(usize, usize) -> usize>(
+        &self,
+        haystack: &[u8],
+        pace: &Pace,
+        mut on_candidate: F,
+    ) {
+        // What is reported at a place reaches no further than this to either side.
+        let reach = self.longest.saturating_sub(1);
+        let mut start = 0;
+        while start < haystack.len() {
+            let end = haystack.len().min(start.saturating_add(self.stretch));
+            // Looking costs a moment, and most texts have one stretch.
+            if pace.is_stopped() || (start > 0 || end - start > limits::BYTES_PER_CHECK) && !pace.look() {
+                return;
+            }
+            let mut resume = end;
+            let seen = &haystack[..haystack.len().min(end.saturating_add(reach))];
+            self.candidates(seen, start.saturating_sub(reach), |pattern, position| {
+                if position < start {
+                    return position + 1;
+                }
+                if position >= end {
+                    return usize::MAX;
+                }
+                let wanted = on_candidate(pattern, position);
+                resume = resume.max(wanted);
+                wanted
+            });
+            start = resume;
+        }
+    }
+
+    /// Bytes of the longest of what is looked for.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
     /// Whether every candidate is a match, so that none needs the regex engine: true for a single pattern that
     /// is one case-sensitive literal without assertions.
     pub(crate) fn confirms(&self) -> bool {
@@ -235,6 +289,29 @@ impl Prefilter {
             Engine::Window(window) => format!("class window ({} bytes)", window.length()),
         }
     }
+}
+
+/// A part of a literal that is worth looking for in its place: the rarest one of the greatest length.
+fn shortened(literal: &Literal) -> Literal {
+    let part = |bytes: &[u8]| Literal::new(bytes.to_vec(), literal.fold);
+    match literal.bytes.len() {
+        ..=limits::PREFILTER_LITERAL_BYTES => literal.clone(),
+        _ => literal
+            .bytes
+            .chunks_exact(limits::PREFILTER_LITERAL_BYTES)
+            .map(part)
+            .min_by(|a, b| a.rate().total_cmp(&b.rate()))
+            .unwrap_or_else(|| literal.clone()),
+    }
+}
+
+fn longest(literals: &[(Literal, usize)]) -> usize {
+    literals.iter().map(|(literal, _)| literal.bytes.len()).max().unwrap_or(0)
+}
+
+fn stretch(literals: &[(Literal, usize)]) -> usize {
+    let compared: usize = literals.iter().map(|(literal, _)| literal.bytes.len()).sum();
+    (limits::COMPARED_BYTES_PER_LOOK / compared.max(1)).clamp(longest(literals), limits::BYTES_PER_CHECK)
 }
 
 impl Engine {

@@ -2,6 +2,7 @@
 
 mod oracle;
 
+use forage_fs::{Pace, Stop};
 use std::ops::Range;
 
 use regex_syntax::hir::Hir;
@@ -40,9 +41,10 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
 
 /// The engines for a pattern: by automaton alone, and with whatever pieces there are.
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
-    let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None)?];
+    let pace = &Pace::new(&Stop::never(), 1);
+    let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None, pace)?];
     if let Some(pieces) = pieces::pieces(hir, edits).and_then(Searched::new) {
-        engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces))?);
+        engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces), pace)?);
     }
     Ok(engines)
 }
@@ -97,7 +99,7 @@ fn check(pattern: &str, insensitive: bool, edits: usize, text: &[u8], tally: &mu
         .collect();
     tally.lines += expected.len();
     for fuzzy in &engines {
-        let finder = FuzzyFinder::new(fuzzy);
+        let finder = FuzzyFinder::new(fuzzy, &Stop::never());
         let context = || {
             let text = String::from_utf8_lossy(text).into_owned();
             format!(
@@ -115,7 +117,8 @@ fn check(pattern: &str, insensitive: bool, edits: usize, text: &[u8], tally: &mu
             expected.iter().filter(|(_, spans)| !spans.is_empty()).map(|(line, _)| line.clone()).collect();
         assert_eq!(found, matching, "{}", context());
         let mut by_matcher = Vec::new();
-        let matcher = LineMatcher(&finder);
+        let never = Stop::never();
+        let matcher = LineMatcher(&finder, &never);
         while let Some(line) =
             matcher.next_line(text, by_matcher.last().map_or(0, |line: &Range<usize>| line.end + 1))
         {
@@ -307,7 +310,7 @@ fn literals_match_as_sellers_algorithm_says() {
             let distance = oracle::sellers(&literal, &characters);
             for (edits, engines) in (1..).zip(&engines) {
                 for fuzzy in engines {
-                    let finder = FuzzyFinder::new(fuzzy);
+                    let finder = FuzzyFinder::new(fuzzy, &Stop::never());
                     let best = finder.best_span(&text[line.clone()]).map(|span| usize::from(span.distance));
                     let expected = (distance <= edits).then_some(distance);
                     assert_eq!(best, expected, "seed {seed}, {word} within {edits} in {characters:?}");

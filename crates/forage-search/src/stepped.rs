@@ -1,0 +1,230 @@
+//! A regex search that can be ended in the middle of a line.
+//!
+//! The engines of `regex-automata` can't be ended before they are done, and in the worst case their work is the bytes
+//! of the line times the positions of the pattern: a literal of 16,000 letters on a line of 2 MB that consists of the
+//! first of them takes minutes. Here a search goes on a stretch at a time, short enough for a look at the clock behind
+//! each. It finds the same matches, by the same means: a lazy automaton forwards to the end of a match and another one
+//! backwards to its start, and where those can't read the text (Unicode's word boundaries beside letters outside ASCII)
+//! a [`simulation`] of the automaton with all its states.
+//!
+//! It lacks the literal searches that make the other engines fast, so it is for lines on which these could take long.
+
+mod simulation;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use forage_fs::Pace;
+use regex_automata::hybrid::LazyStateID;
+use regex_automata::hybrid::dfa::{Cache, DFA};
+use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
+use regex_automata::{Anchored, Input, MatchKind};
+use regex_syntax::hir::Hir;
+
+use crate::limits;
+use simulation::Simulation;
+
+/// Why a search ended without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The call must end.
+    Stopped,
+    /// The automaton can't read the byte at this place.
+    Quit(usize),
+}
+
+/// A regex, compiled for being searched for in stretches.
+#[derive(Debug)]
+pub(crate) struct SteppedRegex {
+    forwards: DFA,
+    backwards: DFA,
+    /// Work for one byte, at the most: as many states can be active.
+    work: u64,
+}
+
+/// What a worker keeps for a [`SteppedRegex`].
+#[derive(Debug)]
+pub(crate) struct SteppedCache {
+    forwards: Cache,
+    backwards: Cache,
+    simulation: Simulation,
+}
+
+impl SteppedRegex {
+    /// Compiles `hir`, of which `work` states can be active at one place. `None` for what is too large to be
+    /// compiled: that has no other matcher either.
+    pub(crate) fn new(hir: &Hir, work: u64) -> Option<Self> {
+        let lazy = |backwards: bool| {
+            let config = thompson::Config::new()
+                .utf8(false)
+                .reverse(backwards)
+                .which_captures(WhichCaptures::None)
+                .nfa_size_limit(Some(limits::COMPILED_PATTERN_BYTES));
+            let nfa = thompson::Compiler::new().configure(config).build_from_hir(hir).ok()?;
+            let kind = if backwards { MatchKind::All } else { MatchKind::LeftmostFirst };
+            let config = DFA::config()
+                .match_kind(kind)
+                .unicode_word_boundary(true)
+                .cache_capacity(limits::AUTOMATON_CACHE_BYTES)
+                .skip_cache_capacity_check(true);
+            DFA::builder().configure(config).build_from_nfa(nfa).ok()
+        };
+        Some(Self { forwards: lazy(false)?, backwards: lazy(true)?, work })
+    }
+
+    pub(crate) fn create_cache(&self) -> SteppedCache {
+        SteppedCache {
+            forwards: self.forwards.create_cache(),
+            backwards: self.backwards.create_cache(),
+            simulation: Simulation::default(),
+        }
+    }
+
+    fn nfa(&self) -> &NFA {
+        self.forwards.get_nfa()
+    }
+
+    /// Whether there is a match in a line. `Err` if the search had to end.
+    pub(crate) fn is_match(&self, cache: &mut SteppedCache, line: &[u8], pace: &Pace) -> Result<bool, Ended> {
+        let steps = Steps { haystack: line, range: 0..line.len(), earliest: true, work: self.work, pace };
+        match steps.forwards(&self.forwards, &mut cache.forwards) {
+            Err(Ended::Quit(_)) => {
+                cache.simulation.find(self.nfa(), line, 0, true, pace).map(|found| found.is_some())
+            }
+            found => found.map(|end| end.is_some()),
+        }
+    }
+
+    /// The leftmost match from `at`. `Err` if the search had to end.
+    pub(crate) fn find(
+        &self,
+        cache: &mut SteppedCache,
+        line: &[u8],
+        at: usize,
+        pace: &Pace,
+    ) -> Result<Option<Range<usize>>, Ended> {
+        match self.find_by_automata(cache, line, at, pace) {
+            Err(Ended::Quit(_)) => cache.simulation.find(self.nfa(), line, at, false, pace),
+            found => found,
+        }
+    }
+
+    fn find_by_automata(
+        &self,
+        cache: &mut SteppedCache,
+        line: &[u8],
+        at: usize,
+        pace: &Pace,
+    ) -> Result<Option<Range<usize>>, Ended> {
+        let steps = |range| Steps { haystack: line, range, earliest: false, work: self.work, pace };
+        let Some(end) = steps(at..line.len()).forwards(&self.forwards, &mut cache.forwards)? else {
+            return Ok(None);
+        };
+        // A match that ends here has a start.
+        let start = steps(at..end).backwards(&self.backwards, &mut cache.backwards)?.unwrap_or(end);
+        Ok(Some(start..end))
+    }
+}
+
+/// One search with a lazy automaton.
+pub(crate) struct Steps<'a> {
+    /// The text, all of which the assertions see.
+    pub(crate) haystack: &'a [u8],
+    /// The part of it that the match lies in.
+    pub(crate) range: Range<usize>,
+    /// Whether the end of any match will do, the first that is met.
+    pub(crate) earliest: bool,
+    /// Work for one byte, at the most.
+    pub(crate) work: u64,
+    pub(crate) pace: &'a Pace,
+}
+
+impl Steps<'_> {
+    /// Where the leftmost match in the range ends.
+    pub(crate) fn forwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, Ended> {
+        let Range { start, end } = self.range;
+        let input = Input::new(self.haystack).range(start..end).anchored(Anchored::No);
+        let mut state = dfa.start_state_forward(cache, &input).map_err(|_| Ended::Quit(start))?;
+        let mut found = None;
+        let mut at = start;
+        while at < end {
+            let stretch = end.min(at.saturating_add(self.stretch()));
+            self.count(stretch - at)?;
+            while at < stretch {
+                state = dfa.next_state(cache, state, self.haystack[at]).map_err(|_| Ended::Quit(at))?;
+                // A match is told one byte late.
+                if state.is_tagged() && self.is_decided(state, at, at, &mut found)? {
+                    return Ok(found);
+                }
+                at += 1;
+            }
+        }
+        // One more step, so that the last match is told and assertions see what follows.
+        let state = match self.haystack.get(end) {
+            Some(&byte) => dfa.next_state(cache, state, byte),
+            None => dfa.next_eoi_state(cache, state),
+        };
+        self.is_decided(state.map_err(|_| Ended::Quit(end))?, end, end, &mut found)?;
+        Ok(found)
+    }
+
+    /// Where the longest match that ends at the end of the range begins.
+    fn backwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, Ended> {
+        let Range { start, end } = self.range;
+        let input = Input::new(self.haystack).range(start..end).anchored(Anchored::Yes);
+        let mut state = dfa.start_state_reverse(cache, &input).map_err(|_| Ended::Quit(start))?;
+        let mut found = None;
+        let mut at = end;
+        while at > start {
+            let stretch = start.max(at.saturating_sub(self.stretch()));
+            self.count(at - stretch)?;
+            while at > stretch {
+                let byte = self.haystack[at - 1];
+                state = dfa.next_state(cache, state, byte).map_err(|_| Ended::Quit(at - 1))?;
+                if state.is_tagged() && self.is_decided(state, at, at - 1, &mut found)? {
+                    return Ok(found);
+                }
+                at -= 1;
+            }
+        }
+        let state = match start.checked_sub(1).and_then(|before| self.haystack.get(before)) {
+            Some(&byte) => dfa.next_state(cache, state, byte),
+            None => dfa.next_eoi_state(cache, state),
+        };
+        self.is_decided(state.map_err(|_| Ended::Quit(start))?, start, start, &mut found)?;
+        Ok(found)
+    }
+
+    /// What a state says that was reached by the byte at `byte`: a match with its border at `border` is noted.
+    /// Whether nothing that follows can change what was found.
+    #[inline]
+    fn is_decided(
+        &self,
+        state: LazyStateID,
+        border: usize,
+        byte: usize,
+        found: &mut Option<usize>,
+    ) -> Result<bool, Ended> {
+        if state.is_match() {
+            *found = Some(border);
+            return Ok(self.earliest);
+        }
+        match state.is_quit() {
+            true => Err(Ended::Quit(byte)),
+            false => Ok(state.is_dead()),
+        }
+    }
+
+    /// Bytes between two looks at the clock.
+    fn stretch(&self) -> usize {
+        usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX).max(1)
+    }
+
+    fn count(&self, bytes: usize) -> Result<(), Ended> {
+        match self.pace.allows(self.work.saturating_mul(bytes as u64)) {
+            true => Ok(()),
+            false => Err(Ended::Stopped),
+        }
+    }
+}
