@@ -400,7 +400,7 @@ impl PrivateDirectory {
     /// removed and not followed.
     ///
     /// # Errors
-    /// A directory can't be trusted, or the system refuses.
+    /// The system refuses.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         self.remove_below(name.as_ref(), limits::PRIVATE_DEPTH)
     }
@@ -414,10 +414,22 @@ impl PrivateDirectory {
             return self.remove(name);
         }
         let depth = depth.checked_sub(1).ok_or_else(|| self.error(name, ErrorKind::InvalidData.into()))?;
-        let directory = self.child(name)?;
+        // Whose it is does not matter: it is in a directory of this user's, and what it leads to is not followed.
+        let handle = system::open_child(&self.handle, name).map_err(|source| self.error(name, source))?;
+        let directory = Self { handle, path: self.path.join(name) };
         for name in directory.names()? {
             directory.remove_below(&name, depth)?;
         }
+        self.remove_empty(name)
+    }
+
+    /// Removes an empty directory; false when there is none.
+    ///
+    /// # Errors
+    /// Something is in it, or the system refuses.
+    pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
+        let name = name.as_ref();
+        check_name(&self.path, name)?;
         match system::remove_directory(&self.handle, name) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             removed => removed.map(|()| true).map_err(|source| self.error(name, source)),

@@ -287,7 +287,7 @@ impl Config {
 
     /// Where the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
-        let own = self.retrieval.directory.value.clone();
+        let own = self.retrieval.directory.value.as_deref().map(std::path::absolute).transpose()?;
         own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
             anyhow::anyhow!("there is no telling where your data directory is; set `retrieval.directory`")
         })
