@@ -11,6 +11,7 @@ mod file;
 mod ignore_rules;
 pub mod limits;
 mod open_path;
+mod private;
 mod rel_path;
 mod root;
 mod secrets;
@@ -22,6 +23,9 @@ mod walk;
 
 pub use error::{OpenError, RootError};
 pub use file::{Contents, FileState, OpenedFile, is_safe_to_map};
+pub use private::{
+    Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named,
+};
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;

@@ -98,6 +98,9 @@ pub const LISTING_FAILED: Duration = Duration::from_secs(60);
 /// by nobody, and a fault in what is relied on here must not be for ever.
 pub const STATES_TRUSTED: Duration = Duration::from_secs(30);
 
+/// Directory levels below a directory of the user's own. Engines that keep their files there make some four.
+pub const PRIVATE_DEPTH: usize = 32;
+
 /// Times that opening a path is tried again when a link appears where there was none a moment ago.
 pub const OPEN_RETRIES: usize = 4;
 

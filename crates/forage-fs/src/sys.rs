@@ -7,6 +7,12 @@
 mod no_watch;
 #[cfg(any(not(unix), feature = "portable-disk"))]
 mod portable;
+#[cfg(any(not(unix), feature = "portable-disk"))]
+#[path = "sys/private_portable.rs"]
+pub(crate) mod private;
+#[cfg(all(unix, not(feature = "portable-disk")))]
+#[path = "sys/private_unix.rs"]
+pub(crate) mod private;
 #[cfg(all(unix, not(feature = "portable-disk")))]
 mod unix;
 #[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
@@ -29,8 +35,10 @@ pub(crate) use system::{
 };
 
 use std::io;
+use std::time::SystemTime;
 
 use crate::file::FileState;
+use crate::private::Distrust;
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +47,35 @@ pub(crate) enum NodeKind {
     Directory,
     Symlink,
     Special,
+}
+
+/// How a file below the user's own directories is opened. Never through a link, and never emptied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Read,
+    ReadWrite,
+    ReadWriteOrCreate,
+    AppendOrCreate,
+    CreateNew,
+}
+
+/// What the system says of something below the user's own directories.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeFacts {
+    pub(crate) kind: NodeKind,
+    /// Bytes.
+    pub(crate) size: u64,
+    pub(crate) modified: SystemTime,
+    /// Device and file number, where they are told.
+    pub(crate) identity: Option<(u64, u64)>,
+    /// That it belongs to another user.
+    pub(crate) foreign: Option<Distrust>,
+    /// That its permissions let others write it.
+    pub(crate) writable: Option<Distrust>,
+    /// Whether nobody else may open what is in it.
+    pub(crate) is_closed: bool,
+    /// A file of one name has no other, by which somebody could have put it where it is.
+    pub(crate) has_other_names: bool,
 }
 
 /// A name in a directory.

@@ -1,10 +1,14 @@
 //! The directory of collections: the one home of this crate's files, but for the lock and the journal.
-#![expect(clippy::disallowed_methods, reason = "the user's own directory of collections, not a repository")]
+//!
+//! All of them are opened through a [`PrivateDirectory`]; the engine opens its own by their paths, after all of them were
+//! looked at.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use forage_fs::{PrivateDirectory, PrivatePlace};
 
 use crate::limits;
 
@@ -24,13 +28,27 @@ pub(crate) enum Found {
     Foreign(PathBuf),
 }
 
+/// Where the directory of this path would be, in the directory of collections.
+fn place(path: &Path) -> PrivatePlace {
+    match (path.parent(), path.file_name()) {
+        (Some(home), Some(name)) => PrivatePlace::at(home).join(name),
+        _ => PrivatePlace::at(path),
+    }
+}
+
+/// The directory that holds a file of this path, and the file's name.
+fn split(path: &Path) -> io::Result<(PrivatePlace, &OsStr)> {
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    Ok((place(directory), name))
+}
+
 /// Whether something is there that is no directory. A link is none, wherever it leads.
 pub(crate) fn is_other(collection: &Path) -> io::Result<bool> {
-    match fs::symlink_metadata(collection) {
-        Ok(metadata) => Ok(!metadata.is_dir()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let (Some(home), Some(name)) = (collection.parent(), collection.file_name()) else { return Ok(true) };
+    let entry = PrivatePlace::at(home).open()?.and_then(|home| home.entry(name));
+    Ok(entry.is_some_and(|entry| !entry.is_directory))
 }
 
 /// Before anything is removed.
@@ -38,73 +56,76 @@ pub(crate) fn look(collection: &Path) -> io::Result<Found> {
     if is_other(collection)? {
         return Ok(Found::Foreign(collection.to_owned()));
     }
-    let entries = match fs::read_dir(collection) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(error) => return Err(error),
-    };
+    let Some(directory) = place(collection).open()? else { return Ok(Found::Nothing) };
     let mut is_empty = true;
-    for entry in entries {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = entry.file_name();
-        let is_ours = if name == OsStr::new(SHARD) {
-            kind.is_dir()
+    for entry in directory.entries()? {
+        let is_ours = if entry.name == SHARD {
+            entry.is_directory
         } else {
-            kind.is_file() && [DESCRIPTION, TEMPORARY, JOURNAL].iter().any(|ours| name == OsStr::new(ours))
+            entry.is_file && [DESCRIPTION, TEMPORARY, JOURNAL].iter().any(|ours| entry.name == *ours)
         };
         if !is_ours {
-            return Ok(Found::Foreign(entry.path()));
+            return Ok(Found::Foreign(collection.join(entry.name)));
         }
         is_empty = false;
     }
     Ok(if is_empty { Found::Empty } else { Found::Ours })
 }
 
-/// Creates a directory for its owner alone, and those above it.
-pub(crate) fn create(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+/// Creates the directory of collections for its owner alone, and those above it.
+pub(crate) fn create(home: &Path) -> io::Result<()> {
+    PrivatePlace::at(home).create()?;
+    Ok(())
 }
 
-/// A file of the user's alone, made if need be.
-pub(crate) fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// Creates the directory of a collection, and that of its shard.
+pub(crate) fn create_shard(collection: &Path) -> io::Result<()> {
+    place(collection).create()?.create_directory(SHARD)?;
+    Ok(())
+}
+
+/// Looks at all files of the shard before the engine opens them by their paths, or this crate removes some.
+pub(crate) fn check_shard(collection: &Path) -> io::Result<()> {
+    let shard = place(collection).open()?.map(|directory| directory.directory(SHARD)).transpose()?.flatten();
+    shard.map_or(Ok(()), |shard: PrivateDirectory| Ok(shard.check_all(|_| limits::ENGINE_FILE_BYTES)?))
+}
+
+/// The lock of a collection, made if need be in the directory of collections, which is there.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    let (Some(home), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let home = PrivatePlace::at(home).open()?.ok_or(io::ErrorKind::NotFound)?;
+    Ok(home.open_or_create(name)?)
+}
+
+/// A file of a collection, made if need be, and not larger than so many bytes.
+pub(crate) fn open(path: &Path, most: u64) -> io::Result<File> {
+    let (directory, name) = split(path)?;
+    let directory = directory.open()?.ok_or(io::ErrorKind::NotFound)?;
+    let file = directory.open_or_create(name)?;
+    directory.check_file(name, most)?;
+    Ok(file)
 }
 
 /// `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = Vec::new();
-    file.take(limits::DESCRIPTION_BYTES).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    let (directory, name) = split(path)?;
+    let Some(directory) = directory.open()? else { return Ok(None) };
+    Ok(directory.read(name, limits::DESCRIPTION_BYTES)?)
 }
 
 /// Writes `collection.json` whole or not at all, and through to the disk.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let temporary = path.with_file_name(TEMPORARY);
-    let mut file = open(&temporary)?;
-    file.set_len(0)?;
+    let (directory, name) = split(path)?;
+    let directory = directory.open()?.ok_or(io::ErrorKind::NotFound)?;
+    directory.remove(TEMPORARY)?;
+    let mut file = directory.create_new(TEMPORARY)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     drop(file);
-    fs::rename(&temporary, path)?;
-    #[cfg(unix)]
-    if let Some(directory) = path.parent() {
-        File::open(directory)?.sync_all()?;
-    }
-    Ok(())
+    directory.rename(TEMPORARY, name)?;
+    Ok(directory.sync()?)
 }
 
 pub(crate) fn journal(collection: &Path) -> PathBuf {
@@ -117,21 +138,23 @@ pub(crate) fn shard(collection: &Path) -> PathBuf {
 
 /// Removes what this crate made. In an order in which what is left, should it be interrupted, is no collection.
 pub(crate) fn remove(collection: &Path) -> io::Result<()> {
-    for file in [DESCRIPTION, TEMPORARY, JOURNAL] {
-        allow_missing(fs::remove_file(collection.join(file)))?;
+    let (Some(home), Some(name)) = (collection.parent(), collection.file_name()) else { return Ok(()) };
+    let Some(home) = PrivatePlace::at(home).open()? else { return Ok(()) };
+    if let Some(directory) = home.directory(name)? {
+        for file in [DESCRIPTION, TEMPORARY, JOURNAL] {
+            directory.remove(file)?;
+        }
+        directory.remove_all(SHARD)?;
     }
-    allow_missing(fs::remove_dir_all(collection.join(SHARD)))?;
-    allow_missing(fs::remove_dir(collection))
+    home.remove_empty(name)?;
+    Ok(())
 }
 
-fn allow_missing(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
-    }
-}
-
-/// The complete files of the engine's log, oldest first.
+/// The complete files of the engine's log, oldest first. The shard was looked at.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the engine's own directory below the user's, not a repository"
+)]
 pub(crate) fn complete_logs(shard: &Path) -> io::Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     let entries = match fs::read_dir(shard.join("wal")) {
@@ -153,6 +176,10 @@ pub(crate) fn complete_logs(shard: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Removes all complete files of the engine's log but the last, from which the engine goes on numbering: as its newer
 /// versions do when they have written through to the disk. Only while no engine has the shard open.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the engine's own directory below the user's, not a repository"
+)]
 pub(crate) fn shorten_log(shard: &Path) -> io::Result<()> {
     let mut logs = complete_logs(shard)?;
     logs.pop();

@@ -10,7 +10,7 @@ use std::path::Path;
 use forage_sparse::{Point, PointId, SparseVector, StoreError};
 use serde_json::{Map, Value};
 
-use crate::directory;
+use crate::{directory, limits};
 
 const HEAD: usize = 8;
 
@@ -35,7 +35,7 @@ pub(crate) struct Journal {
 impl Journal {
     /// With what it holds. What is not whole is cut off.
     pub(crate) fn open(path: &Path) -> io::Result<(Self, Vec<Change>)> {
-        let mut file = directory::open(path)?;
+        let mut file = directory::open(path, limits::JOURNAL_MOST_BYTES)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         let (changes, length) = decode(&bytes);
@@ -218,8 +218,10 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_a_record_that_is_not_whole_is_cut() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("journal");
+        let home = tempfile::tempdir().unwrap();
+        let collection = home.path().join("code");
+        directory::create_shard(&collection).unwrap();
+        let path = directory::journal(&collection);
         let payload = serde_json::from_str(r#"{"text":"ß\n","n":[1,2.5,null]}"#).unwrap();
         let vector = SparseVector::new([(1, 0.1), (u32::MAX, f64::from(f32::MIN_POSITIVE))]);
         let points = vec![

@@ -16,7 +16,13 @@ pub const LOG_FILES: usize = 8;
 /// some [`ARRANGED_POINTS`].
 pub const JOURNAL_BYTES: u64 = 16 << 20;
 
-/// Bytes of `collection.json` that are read.
+/// Bytes of a journal that is read: far more than any that is written.
+pub const JOURNAL_MOST_BYTES: u64 = 1 << 30;
+
+/// Bytes of a file of the engine's, which maps most of them.
+pub const ENGINE_FILE_BYTES: u64 = 64 << 30;
+
+/// Bytes that `collection.json` may have.
 pub const DESCRIPTION_BYTES: u64 = 1 << 20;
 
 /// Points that are read and written together where all are looked at.

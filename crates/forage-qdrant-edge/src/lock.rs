@@ -1,9 +1,10 @@
 //! One process at a time.
-#![expect(clippy::disallowed_methods, reason = "a file of the user's own directory of collections")]
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
+
+use crate::directory;
 
 /// Held as long as this lives; the system releases it when the process ends, however it ends.
 #[derive(Debug)]
@@ -30,11 +31,7 @@ pub(crate) enum Refusal {
 impl Lock {
     /// Doesn't wait.
     pub(crate) fn take(path: &Path) -> Result<Self, Refusal> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path).map_err(Refusal::Io)?;
+        let mut file = directory::open_lock(path).map_err(Refusal::Io)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(Refusal::Held(holder(&mut file))),

@@ -204,6 +204,7 @@ impl EmbeddedStore {
     fn recover(&self, description: Description, lock: Lock) -> Result<Opened, StoreError> {
         let path = self.path();
         let shard = directory::shard(&path);
+        directory::check_shard(&path).map_err(of_file(&shard))?;
         directory::shorten_log(&shard).map_err(of_file(&shard))?;
         let journal_path = directory::journal(&path);
         let (mut journal, changes) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
@@ -391,7 +392,7 @@ impl Store for EmbeddedStore {
             Found::Nothing | Found::Empty => {}
         }
         let shard = directory::shard(&path);
-        directory::create(&shard).map_err(of_file(&shard))?;
+        directory::create_shard(&path).map_err(of_file(&shard))?;
         let journal_path = directory::journal(&path);
         let (journal, _) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
         let made = Engine::create(&shard, &creation.using, &creation.indexed_fields);

@@ -20,6 +20,11 @@ pub trait Indexes: Send + Sync {
     /// # Errors
     /// It can't be brought up to date.
     fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>>;
+
+    /// Why indexes that are there were not given since this was last asked, a sentence each, for the answer.
+    fn take_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// A ranked index that is as the tree of its root.

@@ -114,6 +114,8 @@ impl<T: Tool> AnyTool for Entry<T> {
             outcome.warnings.extend(context.notices.iter().cloned());
             outcome.warnings.extend(other_roots(context, names_root));
         }
+        let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
+        outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
         Answer::of(&outcome, context.text_bytes).map_err(|error| internal(error.to_string()))
     }
 }

@@ -3,17 +3,14 @@
 //! An entry holds what the model said and when: file names and the model's words, no line of a file that the model
 //! did not itself repeat. Nothing is ever written elsewhere. Whatever is wrong with an entry or the directory makes a
 //! miss, because the answer can always be had from the model.
-#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 use serde::{Deserialize, Serialize};
-
-use crate::private_file::{self, TEMPORARY};
 
 /// Entries that are kept; the oldest go first. Some 2 MB in all.
 const MOST_ENTRIES: usize = 500;
@@ -34,7 +31,7 @@ const ENTRY: &str = "json";
 /// The cache.
 #[derive(Debug)]
 pub(crate) struct FileCache {
-    directory: PathBuf,
+    place: PrivatePlace,
     /// Stands for the models' settings: the key knows a model by its name alone.
     models: String,
 }
@@ -50,58 +47,52 @@ struct Entry {
 
 impl FileCache {
     /// A cache in this directory, which need not exist.
-    pub(crate) fn new(directory: PathBuf, models: String) -> Self {
-        Self { directory, models }
+    pub(crate) fn new(place: impl Into<PrivatePlace>, models: String) -> Self {
+        Self { place: place.into(), models }
     }
 
-    fn path(&self, key: &CacheKey) -> PathBuf {
-        self.directory.join(key.as_str()).with_extension(ENTRY)
-    }
-
-    fn read(&self, path: &Path) -> Option<Entry> {
-        let file = File::open(path).ok()?;
-        let mut bytes = Vec::new();
-        file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes).ok()?;
-        if bytes.len() > MOST_BYTES {
-            return None;
-        }
+    fn read(&self, key: &CacheKey) -> Option<Entry> {
+        let bytes = self.place.open().ok()??.read(name(key), MOST_BYTES as u64).ok()??;
         let entry: Entry = serde_json::from_slice(&bytes).ok()?;
         (entry.version == VERSION && entry.models == self.models).then_some(entry)
     }
 
-    fn write(&self, key: &CacheKey, entry: &Entry) -> io::Result<()> {
-        let bytes = serde_json::to_vec(entry)?;
-        if bytes.len() > MOST_BYTES {
+    fn write(&self, key: &CacheKey, entry: &Entry) -> Result<(), PrivateError> {
+        let Some(bytes) = serde_json::to_vec(entry).ok().filter(|bytes| bytes.len() <= MOST_BYTES) else {
             return Ok(());
-        }
-        private_file::replace(&self.path(key), &bytes)
+        };
+        let directory = self.place.create()?;
+        directory.replace(name(key), |file| file.write_all(&bytes))?;
+        prune(&directory)
     }
+}
 
-    /// Removes what is too old, and the oldest of what is too much.
-    fn prune(&self) -> io::Result<()> {
-        let now = SystemTime::now();
-        let mut entries = Vec::new();
-        for file in fs::read_dir(&self.directory)?.flatten() {
-            let path = file.path();
-            let Ok(modified) = file.metadata().and_then(|metadata| metadata.modified()) else { continue };
-            // A time in the future can't be judged, and makes the entry the newest.
-            let age = now.duration_since(modified).unwrap_or_default();
-            let kind = path.extension().and_then(|extension| extension.to_str());
-            match kind {
-                Some(ENTRY) if age <= MOST_AGE => entries.push((age, path)),
-                Some(ENTRY) => fs::remove_file(path)?,
-                Some(TEMPORARY) if age > ABANDONED => fs::remove_file(path)?,
-                _ => {}
-            }
+fn name(key: &CacheKey) -> String {
+    format!("{}.{ENTRY}", key.as_str())
+}
+
+/// Removes what is too old, and the oldest of what is too much.
+fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
+    let now = SystemTime::now();
+    let mut entries = Vec::new();
+    for file in directory.entries()? {
+        // A time in the future can't be judged, and makes the entry the newest.
+        let age = now.duration_since(file.modified).unwrap_or_default();
+        let is_entry = Path::new(&file.name).extension().is_some_and(|extension| extension == ENTRY);
+        match is_entry {
+            true if age <= MOST_AGE => entries.push((age, file.name)),
+            true => drop(directory.remove(file.name)?),
+            false if file.is_temporary() && age > ABANDONED => drop(directory.remove(file.name)?),
+            false => {}
         }
-        entries.sort();
-        entries.iter().skip(MOST_ENTRIES).try_for_each(|(_, path)| fs::remove_file(path))
     }
+    entries.sort();
+    entries.iter().skip(MOST_ENTRIES).try_for_each(|(_, name)| directory.remove(name).map(drop))
 }
 
 impl AnswerCache for FileCache {
     fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
-        let entry = self.read(&self.path(key))?;
+        let entry = self.read(key)?;
         // An entry from the future says that a clock was wrong, and so nothing about its age.
         let age = Duration::from_secs(seconds_now().checked_sub(entry.created)?);
         (age <= MOST_AGE).then_some(CachedAnswer { text: entry.text, age })
@@ -115,31 +106,35 @@ impl AnswerCache for FileCache {
             text: text.to_owned(),
         };
         // The answer is there already; that it can't be kept costs nothing but another call.
-        let _ = self.write(key, &entry).and_then(|()| self.prune());
+        let _ = self.write(key, &entry);
     }
 }
 
 /// The path with its links resolved as far as it exists.
+#[expect(clippy::disallowed_methods, reason = "a path of the user's own, to be compared with those of roots")]
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let whole = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
-        Some(fs::canonicalize(existing).ok()?.join(rest))
+        Some(std::fs::canonicalize(existing).ok()?.join(rest))
     });
     whole.unwrap_or_else(|| path.to_owned())
 }
 
 /// Files and bytes below a directory of ours; links are not followed.
-pub(crate) fn size(directory: &Path) -> (u64, u64) {
+pub(crate) fn size(place: &PrivatePlace) -> Result<(u64, u64), PrivateError> {
+    place.open()?.map_or(Ok((0, 0)), |directory| size_of(&directory))
+}
+
+fn size_of(directory: &PrivateDirectory) -> Result<(u64, u64), PrivateError> {
     let (mut files, mut bytes) = (0, 0);
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let Ok(metadata) = entry.metadata() else { continue };
-        let (more_files, more_bytes) = match metadata.is_dir() {
-            true => size(&entry.path()),
-            false => (1, metadata.len()),
+    for entry in directory.entries()? {
+        let (more_files, more_bytes) = match entry.is_directory {
+            true => directory.directory(entry.name)?.map_or(Ok((0, 0)), |below| size_of(&below))?,
+            false => (1, entry.size),
         };
         (files, bytes) = (files + more_files, bytes + more_bytes);
     }
-    (files, bytes)
+    Ok((files, bytes))
 }
 
 fn seconds_now() -> u64 {
@@ -147,14 +142,17 @@ fn seconds_now() -> u64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make and damage files of their own")]
 mod tests {
-    use super::*;
+    use std::fs::{self, File};
     use std::sync::Arc;
 
     use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
     use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
     use forage_tools::{Context, registry};
     use serde_json::json;
+
+    use super::*;
 
     struct Same;
 

@@ -25,6 +25,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage::mcp::OutputForm;
+use forage_fs::PrivateError;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
@@ -432,7 +433,8 @@ impl Config {
                 "`filter.cache` has no effect: there is no telling where your cache directory is; {advice}"
             )
         })?;
-        let directory = answer_cache::resolved(&directory.join("answers"));
+        let place = directory.join("answers");
+        let directory = answer_cache::resolved(&place.path());
         if let Some(root) = roots.iter().find(|root| directory.starts_with(root)) {
             return Err(format!(
                 "`filter.cache` has no effect here: the cache directory {} lies in the root {}, where Forage writes \
@@ -441,6 +443,11 @@ impl Config {
                 root.display()
             ));
         }
+        if let Err(problem) = place.open()
+            && problem.is_distrust()
+        {
+            return Err(format!("`filter.cache` has no effect: {problem}"));
+        }
         // Of the models' settings only a hash goes to the disk: an address may hold a password.
         let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
         let resolved = table.resolve_all(&environment::variable).into_iter();
@@ -448,7 +455,7 @@ impl Config {
         let mut models = DefaultHasher::new();
         format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses))
             .hash(&mut models);
-        Ok(Some(Arc::new(FileCache::new(directory, format!("{:016x}", models.finish())))))
+        Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", models.finish())))))
     }
 
     /// Whether `keyword_search` ranks without a model.
@@ -461,11 +468,10 @@ impl Config {
         &self.file
     }
 
-    /// What is kept in the user's cache directory: where, how many files, how many bytes.
-    pub(crate) fn cache(&self) -> Option<(PathBuf, u64, u64)> {
-        let directory = environment::cache_directory()?;
-        let (files, bytes) = answer_cache::size(&directory);
-        Some((directory, files, bytes))
+    /// What is kept in the user's cache directory: where, how many files, how many bytes, or why none of it is used.
+    pub(crate) fn cache(&self) -> Option<(PathBuf, Result<(u64, u64), PrivateError>)> {
+        let place = environment::cache_directory()?;
+        Some((place.path(), answer_cache::size(&place)))
     }
 
     /// The external engines that are installed, whether or not they are used.

@@ -5,19 +5,23 @@ mod ranked;
 mod store;
 pub(crate) mod verify;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Entry, Mounts, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, Watched, walk};
+use forage_fs::{
+    Entry, Mounts, PrivatePlace, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, Watched, walk,
+};
 use forage_rank::tree::{Effort, UpdateError};
 use forage_search::index::Index;
 use forage_tools::{Indexes, Ranked};
 
 pub(crate) use store::{Store, Update};
+
+use crate::answer_cache;
 
 /// Files of a tree from which on an index pays: a scan of fewer takes some hundredths of a second.
 const LEAST_FILES: u64 = 2_000;
@@ -56,8 +60,9 @@ pub(crate) enum Lifetime {
 
 /// The indexes of the roots that calls name.
 pub(crate) struct KeptIndexes {
-    /// The directory of all indexes.
-    directory: PathBuf,
+    /// The directory of all indexes, and its path without links.
+    place: PrivatePlace,
+    path: PathBuf,
     mode: Mode,
     lifetime: Lifetime,
     /// What a search waits for an index that is always wanted.
@@ -96,24 +101,31 @@ impl Slot {
 
 impl KeptIndexes {
     /// Indexes below this directory.
-    pub(crate) fn new(directory: PathBuf, mode: Mode, lifetime: Lifetime, patience: Duration) -> Arc<Self> {
+    pub(crate) fn new(
+        place: impl Into<PrivatePlace>,
+        mode: Mode,
+        lifetime: Lifetime,
+        patience: Duration,
+    ) -> Arc<Self> {
+        let place = place.into();
+        let path = answer_cache::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
-        Arc::new(Self { directory, mode, lifetime, patience, mounts, slots: Mutex::default() })
+        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots: Mutex::default() })
     }
 
     /// For calls beneath roots that they do not lie in.
     pub(crate) fn shared(self: Arc<Self>) -> SharedIndexes {
-        SharedIndexes(self)
+        SharedIndexes { kept: self, warnings: Mutex::default() }
     }
 
     /// Whether they lie in one of these roots: nothing is ever written into a root.
     fn lie_in(&self, roots: &Roots) -> bool {
-        roots.all().iter().any(|root| self.directory.starts_with(root.path()))
+        roots.all().iter().any(|root| self.path.starts_with(root.path()))
     }
 
     /// The files of the index of a root.
     fn store(&self, root: &Path) -> Store {
-        Store::new(&self.directory, root)
+        Store::new(self.place.clone(), root)
     }
 
     /// What is kept of the ranked index of a root, and what tells of changes to its tree.
@@ -231,11 +243,44 @@ fn is_large(root: &Arc<Root>) -> bool {
 }
 
 /// What a call holds of [`KeptIndexes`].
-pub(crate) struct SharedIndexes(Arc<KeptIndexes>);
+pub(crate) struct SharedIndexes {
+    kept: Arc<KeptIndexes>,
+    /// Why one is not used that is there.
+    warnings: Mutex<BTreeSet<String>>,
+}
 
 /// The indexes for a call beneath these roots.
 pub(crate) fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
     (!kept.lie_in(roots)).then(|| Arc::new(Arc::clone(kept).shared()) as Arc<dyn Indexes>)
+}
+
+impl SharedIndexes {
+    fn find(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
+        let current = || store.check().is_ok().then(|| self.kept.current(store, root)).flatten();
+        if let Some(index) = current() {
+            if self.kept.lifetime != Lifetime::Search {
+                self.kept.update_in_background(root);
+            }
+            return Some(index);
+        }
+        match (self.kept.mode, self.kept.lifetime) {
+            (_, Lifetime::Server) | (Mode::Auto, Lifetime::Session) => {
+                self.kept.update_in_background(root);
+                None
+            }
+            (Mode::Always, _) => {
+                // Once: what failed fails again. The search finds out by itself why the tree can't be read.
+                if !std::mem::replace(
+                    &mut self.kept.lock().entry(root.path().to_owned()).or_default().was_built,
+                    true,
+                ) {
+                    let _ = store.update(root, &WalkOptions::default(), &Stop::after(self.kept.patience));
+                }
+                current()
+            }
+            (Mode::Auto, Lifetime::Search) => None,
+        }
+    }
 }
 
 impl Indexes for SharedIndexes {
@@ -243,34 +288,27 @@ impl Indexes for SharedIndexes {
         if !root.knows_states() {
             return None;
         }
-        let store = self.0.store(root.path());
-        if let Some(index) = self.0.current(&store, root) {
-            if self.0.lifetime != Lifetime::Search {
-                self.0.update_in_background(root);
-            }
-            return Some(index);
+        let store = self.kept.store(root.path());
+        let index = self.find(&store, root);
+        if index.is_none()
+            && let Err(problem) = store.check()
+            && problem.is_distrust()
+        {
+            let warning = format!("every file is read, for the index is not used: {problem}");
+            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).insert(warning);
         }
-        match (self.0.mode, self.0.lifetime) {
-            (_, Lifetime::Server) | (Mode::Auto, Lifetime::Session) => {
-                self.0.update_in_background(root);
-                None
-            }
-            (Mode::Always, _) => {
-                // Once: what failed fails again. The search finds out by itself why the tree can't be read.
-                if !std::mem::replace(
-                    &mut self.0.lock().entry(root.path().to_owned()).or_default().was_built,
-                    true,
-                ) {
-                    let _ = store.update(root, &WalkOptions::default(), &Stop::after(self.0.patience));
-                }
-                self.0.current(&store, root)
-            }
-            (Mode::Auto, Lifetime::Search) => None,
-        }
+        index
     }
+
     fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>> {
-        let (kept, watched) = self.0.ranked_of(root);
-        Some(ranked::fresh(&kept, &self.0.store(root.path()), root, watched.as_deref(), effort))
+        let (kept, watched) = self.kept.ranked_of(root);
+        Some(ranked::fresh(&kept, &self.kept.store(root.path()), root, watched.as_deref(), effort))
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
+            .into_iter()
+            .collect()
     }
 }
 

@@ -1,53 +1,29 @@
-//! Files of the user's own, outside of every repository: for their owner alone, and replaced as a whole.
-#![expect(clippy::disallowed_methods, reason = "the user's cache directory, or a file that the user names")]
+//! Files that the user names, or a client's configuration: for their owner alone, and replaced as a whole. What is below
+//! the user's cache and data directories is opened through [`forage_fs::PrivateDirectory`] instead.
+#![expect(clippy::disallowed_methods, reason = "files that the user names, and those that clients read")]
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forage_search::index::ReadAt;
 
-/// The extension of a file that is being written. One that was left behind by a program that ended may go.
-pub(crate) const TEMPORARY: &str = "tmp";
-
 /// Creates a file that does not exist yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    open_private(options.write(true).create_new(true), path)
-}
-
-/// Opens a file that is there to be locked and written, or creates it.
-pub(crate) fn open_or_create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    open_private(options.read(true).write(true).create(true).truncate(false), path)
-}
-
-fn open_private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.open(path)
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).open(path)
 }
 
 /// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
 /// created, too.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    replace_by(path, |file| file.write_all(bytes))
-}
-
-/// The same with what `write` writes.
-pub(crate) fn replace_by(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
-) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         create_directory(directory)?;
     }
-    replace_with(path, |file| {
-        let mut writer = BufWriter::new(file);
-        write(&mut writer)?;
-        writer.flush()
-    })
+    replace_with(path, |mut file| file.write_all(bytes))
 }
 
 /// The same for a file that exists: whoever may read or write it before may do so afterwards.
@@ -79,7 +55,7 @@ pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn replace_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_file_name(format!("{}-{number}.{TEMPORARY}", std::process::id()));
+    let temporary = path.with_file_name(format!("{}-{number}.tmp", std::process::id()));
     let written =
         create_new(&temporary).and_then(|file| write(&file)).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
@@ -97,7 +73,7 @@ pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// A file that only [`replace_by`] changes, of which large parts are not read but mapped into memory: that takes a sixth
+/// A file that only [`forage_fs::PrivateDirectory::replace`] changes, of which large parts are not read but mapped into memory: that takes a sixth
 /// of the time. A page that can't be read later on, or is cut off the file, ends the processes that have it mapped, so
 /// that it is for those that end soon.
 pub(crate) struct Mapped(pub(crate) File);
@@ -118,6 +94,12 @@ impl ReadAt for Mapped {
         let map = || {
             let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
             let mut options = memmap2::MmapOptions::new();
+            // SAFETY: What is mapped may change or go away only if somebody writes the file in place or cuts it. Nobody
+            // else may write it: it was opened through a `PrivateDirectory`, so that it is this user's, of one name and
+            // writable for nobody else, and `is_safe_to_map` asks the open handle that once more, and for a disk of this
+            // machine. This program replaces it by another file, and leaves the mapped one as it is. Whoever has the
+            // rights of this user can write the memory of this process, too. The bytes are taken for what they may be:
+            // every number read from them is checked against the length of the mapping.
             let mapped = unsafe { options.offset(range.start).len(length).map(&self.0)? };
             // Reads all of it, or says that it can't.
             mapped.advise(memmap2::Advice::PopulateRead)?;

@@ -1,12 +1,11 @@
 //! What is told of calls, as lines of JSON in a file of the user's choice.
-#![expect(clippy::disallowed_methods, reason = "a file that the user names in the configuration")]
 
-use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use forage_fs::{NamedFile, PrivateError};
 use forage_tools::Telemetry;
 use serde_json::{Map, Value, json};
 
@@ -32,18 +31,22 @@ impl TelemetryFile {
         if let Some(directory) = self.path.parent() {
             create_directory(directory)?;
         }
-        let size = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());
+        let named = NamedFile::at(&self.path)?;
+        let mut file = named.append()?;
+        let size = file.metadata()?.len();
         if self.rotate_bytes > 0 && size > 0 && size + line.len() as u64 > self.rotate_bytes {
-            let mut before = self.path.clone().into_os_string();
+            let mut before = self.path.file_name().unwrap_or_default().to_owned();
             before.push(".1");
-            fs::rename(&self.path, before)?;
+            named.rename(before)?;
+            file = named.append()?;
         }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         // One write of a file that is appended to: lines of several processes do not mix.
-        options.open(&self.path)?.write_all(line.as_bytes())
+        file.write_all(line.as_bytes())
+    }
+
+    /// Why nothing is told, if something is in place of the file that can't be trusted.
+    pub(crate) fn problem(path: &Path) -> Option<PrivateError> {
+        NamedFile::at(path).and_then(|named| named.check()).err().filter(PrivateError::is_distrust)
     }
 }
 
@@ -89,7 +92,9 @@ fn date(mut days: u64) -> (u64, u64, u64) {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests read files of their own")]
 mod tests {
+    use std::fs;
     use std::time::Duration;
 
     use super::*;

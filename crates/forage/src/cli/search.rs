@@ -131,6 +131,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     output.flush()?;
     session::explain(&context, output);
+    session::warn(&context, output);
     if format == Format::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }

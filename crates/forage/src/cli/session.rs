@@ -74,6 +74,7 @@ pub(crate) fn beneath(
         config.notices.push(problem);
         None
     });
+    config.notices.extend(config.telemetry_problem());
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
     context.filter = FilterSettings { cache, ..filter };
@@ -247,6 +248,13 @@ pub(crate) fn explain(context: &Context, output: &mut Output) {
         for line in said.iter().flat_map(|said| said.lines()) {
             output.note(&format!("index of {}: {line}", root.path().display()));
         }
+    }
+}
+
+/// Says why indexes were not used that are there, where the answer has no place for it.
+pub(crate) fn warn(context: &Context, output: &mut Output) {
+    for warning in context.indexes.iter().flat_map(|indexes| indexes.take_warnings()) {
+        output.note(&warning);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use forage_fs::PrivatePlace;
 
 use super::{ModelSetting, Overrides};
 
@@ -42,19 +43,19 @@ pub(super) fn config_file() -> PathBuf {
 }
 
 /// The directory of Forage in the user's cache directory; `None` when there is no telling where that is.
-pub(super) fn cache_directory() -> Option<PathBuf> {
+pub(super) fn cache_directory() -> Option<PrivatePlace> {
     let directory = absolute("XDG_CACHE_HOME");
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
-    Some(directory.join("forage"))
+    Some(PrivatePlace::below(directory).join("forage"))
 }
 
 /// The directory of Forage in the user's data directory; `None` when there is no telling where that is.
-pub(super) fn data_directory() -> Option<PathBuf> {
+pub(super) fn data_directory() -> Option<PrivatePlace> {
     let directory = absolute("XDG_DATA_HOME");
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".local/share")))?;
-    Some(directory.join("forage"))
+    Some(PrivatePlace::below(directory).join("forage"))
 }
 
 /// The project that a client has started the server for.

@@ -1,8 +1,4 @@
 //! Where models' answers come from: the network, recorded or not, or a recording.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "a file that the user names on the command line, not one of a repository"
-)]
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -10,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
+use forage_fs::{NamedFile, open_named};
 use forage_llm::{
     ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink, Exchanges, RecordedModel, Recordings,
 };
 
 use super::Config;
-use crate::private_file;
 
 /// Bytes of a recording: some thousand calls.
 const MOST_BYTES: u64 = 256 << 20;
@@ -35,10 +31,12 @@ impl ExchangeFiles {
         match (&self.record, &self.replay) {
             (Some(path), _) => {
                 // A recording is one conversation, and nobody loses an earlier one.
-                let file = private_file::create_new(path).with_context(|| {
+                let created = NamedFile::at(path).and_then(|named| Ok((named.create_new()?, named)));
+                let (file, named) = created.with_context(|| {
                     format!("can't record to {}: name a file that does not exist yet", path.display())
                 })?;
-                Ok(Exchanges::Record(Arc::new(RecordingFile { path: path.clone(), file: Mutex::new(file) })))
+                let path = path.clone();
+                Ok(Exchanges::Record(Arc::new(RecordingFile { path, named, file: Mutex::new(file) })))
             }
             (None, Some(path)) => Ok(Exchanges::Replay(Arc::new(read(path)?))),
             (None, None) => Ok(Exchanges::Live),
@@ -48,12 +46,9 @@ impl ExchangeFiles {
 
 fn read(path: &Path) -> anyhow::Result<Recordings> {
     let shown = path.display();
-    let file = File::open(path).with_context(|| format!("can't replay {shown}"))?;
+    let file = open_named(path, MOST_BYTES).with_context(|| format!("can't replay {shown}"))?;
     let mut text = String::new();
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
-    if text.len() as u64 > MOST_BYTES {
-        bail!("can't replay {shown}: it is larger than {MOST_BYTES} bytes");
-    }
+    file.take(MOST_BYTES).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
     let recordings = Recordings::from_lines(&text).with_context(|| format!("can't replay {shown}"))?;
     if recordings.models().is_empty() {
         bail!("can't replay {shown}: no model answers in it");
@@ -64,15 +59,17 @@ fn read(path: &Path) -> anyhow::Result<Recordings> {
 #[derive(Debug)]
 struct RecordingFile {
     path: PathBuf,
+    named: NamedFile,
     file: Mutex<File>,
 }
 
 impl Drop for RecordingFile {
     /// A command that asked nothing leaves no file behind, which would only be in the way of the next.
     fn drop(&mut self) {
-        let is_empty = |file: &File| file.metadata().is_ok_and(|data| data.len() == 0);
-        if self.file.get_mut().is_ok_and(|file| is_empty(file)) {
-            let _ = std::fs::remove_file(&self.path);
+        if let Ok(file) = self.file.get_mut()
+            && file.metadata().is_ok_and(|data| data.len() == 0)
+        {
+            let _ = self.named.remove(file);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! `index`: whether searches use an index, and whether they wait for one.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use forage_fs::PrivatePlace;
 
 use super::{Config, environment};
 use crate::answer_cache;
@@ -43,11 +43,12 @@ impl Config {
     /// The files of the index of a root.
     pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<Store> {
         let directory = index_directory()?;
-        if directory.starts_with(root.path()) {
+        let path = answer_cache::resolved(&directory.path());
+        if path.starts_with(root.path()) {
             bail!(
                 "the cache directory {} lies in the root {}, where Forage writes nothing; set XDG_CACHE_HOME to another \
                  directory of yours",
-                directory.display(),
+                path.display(),
                 root.path().display()
             );
         }
@@ -57,13 +58,13 @@ impl Config {
                 root.path().display()
             );
         }
-        Ok(Store::new(&directory, root.path()))
+        Ok(Store::new(directory, root.path()))
     }
 }
 
 /// The directory of all indexes.
-fn index_directory() -> anyhow::Result<PathBuf> {
+fn index_directory() -> anyhow::Result<PrivatePlace> {
     let directory = environment::cache_directory();
     let directory = directory.context("there is no telling where your cache directory is")?;
-    Ok(answer_cache::resolved(&directory.join("index")))
+    Ok(directory.join("index"))
 }

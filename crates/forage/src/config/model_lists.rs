@@ -1,18 +1,14 @@
 //! Providers' model lists, kept for a day in the user's cache directory. They hold ids and no key, and a file that
 //! can't be read is no file.
-#![expect(clippy::disallowed_methods, reason = "the user's own cache, not a file of a repository")]
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use forage_fs::PrivatePlace;
 use forage_llm::limits::LOCAL_LIST_TIMEOUT;
 use forage_llm::{CallBudget, ListFailure, ListedModel, Listing, ModelLister, Price, Resolved};
 use serde::{Deserialize, Serialize};
-
-use crate::private_file;
 
 /// How long a list counts as the provider's, in seconds: providers change theirs every few days.
 const FRESH: u64 = 24 * 60 * 60;
@@ -32,7 +28,7 @@ const VERSION: u32 = 1;
 /// The files.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLists {
-    directory: Option<PathBuf>,
+    place: Option<PrivatePlace>,
 }
 
 /// A list, and in words where it is from.
@@ -70,8 +66,8 @@ struct StoredModel {
 }
 
 impl ModelLists {
-    pub(super) fn new(cache: Option<PathBuf>) -> Self {
-        Self { directory: cache.map(|cache| cache.join("model-lists")) }
+    pub(super) fn new(cache: Option<PrivatePlace>) -> Self {
+        Self { place: cache.map(|cache| cache.join("model-lists")) }
     }
 
     /// The list without asking for it; none when it is time to ask.
@@ -120,9 +116,12 @@ impl ModelLists {
         match result {
             Ok(models) => {
                 let stored = Stored::new(provider, &models, now);
-                let kept = provider.is_local || self.store(provider, &stored).is_some();
-                let source = if kept { "read now" } else { "read now; it could not be cached" };
-                KnownList { listing: Listing::Read(models), source: source.to_owned() }
+                let kept = if provider.is_local { Ok(()) } else { self.store(provider, &stored) };
+                let source = match kept {
+                    Ok(()) => "read now".to_owned(),
+                    Err(problem) => format!("read now; it could not be cached: {problem}"),
+                };
+                KnownList { listing: Listing::Read(models), source }
             }
             Err(failure) if failure.key_refused || provider.is_local => {
                 KnownList { source: failure.why.clone(), listing: Listing::Failed(failure) }
@@ -131,29 +130,28 @@ impl ModelLists {
                 let mut stored = self.load(provider).unwrap_or_else(|| Stored::new(provider, &[], 0));
                 stored.failed_at = now;
                 stored.failure.clone_from(&failure.why);
-                self.store(provider, &stored);
+                let _ = self.store(provider, &stored);
                 stored.instead_of(failure, now)
             }
         }
     }
 
-    fn path(&self, provider: &Resolved) -> Option<PathBuf> {
+    fn name(provider: &Resolved) -> Option<String> {
         let key = format!("{}\0{}", provider.wire.name(), provider.base_url.as_deref()?);
         // FNV-1a: names must be the same in every build. What is in the file says whose it is.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        Some(self.directory.as_ref()?.join(format!("{}-{hash:016x}.json", provider.name)))
+        Some(format!("{}-{hash:016x}.json", provider.name))
     }
 
     fn load(&self, provider: &Resolved) -> Option<Stored> {
         if provider.is_local {
             return None;
         }
-        let mut text = String::new();
-        let file = File::open(self.path(provider)?).ok()?;
-        file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
-        let stored: Stored = serde_json::from_str(&text).ok()?;
+        let directory = self.place.as_ref()?.open().ok()??;
+        let text = directory.read(Self::name(provider)?, MOST_BYTES).ok()??;
+        let stored: Stored = serde_json::from_slice(&text).ok()?;
         let is_its = stored.version == VERSION
             && stored.provider == provider.name
             && stored.wire == provider.wire.name()
@@ -161,11 +159,13 @@ impl ModelLists {
         is_its.then_some(stored)
     }
 
-    /// Replaces the file as a whole; nothing when that fails, which leaves the one before.
-    fn store(&self, provider: &Resolved, stored: &Stored) -> Option<()> {
-        let path = self.path(provider)?;
-        let text = serde_json::to_string(stored).ok()?;
-        private_file::replace(&path, text.as_bytes()).ok()
+    /// Replaces the file as a whole; or says why that fails, which leaves the one before.
+    fn store(&self, provider: &Resolved, stored: &Stored) -> Result<(), String> {
+        let place = self.place.as_ref().ok_or("there is no telling where your cache directory is")?;
+        let name = Self::name(provider).ok_or("the provider has no address")?;
+        let text = serde_json::to_vec(stored).map_err(|error| error.to_string())?;
+        let written = place.create().and_then(|lists| lists.replace(name, |file| file.write_all(&text)));
+        written.map_err(|error| error.to_string())
     }
 }
 

@@ -287,8 +287,8 @@ impl Config {
 
     /// Where the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
-        let own = self.retrieval.directory.value.clone();
-        own.or_else(|| Some(environment::data_directory()?.join("collections"))).ok_or_else(|| {
+        let own = self.retrieval.directory.value.as_deref().map(std::path::absolute).transpose()?;
+        own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
             anyhow::anyhow!("there is no telling where your data directory is; set `retrieval.directory`")
         })
     }
@@ -307,6 +307,12 @@ impl Config {
     /// The file that telemetry goes to.
     pub(crate) fn telemetry_path(&self) -> Option<&Path> {
         self.retrieval.telemetry_path.value.as_deref()
+    }
+
+    /// Why nothing is told there, if something else is in place of the file.
+    pub(crate) fn telemetry_problem(&self) -> Option<String> {
+        let problem = TelemetryFile::problem(self.telemetry_path()?)?;
+        Some(format!("`telemetry.path` has no effect: {problem}"))
     }
 
     /// The name of the sparse vector, and how a collection is spread that has to be made.

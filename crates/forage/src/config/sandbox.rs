@@ -74,11 +74,12 @@ impl Config {
 
     /// The cache directory, which has to be there before anything is restricted; never within a root.
     fn writable_cache(&self, roots: &[&Path]) -> Option<PathBuf> {
-        let directory = answer_cache::resolved(&environment::cache_directory()?);
+        let place = environment::cache_directory()?;
+        let directory = answer_cache::resolved(&place.path());
         if roots.iter().any(|root| directory.starts_with(root)) {
             return None;
         }
-        private_file::create_directory(&directory).ok()?;
+        place.create().ok()?;
         Some(directory)
     }
 }

@@ -1,14 +1,15 @@
 //! How far a build is, told to other processes in the file that is locked while it goes on.
-#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::background::Background;
+
+/// Bytes of a count.
+const COUNT_BYTES: u64 = 20;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -25,12 +26,12 @@ pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
 }
 
 /// The files that a build has come to by now, if one is going on: the lock tells that.
-pub(super) fn files(lock: &Path) -> Option<u64> {
-    let mut file = File::open(lock).ok()?;
-    match file.try_lock_shared() {
+pub(super) fn files(mut lock: File) -> Option<u64> {
+    match lock.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
             let mut count = String::new();
-            Some(file.read_to_string(&mut count).ok().and_then(|_| count.trim().parse().ok()).unwrap_or(0))
+            let read = (&mut lock).take(COUNT_BYTES).read_to_string(&mut count);
+            Some(read.ok().and_then(|_| count.trim().parse().ok()).unwrap_or(0))
         }
         _ => None,
     }
@@ -38,20 +39,22 @@ pub(super) fn files(lock: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
-    use crate::indexes::store::{LOCK, Store};
+    use crate::indexes::store::{LOCK, Store, lock};
 
     #[test]
     fn others_are_told_how_far_a_build_is_while_it_goes_on() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::new(directory.path(), Path::new("/tree"));
-        std::fs::create_dir(store.directory()).unwrap();
         assert_eq!(store.building(), None);
+        let files = store.created().unwrap();
         // The second finds the file that the first has made, as one leaves it that was killed.
         for count in [4_321, 987] {
-            let lock = store.lock(LOCK).unwrap().unwrap();
+            let held = lock(&files, LOCK).unwrap().unwrap();
             assert_eq!(store.building(), Some(0));
-            let building = tell(lock.try_clone().unwrap(), Arc::new(AtomicU64::new(count)));
+            let building = tell(held.try_clone().unwrap(), Arc::new(AtomicU64::new(count)));
             let started = std::time::Instant::now();
             while store.building() != Some(count) {
                 assert!(started.elapsed() < Duration::from_secs(20));
@@ -59,8 +62,8 @@ mod tests {
             }
             drop(building);
             assert_eq!(store.building(), Some(count));
-            assert!(store.lock(LOCK).unwrap().is_none());
-            drop(lock);
+            assert!(lock(&files, LOCK).unwrap().is_none());
+            drop(held);
             assert_eq!(store.building(), None);
         }
     }

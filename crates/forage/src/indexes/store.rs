@@ -4,25 +4,27 @@
 //! Each file is replaced as a whole and is right by itself, because what it says of a file of the tree holds for one
 //! state of that file: readers need no lock, and of two writers the last one wins. The lock only keeps processes from
 //! doing the same work at the same time. The ranked index is a directory whose files are the engine's.
-#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
+//!
+//! All of it is opened through a [`PrivateDirectory`], so that nobody but this user can have made it.
 
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage_fs::{Root, Snapshot, Stop, WalkOptions};
+use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, Stop, WalkOptions};
 use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
 
 use super::building;
 use super::ranked::wait_for;
-use crate::private_file;
+use crate::private_file::Mapped;
 
 /// The files of an index, the newest first.
 const LAYERS: [&str; 2] = [CHANGES, BASE];
@@ -43,6 +45,19 @@ const RANKED_LOCK: &str = "ranked-lock";
 /// are read again at every update, the others only when the base is built anew.
 const CHANGES_KEPT: u64 = 500;
 const CHANGES_PART: u64 = 32;
+
+/// Bytes of `base` and `changes`: the index of ten times as much text, which a process that lives on has in memory in part.
+const LAYER_BYTES: u64 = 16 << 30;
+
+/// Bytes of `directories`.
+const DIRECTORIES_BYTES: u64 = forage_fs::limits::SNAPSHOT_BYTES as u64 + 64;
+
+/// Bytes of `root`: the kernel's own limit on a path, and room for systems with another.
+const ROOT_BYTES: u64 = 64 << 10;
+
+/// Bytes of a file of the ranked index: of those that the engine reads whole, and of those that it maps.
+const RANKED_LIST_BYTES: u64 = 64 << 20;
+const RANKED_FILE_BYTES: u64 = 64 << 30;
 
 /// Indexes that are kept. Each has about a tenth of the bytes of the text in its tree.
 const INDEXES_KEPT: usize = 32;
@@ -65,7 +80,9 @@ enum Reading {
 /// The files of one index.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    directory: PathBuf,
+    /// The directory of all indexes, and the name of this one's in it.
+    indexes: PrivatePlace,
+    name: String,
     root: PathBuf,
 }
 
@@ -82,18 +99,38 @@ pub(crate) enum Update {
 
 impl Store {
     /// The index of the root with this absolute path, below the directory for all indexes.
-    pub(crate) fn new(indexes: &Path, root: &Path) -> Self {
+    pub(crate) fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
         let mut hasher = DefaultHasher::new();
         root.hash(&mut hasher);
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
-        let directory = indexes.join(format!("{name}-{:016x}", hasher.finish()));
-        Self { directory, root: root.to_owned() }
+        let name = format!("{name}-{:016x}", hasher.finish());
+        Self { indexes: indexes.into(), name, root: root.to_owned() }
+    }
+
+    fn place(&self) -> PrivatePlace {
+        self.indexes.join(&self.name)
     }
 
     /// Where it is.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
+    pub(crate) fn directory(&self) -> PathBuf {
+        self.place().path()
+    }
+
+    /// The directory; `None` where there is none that can be used, which [`Store::check`] tells.
+    fn opened(&self) -> Option<PrivateDirectory> {
+        self.place().open().ok().flatten()
+    }
+
+    /// Whether what is there, if anything is, can be believed: nobody else may have made or changed it.
+    pub(crate) fn check(&self) -> Result<(), PrivateError> {
+        let Some(directory) = self.place().open()? else { return Ok(()) };
+        let files = FILES.map(|name| (name, most_bytes(name)));
+        let others = [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX)];
+        for (name, most) in files.into_iter().chain(others) {
+            directory.check_file(name, most)?;
+        }
+        directory.directory(ranked_name()).map(drop)
     }
 
     /// The index; `None` when there is none, or none that can be used.
@@ -129,8 +166,14 @@ impl Store {
     /// Its files, and what is wrong with others.
     fn layers(&self, reading: Reading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
+        if let Err(error) = self.check()
+            && error.is_distrust()
+        {
+            return (layers, vec![error.to_string()]);
+        }
+        let Some(directory) = self.opened() else { return (layers, problems) };
         for name in LAYERS {
-            match self.layer(name, reading) {
+            match self.layer(&directory, name, reading) {
                 Ok(layer) => layers.extend(layer),
                 Err(problem) => problems.push(format!("{name}: {problem}")),
             }
@@ -140,34 +183,36 @@ impl Store {
 
     /// Whether there is one, usable or not.
     pub(crate) fn exists(&self) -> bool {
-        LAYERS.iter().any(|name| self.directory.join(name).exists())
+        self.opened().is_some_and(|directory| LAYERS.iter().any(|name| directory.entry(*name).is_some()))
     }
 
     /// What changes whenever one of its files is replaced.
     pub(crate) fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
-        let version = |name: &&str| {
-            let metadata = fs::metadata(self.directory.join(name)).ok()?;
-            Some((metadata.modified().ok()?, metadata.len()))
-        };
-        FILES.iter().map(version).collect()
+        let Some(directory) = self.opened() else { return vec![None; FILES.len()] };
+        let version = |name| directory.entry(name).map(|entry| (entry.modified, entry.size));
+        FILES.map(version).into()
     }
 
     /// Bytes on the disk.
     pub(crate) fn size(&self) -> u64 {
-        let files = FILES.iter().filter_map(|name| fs::metadata(self.directory.join(name)).ok());
-        files.map(|metadata| metadata.len()).sum()
+        let directory = self.opened();
+        let files = FILES.iter().filter_map(|name| directory.as_ref()?.entry(*name));
+        files.map(|entry| entry.size).sum()
     }
 
-    fn layer(&self, name: &str, reading: Reading) -> Result<Option<Segment>, IndexError> {
-        if !self.is_of_root() {
+    fn layer(
+        &self,
+        directory: &PrivateDirectory,
+        name: &str,
+        reading: Reading,
+    ) -> Result<Option<Segment>, IndexError> {
+        if !self.is_of_root(directory) {
             return Ok(None);
         }
-        let file = match File::open(self.directory.join(name)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            file => file?,
-        };
+        let file = directory.open_file(name, most_bytes(name)).map_err(io::Error::from)?;
+        let Some(file) = file else { return Ok(None) };
         let segment = match reading {
-            Reading::Brief => Segment::open(private_file::Mapped(file))?,
+            Reading::Brief => Segment::open(Mapped(file))?,
             Reading::Lasting | Reading::Checked => Segment::open(file)?,
         };
         if reading == Reading::Checked {
@@ -179,38 +224,35 @@ impl Store {
     /// Takes in the directories; without them, all are listed.
     fn fill(&self, snapshot: &Snapshot, reading: Reading) {
         let read = || {
-            let file = File::open(self.directory.join(DIRECTORIES))?;
-            let length = file.byte_len()?;
-            if length > forage_fs::limits::SNAPSHOT_BYTES as u64 + 64 {
-                return Err(ErrorKind::FileTooLarge.into());
-            }
-            match reading {
-                Reading::Brief => private_file::Mapped(file).bytes(0..length),
+            let directory = self.opened().filter(|directory| self.is_of_root(directory))?;
+            let file = directory.open_file(DIRECTORIES, most_bytes(DIRECTORIES)).ok().flatten()?;
+            let length = file.byte_len().ok()?;
+            let read = match reading {
+                Reading::Brief => Mapped(file).bytes(0..length),
                 Reading::Lasting | Reading::Checked => file.bytes(0..length),
-            }
+            };
+            read.ok()
         };
-        if self.is_of_root()
-            && let Ok(directories) = read()
-        {
+        if let Some(directories) = read() {
             snapshot.fill(directories);
         }
     }
 
-    fn is_of_root(&self) -> bool {
-        fs::read(self.directory.join(ROOT)).is_ok_and(|path| path == self.root.as_os_str().as_encoded_bytes())
+    fn is_of_root(&self, directory: &PrivateDirectory) -> bool {
+        let root = directory.read(ROOT, ROOT_BYTES).ok().flatten();
+        root.is_some_and(|path| path == self.root.as_os_str().as_encoded_bytes())
     }
 
     /// Brings the index up to date with the tree.
     pub(crate) fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<Update> {
-        private_file::create_directory(&self.directory)
-            .with_context(|| format!("can't make {}", self.directory.display()))?;
-        let Some(lock) = self.lock(LOCK)? else { return Ok(Update::Busy) };
+        let directory = &self.created()?;
+        let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
         // Ends before the lock does.
         let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
-        self.remove_leftovers()?;
-        let base = self.layer(BASE, Reading::Checked).ok().flatten();
+        remove_leftovers(directory)?;
+        let base = self.layer(directory, BASE, Reading::Checked).ok().flatten();
         if let Some(base) = &base {
             let built = index::build(root, Some(base), walk, stop)?;
             self.check_ended(&built.report)?;
@@ -218,8 +260,8 @@ impl Store {
             let gone = files.saturating_sub(built.unchanged);
             let changed = u64::from(built.builder.len());
             if changed.max(gone) <= CHANGES_KEPT + files / CHANGES_PART {
-                self.write(CHANGES, built.builder)?;
-                self.write_directories(root, walk, stop)?;
+                write(directory, CHANGES, built.builder)?;
+                write_directories(directory, root, walk, stop)?;
                 return Ok(Update::Updated(changed));
             }
         }
@@ -228,48 +270,41 @@ impl Store {
         let built = index::build(root, None, walk, stop)?;
         self.check_ended(&built.report)?;
         let files = u64::from(built.builder.len());
-        private_file::replace(&self.directory.join(ROOT), self.root.as_os_str().as_encoded_bytes())?;
-        self.write(BASE, built.builder)?;
-        remove(&self.directory.join(CHANGES))?;
+        directory.replace(ROOT, |file| file.write_all(self.root.as_os_str().as_encoded_bytes()))?;
+        write(directory, BASE, built.builder)?;
+        directory.remove(CHANGES)?;
         self.remove_others();
-        self.write_directories(root, walk, stop)?;
+        write_directories(directory, root, walk, stop)?;
         Ok(Update::Built(files))
     }
 
     /// The files that another process has come to by now, if one is building the index.
     pub(crate) fn building(&self) -> Option<u64> {
-        building::files(&self.directory.join(LOCK))
+        building::files(self.opened()?.open_file(LOCK, u64::MAX).ok().flatten()?)
     }
 
     /// Removes the oldest of so many other indexes that [`INDEXES_KEPT`] are left.
     fn remove_others(&self) {
-        let all = self.directory.parent().and_then(|indexes| fs::read_dir(indexes).ok());
+        let Ok(Some(indexes)) = self.indexes.open() else { return };
         let mut others = Vec::new();
-        for directory in all.into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if directory != self.directory
-                && let Some(built) =
-                    [BASE, LOCK, RANKED_LOCK].iter().filter_map(|name| modified(directory.join(name))).max()
+        for entry in indexes.entries().unwrap_or_default() {
+            let name = entry.name.into_string().ok().filter(|name| *name != self.name);
+            // One that can't be trusted is none of ours.
+            if let Some(name) = name
+                && let Ok(Some(directory)) = indexes.directory(&name)
+                && let Some(built) = [BASE, LOCK, RANKED_LOCK]
+                    .iter()
+                    .filter_map(|name| Some(directory.entry(*name)?.modified))
+                    .max()
             {
-                others.push((std::cmp::Reverse(built), directory));
+                others.push((std::cmp::Reverse(built), name));
             }
         }
         others.sort();
-        for (_, directory) in others.into_iter().skip(INDEXES_KEPT - 1) {
+        for (_, name) in others.into_iter().skip(INDEXES_KEPT - 1) {
             // Another process may be at it, and another update comes.
-            let _ = Self { directory, root: PathBuf::new() }.remove();
+            let _ = Self { indexes: self.indexes.clone(), name, root: PathBuf::new() }.remove();
         }
-    }
-
-    /// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
-    fn remove_leftovers(&self) -> anyhow::Result<()> {
-        let files = fs::read_dir(&self.directory);
-        let files = files.with_context(|| format!("can't read {}", self.directory.display()))?;
-        for file in files.flatten() {
-            if file.path().extension().is_some_and(|extension| extension == private_file::TEMPORARY) {
-                remove(&file.path())?;
-            }
-        }
-        Ok(())
     }
 
     fn check_ended(&self, report: &forage_fs::WalkReport) -> anyhow::Result<()> {
@@ -279,54 +314,28 @@ impl Store {
         Ok(())
     }
 
-    fn write(&self, name: &str, builder: Builder) -> anyhow::Result<()> {
-        let path = self.directory.join(name);
-        if builder.is_empty() && name == CHANGES {
-            return Ok(remove(&path)?);
-        }
-        private_file::replace_by(&path, |file| builder.write(file))
-            .with_context(|| format!("can't write {}", path.display()))
-    }
-
-    /// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
-    fn write_directories(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<()> {
-        let Some(snapshot) = Snapshot::take(root, walk, stop)? else { return Ok(()) };
-        let path = self.directory.join(DIRECTORIES);
-        private_file::replace(&path, &snapshot).with_context(|| format!("can't write {}", path.display()))
-    }
-
-    /// Keeps other processes from updating it; `None` while another one does. The system lets go of it when the process
-    /// ends, however it ends.
-    pub(super) fn lock(&self, name: &str) -> anyhow::Result<Option<File>> {
-        let path = self.directory.join(name);
-        let file = private_file::open_or_create(&path);
-        let file = file.with_context(|| format!("can't open {}", path.display()))?;
-        for _ in 0..LOCK_ATTEMPTS {
-            match file.try_lock() {
-                Ok(()) => {
-                    // What one that was killed left there of how far it was.
-                    file.set_len(0).with_context(|| format!("can't write {}", path.display()))?;
-                    return Ok(Some(file));
-                }
-                // Who only asks whether it is locked holds it for a moment.
-                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
-                Err(fs::TryLockError::Error(error)) => return Err(error).context("can't lock the index"),
-            }
-        }
-        Ok(None)
+    /// The directory, made if there is none.
+    pub(super) fn created(&self) -> anyhow::Result<PrivateDirectory> {
+        self.place().create().with_context(|| format!("can't make {}", self.directory().display()))
     }
 
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
     pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
-        let directory = self.ranked_directory();
-        let open = || {
-            private_file::create_directory(&directory).map_err(RankError::Io)?;
-            let index = RankIndex::in_directory(&directory)?;
+        let own = || self.place().create().map_err(|error| UpdateError::Locked(error.to_string()));
+        let is_new = own()?.entry(ranked_name()).is_none();
+        let directory = || {
+            let directory = own()?.create_directory(ranked_name());
+            directory.map_err(|error| UpdateError::Locked(error.to_string()))
+        };
+        // The engine opens by path: what it finds there is what is looked at here.
+        let open = |directory: PrivateDirectory| {
+            let is_trusted = directory.check_all(most_bytes_of_ranked);
+            is_trusted.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
+            let index = RankIndex::in_directory(directory.path())?;
             index.check()?;
             Ok(index)
         };
-        let is_new = !directory.exists();
-        if let Ok(index) = open() {
+        if let Ok(index) = open(directory()?) {
             if is_new {
                 self.remove_others();
             }
@@ -334,11 +343,11 @@ impl Store {
         }
         // It may have been written meanwhile. Nobody writes now.
         let _lock = self.lock_ranked(stop)?;
-        let again: Result<_, RankError> = open();
+        let again: Result<_, RankError> = open(directory()?);
         Ok(match again {
             Err(error) if error.is_damage() => {
-                self.wipe_ranked().map_err(RankError::Io)?;
-                open()?
+                own()?.remove_all(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
+                open(directory()?)?
             }
             again => again?,
         })
@@ -346,7 +355,8 @@ impl Store {
 
     /// Keeps other processes from writing the ranked index; waits until they have done.
     pub(super) fn lock_ranked(&self, stop: &Stop) -> Result<File, UpdateError> {
-        let lock = || match self.lock(RANKED_LOCK) {
+        let directory = self.created().map_err(|error| UpdateError::Locked(format!("{error:#}")))?;
+        let lock = || match lock(&directory, RANKED_LOCK) {
             Ok(Some(file)) => Some(Ok(file)),
             Ok(None) => None,
             Err(error) => Some(Err(UpdateError::Locked(format!("{error:#}")))),
@@ -354,49 +364,88 @@ impl Store {
         wait_for(stop, lock)?
     }
 
-    fn ranked_directory(&self) -> PathBuf {
-        self.directory.join(format!("{RANKED}{}", forage_rank::FORMAT))
-    }
-
-    fn wipe_ranked(&self) -> io::Result<()> {
-        match fs::remove_dir_all(self.ranked_directory()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-
     /// Bytes of the ranked index on the disk; `None` if there is none.
     pub(crate) fn ranked_size(&self) -> Option<u64> {
-        let files = fs::read_dir(self.ranked_directory()).ok()?;
-        Some(files.flatten().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum())
+        let directory = self.opened()?.directory(ranked_name()).ok().flatten()?;
+        Some(directory.entries().ok()?.iter().map(|entry| entry.size).sum())
     }
 
     /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
     pub(crate) fn remove(&self) -> anyhow::Result<bool> {
-        if !self.directory.exists() {
-            return Ok(false);
-        }
+        let Some(directory) = self.place().open()? else { return Ok(false) };
         let busy = "another process is building the index; try again later";
-        let _lock = self.lock(LOCK)?.context(busy)?;
-        let _ranked_lock = self.lock(RANKED_LOCK)?.context(busy)?;
-        let was_there = self.exists() || self.ranked_size().is_some();
-        self.wipe_ranked()?;
+        let _lock = lock(&directory, LOCK)?.context(busy)?;
+        let _ranked_lock = lock(&directory, RANKED_LOCK)?.context(busy)?;
+        let mut was_there = directory.remove_all(ranked_name())?;
         for name in FILES.into_iter().chain([ROOT]) {
-            let path = self.directory.join(name);
-            remove(&path).with_context(|| format!("can't remove {}", path.display()))?;
+            was_there |= directory.remove(name)? && name != ROOT;
         }
-        self.remove_leftovers()?;
+        remove_leftovers(&directory)?;
         Ok(was_there)
     }
 }
 
-fn modified(path: impl AsRef<Path>) -> Option<std::time::SystemTime> {
-    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+/// Keeps other processes from updating an index; `None` while another one does. The system lets go of it when the process
+/// ends, however it ends.
+pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> anyhow::Result<Option<File>> {
+    let path = directory.path().join(name);
+    let file = directory.open_or_create(name)?;
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Ok(()) => {
+                // What one that was killed left there of how far it was.
+                file.set_len(0).with_context(|| format!("can't write {}", path.display()))?;
+                return Ok(Some(file));
+            }
+            // Who only asks whether it is locked holds it for a moment.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
+            Err(TryLockError::Error(error)) => return Err(error).context("can't lock the index"),
+        }
+    }
+    Ok(None)
 }
 
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+fn write(directory: &PrivateDirectory, name: &str, builder: Builder) -> anyhow::Result<()> {
+    if builder.is_empty() && name == CHANGES {
+        directory.remove(name)?;
+        return Ok(());
     }
+    directory.replace(name, |file| builder.write(file)).context("can't write the index")
+}
+
+/// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
+fn write_directories(
+    directory: &PrivateDirectory,
+    root: &Arc<Root>,
+    walk: &WalkOptions,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let Some(snapshot) = Snapshot::take(root, walk, stop)? else { return Ok(()) };
+    directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).context("can't write the index")
+}
+
+/// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
+fn remove_leftovers(directory: &PrivateDirectory) -> anyhow::Result<()> {
+    for entry in directory.entries()? {
+        if entry.is_temporary() {
+            directory.remove(entry.name)?;
+        }
+    }
+    Ok(())
+}
+
+/// The name of the ranked index's directory.
+fn ranked_name() -> String {
+    format!("{RANKED}{}", forage_rank::FORMAT)
+}
+
+/// Bytes that a file of the instant index may have.
+fn most_bytes(name: &str) -> u64 {
+    if name == DIRECTORIES { DIRECTORIES_BYTES } else { LAYER_BYTES }
+}
+
+/// Bytes that a file of the ranked index may have: its lists are read whole.
+fn most_bytes_of_ranked(name: &OsStr) -> u64 {
+    let is_list = Path::new(name).extension().is_some_and(|extension| extension == "json");
+    if is_list { RANKED_LIST_BYTES } else { RANKED_FILE_BYTES }
 }

@@ -24,6 +24,8 @@ mod packaging;
 #[expect(dead_code, reason = "the scripted server of forage-llm's tests, of which these tests need a part")]
 mod peer;
 mod plan;
+#[cfg(unix)]
+mod private;
 mod ranked;
 mod recordings;
 #[cfg(target_os = "linux")]

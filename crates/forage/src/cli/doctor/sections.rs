@@ -246,12 +246,20 @@ fn or_none(names: &[String]) -> String {
 
 pub(super) fn caches(report: &mut Report, subject: &Subject) {
     let (line, record) = match subject.config.cache() {
-        Some((directory, files, bytes)) => (
+        Some((directory, Ok((files, bytes)))) => (
             format!("{}: {files} files, {bytes} bytes", directory.display()),
             json!({ "directory": directory.display().to_string(), "files": files, "bytes": bytes }),
         ),
+        Some((directory, Err(problem))) => {
+            report.warnings.push(format!("the cache is not used: {problem}"));
+            (
+                format!("{}: not used: {problem}", directory.display()),
+                json!({ "directory": directory.display().to_string(), "problem": problem.to_string() }),
+            )
+        }
         None => ("there is no telling where your cache directory is".to_owned(), Value::Null),
     };
+    report.warnings.extend(subject.config.telemetry_problem());
     report.section("caches", &[line], record);
 }
 
@@ -277,9 +285,9 @@ pub(super) fn index(report: &mut Report, subject: &Subject) {
                         (format!("{path}: none; `forage index build` makes one"), json!({ "state": "none" }))
                     }
                     Some(_) => {
-                        let (bytes, place) = (store.size(), store.directory().display());
+                        let (bytes, place) = (store.size(), store.directory());
                         (
-                            format!("{path}: {bytes} bytes in {place}"),
+                            format!("{path}: {bytes} bytes in {}", place.display()),
                             json!({ "state": "there", "bytes": bytes }),
                         )
                     }

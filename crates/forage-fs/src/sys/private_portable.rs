@@ -1,0 +1,140 @@
+//! Systems without `openat`: `cap-std` below the user's own directories. Owners and permissions are not told here; kinds
+//! and links are.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, Metadata, OpenOptions};
+
+use super::{Access, NodeFacts, NodeKind};
+use crate::private::PrivateError;
+
+/// An open directory.
+pub(crate) type PrivateHandle = Dir;
+
+/// The path as it is: who may replace a component is not told here.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
+    Ok(path.to_owned())
+}
+
+/// Opens a directory by its path.
+pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
+    Dir::open_ambient_dir(path, ambient_authority())
+}
+
+/// Opens a directory that the user names, whatever links lead there.
+pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
+    open_directory(path)
+}
+
+/// Opens a file that the user names to be read, whatever links lead there.
+#[expect(clippy::disallowed_methods, reason = "a file that the user names, not one of a repository")]
+pub(crate) fn open_named(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+/// Opens a directory in a directory, unless it is a link.
+pub(crate) fn open_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<PrivateHandle> {
+    if kind_of(&directory.symlink_metadata(name)?) != NodeKind::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    directory.open_dir(name)
+}
+
+/// Makes a directory, and those above it.
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
+    Dir::create_ambient_dir_all(path, ambient_authority())
+}
+
+/// Makes a directory in a directory; none if something has the name.
+pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    match directory.create_dir(name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Opens a file of a directory, unless it is a link.
+pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: Access) -> io::Result<File> {
+    if directory.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink()) {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let mut options = OpenOptions::new();
+    match access {
+        Access::Read => options.read(true),
+        Access::ReadWrite => options.read(true).write(true),
+        Access::ReadWriteOrCreate => options.read(true).write(true).create(true),
+        Access::AppendOrCreate => options.append(true).create(true),
+        Access::CreateNew => options.read(true).write(true).create_new(true),
+    };
+    Ok(directory.open_with(name, &options)?.into_std())
+}
+
+/// What an open directory is.
+pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
+    Ok(facts(&directory.dir_metadata()?))
+}
+
+/// What an open file is.
+pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
+    Ok(facts(&Metadata::from_file(file)?))
+}
+
+/// What has a name in a directory.
+pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
+    Ok(facts(&directory.symlink_metadata(name)?))
+}
+
+/// Gives a file another name in the same directory; what had it before goes.
+pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    directory.rename(from, directory, to)
+}
+
+/// Removes a name that is none of a directory.
+pub(crate) fn remove_file(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    directory.remove_file(name)
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    directory.remove_dir(name)
+}
+
+/// The names in a directory, in no order.
+pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
+    directory.entries()?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
+/// Nothing to be done here.
+pub(crate) fn sync(_: &PrivateHandle) -> io::Result<()> {
+    Ok(())
+}
+
+fn kind_of(metadata: &Metadata) -> NodeKind {
+    if metadata.is_file() {
+        NodeKind::File
+    } else if metadata.is_dir() {
+        NodeKind::Directory
+    } else if metadata.is_symlink() {
+        NodeKind::Symlink
+    } else {
+        NodeKind::Special
+    }
+}
+
+fn facts(metadata: &Metadata) -> NodeFacts {
+    NodeFacts {
+        kind: kind_of(metadata),
+        size: metadata.len(),
+        modified: metadata.modified().map_or(SystemTime::UNIX_EPOCH, |time| time.into_std()),
+        identity: None,
+        foreign: None,
+        writable: None,
+        is_closed: true,
+        has_other_names: false,
+    }
+}

@@ -1,0 +1,253 @@
+//! Unix: the calls below the user's own directories. What is opened is judged on its handle.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, Stat, fstat, lstat, mkdir, mkdirat, openat, readlink, renameat, statat,
+    unlinkat,
+};
+use rustix::io::Errno;
+
+use super::{Access, NodeFacts, NodeKind};
+use crate::limits;
+use crate::private::{Distrust, PrivateError};
+
+/// An open directory.
+pub(crate) type PrivateHandle = OwnedFd;
+
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Never a link; a pipe is not waited for, a terminal not taken.
+const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// The path without links of a directory that need not be there. Whoever may put another thing in place of a component,
+/// or lead it elsewhere, decides what is found at its end: nobody but this user and the system may.
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
+    let failed = |path: &Path, error: Errno| PrivateError::Io { path: path.to_owned(), source: error.into() };
+    if !path.is_absolute() {
+        return Err(failed(path, Errno::INVAL));
+    }
+    let top = lstat("/").map_err(|error| failed(Path::new("/"), error))?;
+    let mut real = PathBuf::from("/");
+    judge_way(&top, &top, &real)?;
+    let mut rest: VecDeque<OsString> = names_of(path).collect();
+    let mut links = 0;
+    while let Some(name) = rest.pop_front() {
+        if name == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&name);
+        let stat = match lstat(&next) {
+            Ok(stat) => stat,
+            // Whatever else is told of a path that is not there yet can't be judged.
+            Err(Errno::NOENT) if !rest.iter().any(|name| name == "..") => {
+                return Ok(rest.iter().fold(next, |path, name| path.join(name)));
+            }
+            Err(error) => return Err(failed(&next, error)),
+        };
+        judge_way(&stat, &top, &next)?;
+        if kind_of(&stat) != NodeKind::Symlink {
+            real = next;
+            continue;
+        }
+        links += 1;
+        if links > limits::LINKS_PER_PATH {
+            return Err(failed(path, Errno::LOOP));
+        }
+        let target = readlink(&next, Vec::new()).map_err(|error| failed(&next, error))?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        for name in names_of(&target).rev().collect::<Vec<_>>() {
+            rest.push_front(name);
+        }
+    }
+    Ok(real)
+}
+
+fn names_of(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        _ => None,
+    })
+}
+
+/// A component of the way to a private directory.
+fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
+    let refused = |reason| Err(PrivateError::Distrusted { path: path.to_owned(), reason });
+    // Whoever owns `/` may replace everything. In a user namespace that is who owns what root owns outside of it.
+    if ![0, top.st_uid, effective_user()].contains(&stat.st_uid) {
+        return refused(foreign(stat));
+    }
+    match kind_of(stat) {
+        NodeKind::Directory => {
+            let mode = Mode::from_raw_mode(stat.st_mode);
+            let others = if is_own_group(stat) { Mode::WOTH } else { Mode::WGRP | Mode::WOTH };
+            // In a sticky directory only its owner and that of a thing may take the thing's name away.
+            match mode.intersects(others) && !mode.contains(Mode::SVTX) {
+                true => refused(Distrust::Writable { mode: permissions(stat) }),
+                false => Ok(()),
+            }
+        }
+        // Its owner alone can have made it what it is.
+        NodeKind::Symlink => Ok(()),
+        NodeKind::File | NodeKind::Special => {
+            Err(PrivateError::Io { path: path.to_owned(), source: Errno::NOTDIR.into() })
+        }
+    }
+}
+
+/// Whether the group is one that was made for this user alone, by the custom of user-private groups: both have one
+/// number. Where it is the custom, directories are made writable for it.
+fn is_own_group(stat: &Stat) -> bool {
+    stat.st_gid == rustix::process::getegid().as_raw() && stat.st_gid == effective_user()
+}
+
+/// Opens a directory by a path without links.
+pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
+    Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
+}
+
+/// Opens a directory that the user names, whatever links lead there.
+pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
+    Ok(rustix::fs::open(path, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?)
+}
+
+/// Opens a file that the user names to be read, whatever links lead there.
+pub(crate) fn open_named(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | FILE.difference(OFlags::NOFOLLOW);
+    Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
+}
+
+/// Opens a directory in a directory, unless it is a link.
+pub(crate) fn open_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<PrivateHandle> {
+    Ok(openat(directory, name, DIRECTORY, Mode::empty())?)
+}
+
+/// Makes a directory for its owner alone; none if something has the name.
+pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
+    ignore_existing(mkdir(path, Mode::RWXU))
+}
+
+/// The same in a directory.
+pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    ignore_existing(mkdirat(directory, name, Mode::RWXU))
+}
+
+fn ignore_existing(made: Result<(), Errno>) -> io::Result<()> {
+    match made {
+        Err(Errno::EXIST) => Ok(()),
+        made => Ok(made?),
+    }
+}
+
+/// Opens a file of a directory.
+pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: Access) -> io::Result<File> {
+    let flags = match access {
+        Access::Read => OFlags::RDONLY,
+        Access::ReadWrite => OFlags::RDWR,
+        Access::ReadWriteOrCreate => OFlags::RDWR | OFlags::CREATE,
+        Access::AppendOrCreate => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+        Access::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+    };
+    Ok(File::from(openat(directory, name, flags | FILE, Mode::RUSR | Mode::WUSR)?))
+}
+
+/// What an open directory is.
+pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
+    Ok(facts(&fstat(directory)?))
+}
+
+/// What an open file is.
+pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
+    Ok(facts(&fstat(file)?))
+}
+
+/// What has a name in a directory.
+pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
+    Ok(facts(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
+}
+
+/// Gives a file another name in the same directory; what had it before goes.
+pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    Ok(renameat(directory, from, directory, to)?)
+}
+
+/// Removes a name that is none of a directory.
+pub(crate) fn remove_file(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(directory, name, AtFlags::empty())?)
+}
+
+/// Removes an empty directory.
+pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
+    Ok(unlinkat(directory, name, AtFlags::REMOVEDIR)?)
+}
+
+/// The names in a directory, in no order.
+pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if !matches!(name, b"." | b"..") {
+            names.push(OsStr::from_bytes(name).to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Writes the names of a directory through to the disk.
+pub(crate) fn sync(directory: &PrivateHandle) -> io::Result<()> {
+    Ok(rustix::fs::fsync(directory)?)
+}
+
+fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn foreign(stat: &Stat) -> Distrust {
+    Distrust::Foreign { owner: stat.st_uid, user: effective_user() }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+fn permissions(stat: &Stat) -> u32 {
+    stat.st_mode as u32 & 0o7777
+}
+
+fn kind_of(stat: &Stat) -> NodeKind {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => NodeKind::File,
+        FileType::Directory => NodeKind::Directory,
+        FileType::Symlink => NodeKind::Symlink,
+        _ => NodeKind::Special,
+    }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
+fn facts(stat: &Stat) -> NodeFacts {
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    let modified = u64::try_from(stat.st_mtime as i64).ok().map(Duration::from_secs);
+    let modified = modified.map(|seconds| seconds + Duration::from_nanos(stat.st_mtime_nsec as u64));
+    NodeFacts {
+        kind: kind_of(stat),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: SystemTime::UNIX_EPOCH + modified.unwrap_or_default(),
+        identity: Some((stat.st_dev as u64, stat.st_ino as u64)),
+        foreign: (stat.st_uid != effective_user()).then(|| foreign(stat)),
+        writable: mode
+            .intersects(Mode::WGRP | Mode::WOTH)
+            .then(|| Distrust::Writable { mode: permissions(stat) }),
+        is_closed: !mode.intersects(Mode::XGRP | Mode::XOTH),
+        has_other_names: stat.st_nlink as u64 != 1,
+    }
+}
