@@ -74,6 +74,12 @@ enum Lead {
     Blanks,
 }
 
+impl Value {
+    fn of_one(part: Range<usize>, stand: Stand) -> Self {
+        Self { parts: std::iter::once(part).collect(), stand }
+    }
+}
+
 impl<'t> Scan<'t> {
     pub(super) fn new(text: &'t str, line_prefix: &'t Regex) -> Self {
         Self { text, line_prefix }
@@ -352,10 +358,7 @@ impl<'t> Scan<'t> {
         let is_setting = !is_name
             || (at == name.end + 1 && lead == Lead::Operator("="))
             || !self.is_among_code(line_start, line_end);
-        Some(Value {
-            parts: vec![at..at + value.len()],
-            stand: if is_setting { Stand::Setting } else { Stand::Bare },
-        })
+        Some(Value::of_one(at..at + value.len(), if is_setting { Stand::Setting } else { Stand::Bare }))
     }
 
     /// Whether the lines around a line are those of code: one before that goes on, one behind that closes.
@@ -459,7 +462,7 @@ impl<'t> Scan<'t> {
             .filter_map(|mark| self.text[at..end].find(mark))
             .min()
             .map_or(end, |length| at + length);
-        (end > at).then(|| Value { parts: vec![at..end], stand })
+        (end > at).then(|| Value::of_one(at..end, stand))
     }
 
     /// Where the text of the next line begins.
