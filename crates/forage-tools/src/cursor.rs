@@ -1,4 +1,9 @@
 //! Where an answer that was cut goes on: a token that holds the place and fits only the request that it came from.
+//!
+//! It is `1.CHECK.DISTANCE.LINE.PATH`. The check is a hash of the request, of the root's path, and of the place as it is
+//! written there, so that a place that was altered, or put behind the check of another, is refused: nothing between two
+//! pages is left out, and no page begins where none has ended. There is no key in it. Who computes the hash anew misleads
+//! nobody but itself, and sees nothing that a request without a cursor does not show.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -15,37 +20,49 @@ pub(crate) struct Cursor {
     pub(crate) line: u64,
 }
 
-/// What a cursor is bound to: changing the request in between would leave results out.
+/// What a cursor is bound to beside its place: changing the request in between would leave results out.
 pub(crate) fn fingerprint(request: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     request.hash(&mut hasher);
     hasher.finish()
 }
 
+/// Returns what binds a place to a request, as it is written. The place is taken as text: of two spellings of one place
+/// only ours is one.
+fn check(fingerprint: u64, place: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (fingerprint, place).hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
 impl Cursor {
     pub(crate) fn encode(&self, fingerprint: u64) -> String {
         let path: String = self.path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("1.{fingerprint:016x}.{}.{}.{path}", self.distance, self.line)
+        let place = format!("{}.{}.{path}", self.distance, self.line);
+        format!("1.{}.{place}", check(fingerprint, &place))
     }
 
     pub(crate) fn decode(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
         let malformed = || {
             ToolError::argument(
                 "cursor",
-                "it is malformed; pass `next_cursor` of the previous answer back as it is, or leave it out",
+                "it is malformed; pass `next_cursor` of the previous answer back as it is, or leave it out to begin anew",
             )
         };
-        let mut parts = text.split('.');
-        let (Some("1"), Some(bound), Some(distance), Some(line), Some(path), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        let (bound, place) =
+            text.strip_prefix("1.").and_then(|rest| rest.split_once('.')).ok_or_else(malformed)?;
+        let mut parts = place.split('.');
+        let (Some(distance), Some(line), Some(path), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return Err(malformed());
         };
         let (Ok(distance), Ok(line)) = (distance.parse(), line.parse()) else { return Err(malformed()) };
-        if u64::from_str_radix(bound, 16) != Ok(fingerprint) {
+        if bound != check(fingerprint, place) {
             return Err(ToolError::argument(
                 "cursor",
-                "it belongs to another request; repeat the other arguments unchanged, or leave the cursor out",
+                "it was altered, or belongs to another request or root; pass `next_cursor` back as it is with the other \
+                 arguments unchanged, or leave the cursor out to begin anew",
             ));
         }
         let digits = path.as_bytes();
@@ -73,17 +90,37 @@ mod tests {
         let text = cursor.encode(7);
         assert_eq!(Cursor::decode(&text, 7).unwrap(), cursor);
         assert!(Cursor::decode(&text, 8).unwrap_err().to_string().contains("another request"));
-        for bad in [
-            "",
-            "1",
-            "1.0.0",
-            "2.0000000000000007.0.1.61",
-            "1.0000000000000007.0.x.61",
-            "1.0000000000000007.x.1.61",
-            "1.0000000000000007.0.1.6",
-            "1.0000000000000007.0.1.2e2e",
-        ] {
+        for bad in ["", "1", "1.0.0", "2.0000000000000007.0.1.61", "1.0000000000000007.0.x.61", "1..0.1.61"] {
             assert!(Cursor::decode(bad, 7).is_err(), "{bad}");
         }
+    }
+
+    /// One character of it is another, is missing, or is there twice.
+    #[test]
+    fn no_altered_place_is_taken() {
+        let path = RelPath::parse("src/ö.rs", &RelPath::root()).unwrap();
+        let text = Cursor { distance: 0, path: path.clone(), line: 12 }.encode(7);
+        let refused = |altered: &str| {
+            let error = Cursor::decode(altered, 7).map(|_| altered.to_owned()).unwrap_err().to_string();
+            assert!(error.contains("begin anew"), "{altered}: {error}");
+        };
+        for at in 0..text.len() {
+            let (before, after) = (&text[..at], &text[at + 1..]);
+            for other in (0x20..0x7f_u8).map(char::from).filter(|other| !text[at..].starts_with(*other)) {
+                refused(&format!("{before}{other}{after}"));
+            }
+            refused(&format!("{before}{after}"));
+            refused(&format!("{before}{}{}", &text[at..=at], &text[at..]));
+        }
+        // Other spellings of the same place.
+        let (head, place) = text.rsplit_once(".0.12.").unwrap();
+        for other in [".+0.12.", ".00.12.", ".0.012.", ".0.+12."] {
+            refused(&format!("{head}{other}{place}"));
+        }
+        refused(&text.to_uppercase());
+        // The check of one place before another.
+        let elsewhere = Cursor { distance: 0, path, line: 13 }.encode(7);
+        let check = |text: &str| text.split('.').nth(1).unwrap().to_owned();
+        refused(&elsewhere.replace(&check(&elsewhere), &check(&text)));
     }
 }

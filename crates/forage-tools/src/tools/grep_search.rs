@@ -112,7 +112,7 @@ impl Tool for GrepSearch {
         let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context)?;
         let include_ignored = walk.no_ignore;
         let bound = fingerprint(&(
-            (root.path(), &request.pattern, start.as_bytes(), &request.file_pattern),
+            (Self::NAME, root.path(), &request.pattern, start.as_bytes(), &request.file_pattern),
             (context_lines, request.ignore_case, include_ignored),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
@@ -285,19 +285,24 @@ impl Render for Response {
         let response = &outcome.response;
         let notes = notes(outcome, Some(response.files_searched));
         if response.match_count == 0 {
-            return (with_notes(no_matches(response), &notes), false);
+            return (with_notes(no_matches(outcome), &notes), false);
         }
         fit(|detail| body(response, detail), notes, "`path`, `file_pattern` or `pattern`", budget)
     }
 }
 
-fn no_matches(response: &Response) -> String {
+fn no_matches(outcome: &Outcome<Response>) -> String {
+    let response = &outcome.response;
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
-    let mut text = format!("No matches found for {}{within}.", quoted(&response.pattern));
+    // There were some on the pages before.
+    let found = if response.continued { "No further matches" } else { "No matches found" };
+    let mut text = format!("{found} for {}{within}.", quoted(&response.pattern));
     if response.no_file_chosen {
         text.push_str(" No file fits file_pattern.");
     }
-    if !response.totals_exact && !response.continued {
+    // The totals of a page are never exact.
+    let is_cut = if response.continued { outcome.truncated_by.is_some() } else { !response.totals_exact };
+    if is_cut {
         text.push_str(" The search did not finish: this says nothing about what was not reached.");
     }
     let before = " But there are matches in files that are not searched by default (set include_ignored to search them):";

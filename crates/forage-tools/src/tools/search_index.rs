@@ -134,7 +134,7 @@ impl Tool for SearchIndex {
         }
         let scope = Scope::new(context, &request, &start)?;
         let bound = fingerprint(&(
-            (root.path(), &request.query, start.as_bytes()),
+            (Self::NAME, root.path(), &request.query, start.as_bytes()),
             (&request.file_pattern, &request.languages),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;

@@ -248,3 +248,85 @@ fn cursors_that_do_not_fit_are_refused() {
         );
     }
 }
+
+/// Every tool that gives cursors, with a request that is cut and whose next page has something.
+const CUT: [(&str, &str); 4] = [
+    ("grep_search", r#"{"pattern": "needle", "max_results": 2}"#),
+    ("Search", r#"{"pattern": "needle", "max_results": 2}"#),
+    ("Search", r#"{"pattern": "needle", "max_results": 2, "fuzzy": 1, "best_first": true}"#),
+    ("search_index", r#"{"query": "needle", "limit": 2}"#),
+];
+
+/// A page from elsewhere, or none, must not pass for the next one.
+#[test]
+fn no_cursor_is_taken_but_for_its_own_place() {
+    let tree = tree();
+    for name in ["b", "c", "d"] {
+        tree.write(format!("{name}.txt"), "needle one\nneedle two\nneedle three\n");
+    }
+    let context = tree.context();
+    let mut cursors = Vec::new();
+    for (tool, request) in CUT {
+        let request: Value = serde_json::from_str(request).unwrap();
+        let with = |cursor: &str| {
+            let mut request = request.clone();
+            request["cursor"] = json!(cursor);
+            request
+        };
+        let page = answer(&context, tool, request.clone());
+        let cursor = page.records["next_cursor"].as_str().unwrap().to_owned();
+        assert_eq!(answer(&context, tool, request.clone()).records["next_cursor"], json!(cursor), "{tool}");
+        // The control: as it is, it goes on.
+        assert_eq!(answer(&context, tool, with(&cursor)).records["continued"], json!(true), "{tool}");
+        let refused = |altered: &str| {
+            let error = refusal(&context, tool, with(altered));
+            assert!(error.contains("`cursor`") && error.contains("begin anew"), "{tool} {altered}: {error}");
+        };
+        for (at, old) in cursor.char_indices() {
+            for new in ['0', '7', 'a', 'F', '.', '+', ' '].into_iter().filter(|new| *new != old) {
+                refused(&format!("{}{new}{}", &cursor[..at], &cursor[at + 1..]));
+            }
+        }
+        // A place behind all others, one outside, and one in a file that is not there, with the check of another.
+        let (head, _) = cursor.rsplit_once('.').unwrap();
+        for place in ["zzzz", "../../etc/passwd", "no/such/file.rs", "b.txt"] {
+            let path: String = place.bytes().map(|byte| format!("{byte:02x}")).collect();
+            if !cursor.ends_with(&format!(".{path}")) {
+                refused(&format!("{head}.{path}"));
+            }
+        }
+        cursors.push((tool, request, cursor));
+    }
+    // Each fits its own request alone.
+    for (at, (tool, request, _)) in cursors.iter().enumerate() {
+        for (_, _, cursor) in cursors.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, all)| all)
+        {
+            let mut request = request.clone();
+            request["cursor"] = json!(cursor);
+            assert!(refusal(&context, tool, request).contains("another request"), "{tool} {cursor}");
+        }
+    }
+}
+
+/// What has gone since is no search without matches.
+#[test]
+fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
+    for (tool, request) in CUT {
+        let tree = tree();
+        for name in ["x", "y", "z"] {
+            tree.write(format!("{name}.txt"), "needle needle\n");
+        }
+        let mut request: Value = serde_json::from_str(request).unwrap();
+        let page = answer(&tree.context(), tool, request.clone());
+        request["cursor"] = page.records["next_cursor"].clone();
+        assert!(request["cursor"].is_string(), "{tool}");
+        let left = |name: &str| !page.text.contains(name);
+        for name in ["x.txt", "y.txt", "z.txt"].into_iter().filter(|name| left(name)) {
+            std::fs::remove_file(tree.root().join(name)).unwrap();
+        }
+        let rest = answer(&tree.context(), tool, request);
+        let says =
+            ["No further matches for ", "Nothing more for "].iter().any(|text| rest.text.contains(text));
+        assert!(says && !rest.text.contains("No matches found"), "{tool}: {}", rest.text);
+    }
+}

@@ -1,6 +1,7 @@
 //! The only place that reads the environment. All variables of the product are named here.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -73,16 +74,27 @@ pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
-/// The user's `git`, which lies in none of these roots: a repository must not bring the program that reads it.
-pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<PathBuf> {
+/// The user's `git`, and a `PATH` for it; nothing of either lies in these roots: a repository must not bring the program
+/// that reads it, nor one that is started by that.
+pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)> {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
-    let directories = search_path().into_iter().filter(|directory| directory.is_absolute());
-    let is_own = |program: &PathBuf| {
-        let real = crate::answer_cache::resolved(program);
-        !roots.iter().any(|root| program.starts_with(root) || real.starts_with(root))
+    let is_own = |path: &PathBuf| {
+        let real = crate::answer_cache::resolved(path);
+        !roots.iter().any(|root| path.starts_with(root) || real.starts_with(root))
     };
-    let found = directories.map(|directory| directory.join(name)).find(|path| path.is_file() && is_own(path));
-    found.context("`git` was not found in the absolute directories of PATH; the history is read with it")
+    let directories =
+        || search_path().into_iter().filter(|directory| directory.is_absolute() && is_own(directory));
+    let found =
+        directories().map(|directory| directory.join(name)).find(|path| path.is_file() && is_own(path));
+    let program = found
+        .context("`git` was not found in the absolute directories of PATH; the history is read with it")?;
+    Ok((program, std::env::join_paths(directories())?))
+}
+
+/// The names of the variables that are git's.
+pub(crate) fn git_variables() -> Vec<OsString> {
+    let names = std::env::vars_os().map(|(name, _)| name);
+    names.filter(|name| name.as_encoded_bytes().starts_with(b"GIT_")).collect()
 }
 
 /// The absolute path by which this program can be run, and whether its bare name means the same program.

@@ -1,16 +1,27 @@
 //! Streamable HTTP at `/mcp`: stateless unless sessions are asked for, for this machine alone unless there is a token.
+//!
+//! Whoever can connect is a stranger until a request of theirs is let in. One thread takes all connections, reads of each
+//! the first head and no more, and refuses or hands on ([`door`]); the runtime serves those that were handed on
+//! ([`clients`]). So strangers compete with each other only, for the places of strangers and for that one thread.
 
-use std::collections::VecDeque;
+mod clients;
+mod door;
+
 use std::convert::Infallible;
-use std::io;
+use std::io::{self, Cursor};
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{self, Poll};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::body::{Bytes, Frame, Incoming, SizeHint};
+use hyper::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
+use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -19,12 +30,15 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use self::clients::{Call, Clients, Place};
 use super::limits;
 
 const PATH: &str = "/mcp";
@@ -108,56 +122,58 @@ pub fn serve<H: ServerHandler + Clone>(
     }
     let runtime = super::runtime()?;
     let served = runtime.block_on(async {
-        let listen = |source| HttpError::Listen { address: settings.address, source };
-        let listener = TcpListener::bind(settings.address).await.map_err(listen)?;
-        let address = listener.local_addr().map_err(listen)?;
+        let refused = |source| HttpError::Listen { address: settings.address, source };
+        let listener = listen(settings.address).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        let listener = listener.into_std()?;
         let front = Arc::new(Front::new(handler, settings, address, shutdown));
         let end = asked_to_end()?;
+        let door = door::open(listener, front, &runtime, shutdown)?;
         listening(address);
         tokio::select! {
-            () = accept(&listener, &front) => {}
             () = end => {}
+            // Also when the door has ended.
             () = shutdown.cancelled() => {}
         }
-        Ok(())
+        Ok::<_, HttpError>(door)
     });
     shutdown.cancel();
+    let ended = served.map(|door| door.join());
     runtime.shutdown_timeout(limits::SHUTDOWN);
-    served
+    match ended? {
+        Ok(ended) => Ok(ended?),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
-/// Takes connections. Beyond as many as there is room for, the oldest that has not sent a request yet makes room for
-/// the next: to hold connections open must not lock others out.
-async fn accept<H: ServerHandler + Clone>(listener: &TcpListener, front: &Arc<Front<H>>) {
-    let places = Arc::new(Semaphore::new(limits::CONNECTIONS));
-    let mut silent: VecDeque<(CancellationToken, Weak<AtomicBool>)> = VecDeque::new();
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                silent
-                    .retain(|(_, asked)| asked.upgrade().is_some_and(|asked| !asked.load(Ordering::Relaxed)));
-                if places.available_permits() == 0
-                    && let Some((close, _)) = silent.pop_front()
-                {
-                    close.cancel();
-                }
-                // Nobody closes the semaphore.
-                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-                let (close, asked) = (CancellationToken::new(), Arc::<AtomicBool>::default());
-                silent.push_back((close.clone(), Arc::downgrade(&asked)));
-                let front = Arc::clone(front);
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = front.connection(stream, asked) => {}
-                        () = close.cancelled() => {}
-                    }
-                    drop(place);
-                });
-            }
-            // No file descriptors left, most likely: they come back when connections end.
-            Err(_) => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
-        }
-    }
+/// Listens as [`TcpListener::bind`] does, with a longer queue.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // On Windows it would mean that others may listen there, too.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(limits::BACKLOG)
+}
+
+/// Returns how many connections of a kind can be held: `most`, or less where the process may open few files. There are
+/// three kinds: strangers, clients, and clients that are just leaving.
+fn places(most: usize) -> usize {
+    let share =
+        |files: u64| usize::try_from(files.saturating_sub(limits::FILES_RESERVED) / 3).unwrap_or(most);
+    files().map_or(most, share).clamp(limits::PLACES_MIN, most)
+}
+
+/// File descriptors that the process may have; `None` when there is no bound.
+#[cfg(unix)]
+fn files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current
+}
+
+/// File descriptors that the process may have; `None` when there is no bound.
+#[cfg(not(unix))]
+fn files() -> Option<u64> {
+    None
 }
 
 /// Ctrl-C, or a request to terminate: listened for from now on, and awaited later.
@@ -185,8 +201,9 @@ fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
 
 type Body = BoxBody<Bytes, Infallible>;
 
-/// What stands before the protocol: path, token, sizes and times.
+/// What stands before the protocol: path, host, token, sizes and times.
 struct Front<H: ServerHandler + Clone> {
+    clients: Clients,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most_sessions: usize,
@@ -216,46 +233,100 @@ impl<H: ServerHandler + Clone> Front<H> {
         let sessions = Arc::<LocalSessionManager>::default();
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
         let (most_sessions, token) = (settings.sessions, settings.token.clone());
-        Self { service, sessions, most_sessions, opening: Mutex::default(), token }
+        let clients = Clients::new(places(limits::CLIENTS));
+        Self { clients, service, sessions, most_sessions, opening: Mutex::default(), token }
     }
 
-    async fn connection(self: Arc<Self>, stream: TcpStream, asked: Arc<AtomicBool>) {
+    /// Whether a request may come in, by its head alone.
+    async fn admits(&self, head: &Parts) -> Result<(), Refusal> {
+        if head.uri.path().trim_end_matches('/') != PATH {
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "the server is at /mcp"));
+        }
+        match self.host(head).await {
+            StatusCode::METHOD_NOT_ALLOWED => {}
+            StatusCode::FORBIDDEN => {
+                let message = "the Host or the Origin is none of this server's; other names are allowed with --allow-host";
+                return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+            }
+            _ => return Err(Refusal::new(StatusCode::BAD_REQUEST, "the Host header is missing or invalid")),
+        }
+        match &self.token {
+            Some(token) if !bearer(&head.headers).is_some_and(|shown| token.is(shown)) => {
+                Err(Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What rmcp says of `Host` and `Origin`. It looks at them before anything else, so a method that it does not have
+    /// asks for nothing but that.
+    async fn host(&self, head: &Parts) -> StatusCode {
+        let mut question = Request::new(Full::<Bytes>::default());
+        *question.method_mut() = Method::TRACE;
+        *question.uri_mut() = head.uri.clone();
+        for name in [HOST, ORIGIN] {
+            for value in head.headers.get_all(&name) {
+                question.headers_mut().append(&name, value.clone());
+            }
+        }
+        self.service.handle(question).await.status()
+    }
+
+    /// Serves a connection of which `read` was read already, and whose first request may come in.
+    async fn serve(self: Arc<Self>, stream: std::net::TcpStream, read: Vec<u8>, place: Place) {
+        let Ok(stream) = TcpStream::from_std(stream) else { return };
         let _ = stream.set_nodelay(true);
+        let (input, output) = stream.into_split();
+        let stream = tokio::io::join(Cursor::new(read).chain(input), output);
         let answer = |request| {
-            asked.store(true, Ordering::Relaxed);
-            let front = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(front.answer(request).await) }
+            let (front, place) = (Arc::clone(&self), place.clone());
+            async move { Ok::<_, Infallible>(front.answer(request, &place).await) }
         };
-        // A connection that breaks concerns its client alone.
-        let _ = http1::Builder::new()
+        let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits::HTTP_READ)
-            .serve_connection(TokioIo::new(stream), service_fn(answer))
-            .await;
+            .max_buf_size(limits::HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), service_fn(answer));
+        let mut connection = std::pin::pin!(connection);
+        tokio::select! {
+            // A connection that breaks concerns its client alone.
+            _ = connection.as_mut() => return,
+            () = place.evicted() => {}
+        }
+        // What came in or was answered in this moment is finished.
+        connection.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(limits::EVICTION, connection).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
-        if request.uri().path().trim_end_matches('/') != PATH {
-            return refusal(StatusCode::NOT_FOUND, "the server is at /mcp");
+    async fn answer(&self, request: Request<Incoming>, place: &Place) -> Response<Body> {
+        place.asks();
+        let mut response = self.respond(request, place).await.unwrap_or_else(Refusal::into_response);
+        // Who may not come in does not stay, and who asks for what is not there can ask again.
+        if matches!(
+            response.status(),
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND
+        ) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(token) = &self.token
-            && !bearer(request.headers()).is_some_and(|shown| token.is(shown))
-        {
-            let mut response = refusal(StatusCode::UNAUTHORIZED, "the token is missing or wrong");
-            let challenge = HeaderValue::from_static("Bearer realm=\"forage\", error=\"invalid_token\"");
-            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            return response;
-        }
+        response
+    }
+
+    async fn respond(&self, request: Request<Incoming>, place: &Place) -> Result<Response<Body>, Refusal> {
         let (head, body) = request.into_parts();
+        self.admits(&head).await?;
         let collected =
             tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());
         let body = match collected.await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
+                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
             }
-            Ok(Err(_)) => return refusal(StatusCode::BAD_REQUEST, "the request could not be read"),
-            Err(_) => return refusal(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive"),
+            Ok(Err(_)) => {
+                return Err(Refusal::new(StatusCode::BAD_REQUEST, "the request could not be read"));
+            }
+            Err(_) => {
+                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive"));
+            }
         };
         let _opening = match self.most_sessions > 0
             && head.method == Method::POST
@@ -267,18 +338,50 @@ impl<H: ServerHandler + Clone> Front<H> {
                 let opening = self.opening.lock().await;
                 if self.sessions.sessions.read().await.len() >= self.most_sessions {
                     let message = "there are too many sessions; try again later";
-                    return refusal(StatusCode::SERVICE_UNAVAILABLE, message);
+                    return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
                 }
                 Some(opening)
             }
         };
-        let ends_session = head.method == Method::DELETE;
-        let mut response = self.service.handle(Request::from_parts(head, Full::new(body))).await;
-        // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
-        if ends_session && response.status() == StatusCode::ACCEPTED {
-            *response.status_mut() = StatusCode::NO_CONTENT;
+        let (ends_session, is_json) = (head.method == Method::DELETE, is_json(&head.headers));
+        // A stream that only listens for what the server may have to say is no call, and may have to make room for one.
+        let call = (head.method != Method::GET).then(|| place.call());
+        let request = Request::from_parts(head, Full::new(body.clone()));
+        let mut response = self.service.handle(request).await;
+        match response.status() {
+            // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
+            StatusCode::ACCEPTED if ends_session => *response.status_mut() = StatusCode::NO_CONTENT,
+            // rmcp says the same of a body that is no message as of one that is no JSON by its own account.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(Refusal::no_message(&body)),
+            _ => {}
         }
-        response
+        Ok(response.map(|body| Answer { body, _call: call }.boxed()))
+    }
+}
+
+/// The body of an answer. The call lasts until all of it is sent.
+struct Answer {
+    body: Body,
+    _call: Option<Call>,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -296,11 +399,78 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
+/// Whether a body is JSON by its own account, as rmcp reads that.
+fn is_json(headers: &HeaderMap) -> bool {
+    let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    named.is_some_and(|named| {
+        named.split(';').next().unwrap_or(named).trim().eq_ignore_ascii_case("application/json")
+    })
+}
+
 /// An answer to what is not even looked at: a JSON-RPC error without id, which clients of the protocol can show.
-fn refusal(status: StatusCode, message: &str) -> Response<Body> {
-    let body: Value = json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": message } });
-    let mut response = Response::new(Full::new(Bytes::from(body.to_string())).boxed());
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+#[derive(Debug)]
+struct Refusal {
+    status: StatusCode,
+    /// As JSON-RPC has it.
+    code: i32,
+    message: &'static str,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, message: &'static str) -> Self {
+        Self { status, code: -32600, message }
+    }
+
+    /// For a body that is no message.
+    fn no_message(body: &[u8]) -> Self {
+        let status = StatusCode::BAD_REQUEST;
+        match serde_json::from_slice::<IgnoredAny>(body) {
+            Ok(_) => Self::new(
+                status,
+                "the body is not a JSON-RPC message, or one with parameters that do not fit",
+            ),
+            Err(_) => Self { status, code: -32700, message: "the body is not JSON" },
+        }
+    }
+
+    fn body(&self) -> String {
+        let error: Value =
+            json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.message } });
+        error.to_string()
+    }
+
+    /// Headers beside those that every refusal has.
+    fn header(&self) -> Option<(HeaderName, &'static str)> {
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                Some((WWW_AUTHENTICATE, "Bearer realm=\"forage\", error=\"invalid_token\""))
+            }
+            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, limits::RETRY_AFTER_SECONDS)),
+            _ => None,
+        }
+    }
+
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Full::new(Bytes::from(self.body())).boxed());
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    /// The whole answer, for a connection that ends with it.
+    fn to_bytes(&self) -> Vec<u8> {
+        let (body, status) = (self.body(), self.status);
+        let reason = status.canonical_reason().unwrap_or_default();
+        let more = self.header().map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
+        let length = body.len();
+        format!(
+            "HTTP/1.1 {} {reason}\r\ncontent-type: application/json\r\n{more}content-length: {length}\r\nconnection: \
+             close\r\n\r\n{body}",
+            status.as_u16()
+        )
+        .into_bytes()
+    }
 }

@@ -53,8 +53,41 @@ pub const INSTRUCTIONS: usize = 2_048;
 /// Milliseconds for which a client may keep the list of tools; it changes with the configuration only.
 pub const LIST_TTL_MS: u64 = 300_000;
 
-/// HTTP connections at the same time; beyond it the oldest that has not sent a request yet is closed.
-pub const CONNECTIONS: usize = 256;
+/// HTTP connections at the same time of which a request was let in; the next takes the place of the longest idle.
+pub const CLIENTS: usize = 256;
+
+/// HTTP connections at the same time of which none was let in yet; the next takes the place of the oldest. A client's
+/// request comes with its connection or a round trip later: at a thousand new strangers a second it has a quarter of one.
+pub const STRANGERS: usize = 256;
+
+/// File descriptors that HTTP connections leave to calls: their roots, directories and files, indexes, and what listens
+/// for changes.
+pub const FILES_RESERVED: u64 = 128;
+
+/// Connections of each kind that are held at the least, however few file descriptors there are.
+pub const PLACES_MIN: usize = 8;
+
+/// Connections that the kernel keeps until they are taken. More than strangers bring while the thread that takes them
+/// waits for a processor; those beyond are tried again by their side after a second.
+pub const BACKLOG: u32 = 4_096;
+
+/// Pause before a connection is taken again when there were no file descriptors for it.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// Bytes of the head of an HTTP request. Clients send some hundred, proxies that add cookies some thousand.
+pub const HEAD_BYTES: usize = 16 << 10;
+
+/// Headers of an HTTP request, as many as hyper takes.
+pub const HEAD_FIELDS: usize = 100;
+
+/// Time that a connection with a refused request is kept open for its answer to be read.
+pub const LINGER: Duration = Duration::from_secs(1);
+
+/// Time that an idle connection which makes room has to finish what came in or was answered in that moment.
+pub const EVICTION: Duration = Duration::from_millis(100);
+
+/// Seconds after which a client that found no place may try again.
+pub const RETRY_AFTER_SECONDS: &str = "1";
 
 /// Time for the head of an HTTP request, and for its body.
 pub const HTTP_READ: Duration = Duration::from_secs(10);

@@ -233,6 +233,97 @@ fn a_hostile_repository_runs_nothing() {
     }
 }
 
+/// A git that knows nothing of `GIT_NO_LAZY_FETCH`, as all before May 2024, fetches what is missing from where the
+/// repository says. A repository's `protocol.ext.allow` goes over our `protocol.allow`.
+#[cfg(unix)]
+#[test]
+fn a_hostile_repository_runs_nothing_with_an_older_git() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = repository();
+    let executable = |path: &Path, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let (script, mark) = (project.home.join("script"), project.home.join("was-run"));
+    executable(&script, &format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display()));
+    let (older, newer) = (project.home.join("older/git"), own_git());
+    executable(&older, &format!("#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec '{}' \"$@\"\n", newer.display()));
+    let elsewhere = project.home.join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    git(&project, &["init", "-q", "--bare", elsewhere.to_str().unwrap()]);
+    let lacking = git(&project, &["rev-parse", "HEAD~6:src/gamma.rs"]);
+    let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
+    std::fs::remove_file(object).unwrap();
+    for key in ["ext", "file", "ssh"] {
+        git(&project, &["config", &format!("protocol.{key}.allow"), "always"]);
+    }
+    let script = script.to_str().unwrap();
+    for (key, value) in
+        [("promisor", "true"), ("partialclonefilter", "blob:none"), ("uploadpack", script), ("url", "none")]
+    {
+        git(&project, &["config", &format!("remote.origin.{key}"), value]);
+    }
+    git(&project, &["config", "core.sshCommand", script]);
+    // Where a relative directory is in PATH, a helper of the name that we allow is one of the repository's.
+    executable(&project.root.join("git-remote-none"), &std::fs::read_to_string(script).unwrap());
+    let system = std::env::var("PATH").unwrap();
+    let path = format!("{}:{}:{system}:.", older.parent().unwrap().display(), project.root.display());
+    let environment = [
+        ("PATH", path.as_str()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        // A caller's own settings, as a hook of git finds them in its environment.
+        ("GIT_SSH_COMMAND", script),
+        ("GIT_ALLOW_PROTOCOL", "ext:file:ssh:none"),
+        ("GIT_PROTOCOL_FROM_USER", "1"),
+    ];
+    let remotes = [
+        format!("ext::{script}"),
+        elsewhere.display().to_string(),
+        "ssh://example.invalid/x".to_owned(),
+        "none::x".to_owned(),
+    ];
+    let set = project.home.join("set.json");
+    let set = set.to_str().unwrap();
+    let saved = project.run_in(&project.root, &["eval", "--from-git", "7", "--save", set], &environment);
+    assert_eq!(saved.status, 0, "{saved:?}");
+    for remote in &remotes {
+        git(&project, &["config", "remote.origin.url", remote]);
+        // The control: what forage did about it before, and what a repository makes of that.
+        let _ = std::fs::remove_file(&mark);
+        Command::new(&older)
+            .args(["-c", "protocol.allow=never", "cat-file", "-p", &lacking])
+            .current_dir(&project.root)
+            .env_clear()
+            .envs(environment)
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(mark.exists(), "{remote} is no attack");
+
+        let _ = std::fs::remove_file(&mark);
+        for arguments in [
+            &["eval", "--from-git", "7"][..],
+            &["eval", set, "--at-revision"],
+            &["eval", "tune", "--from-git", "7"],
+        ] {
+            let run = project.run_in(&project.root, arguments, &environment);
+            assert_eq!(run.status, 0, "{remote}: {run:?}");
+            assert!(!mark.exists(), "{remote}: {}", std::fs::read_to_string(&mark).unwrap());
+        }
+    }
+}
+
+/// The git of the tests.
+fn own_git() -> std::path::PathBuf {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap())
+        .map(|directory| directory.join("git"))
+        .find(|path| path.is_file())
+        .unwrap()
+}
+
 #[test]
 fn where_there_is_no_history_that_is_said() {
     let project = Project::new(&[("a.rs", ALPHA)]);
@@ -257,11 +348,7 @@ fn where_there_is_no_history_that_is_said() {
 fn a_program_that_the_repository_brings_is_not_run() {
     let project = repository();
     std::fs::create_dir_all(project.root.join("bin")).unwrap();
-    let own = std::env::split_paths(&std::env::var_os("PATH").unwrap())
-        .map(|directory| directory.join("git"))
-        .find(|path| path.is_file())
-        .unwrap();
-    std::fs::copy(own, project.root.join("bin/git")).unwrap();
+    std::fs::copy(own_git(), project.root.join("bin/git")).unwrap();
     let path = project.root.join("bin");
     let run = project.run_in(&project.root, &["eval", "--from-git"], &[("PATH", path.to_str().unwrap())]);
     assert!(run.status == 2 && run.stderr.contains("`git` was not found"), "{run:?}");

@@ -10,6 +10,8 @@ mod index;
 mod matrix;
 mod page;
 mod stdio;
+#[cfg(unix)]
+mod strangers;
 mod wire;
 
 use std::io::{Read as _, Write as _};

@@ -26,11 +26,10 @@ impl Render for Response {
 
 fn no_matches(outcome: &Outcome<Response>) -> String {
     let response = &outcome.response;
-    if response.continued {
-        return "No further matches.".to_owned();
-    }
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
-    let mut text = format!("No matches found for {}{within}.", quoted(&response.pattern));
+    // There were some on the pages before.
+    let found = if response.continued { "No further matches" } else { "No matches found" };
+    let mut text = format!("{found} for {}{within}.", quoted(&response.pattern));
     if response.no_file_chosen {
         text.push_str(" No file fits glob.");
     }

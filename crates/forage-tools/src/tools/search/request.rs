@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
+use crate::tool::Tool as _;
 
 /// The arguments of `Search`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -176,6 +177,7 @@ impl Request {
         }
         let fingerprint = fingerprint(&(
             (
+                super::Search::NAME,
                 root.path(),
                 &self.pattern,
                 start.as_bytes(),

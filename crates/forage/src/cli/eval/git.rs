@@ -2,8 +2,14 @@
 //!
 //! The configuration of a repository belongs to whoever made it, and can name programs. So git is only asked for what
 //! it reads from its own database (`rev-list`, `log` without patches, `ls-tree`, `cat-file`), which needs none of them,
-//! and each that it could start on the way is turned off on the command line, which goes over every file.
+//! and each that it could start on the way is turned off on the command line and in the environment.
+//!
+//! The one way that no command line closes is a file that only a remote has. Git fetches such a one by itself, from where
+//! the repository says, and a transport is a program. `GIT_NO_LAZY_FETCH` forbids that to git of May 2024 or later;
+//! `GIT_ALLOW_PROTOCOL` leaves no transport to any (2.3 or later), and goes over every configuration, whereas a
+//! `protocol.ext.allow` of the repository goes over a `protocol.allow` of ours.
 
+use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,45 +21,55 @@ use anyhow::{Context as _, bail};
 use super::limits;
 use crate::config;
 
-/// What goes over the repository's own settings.
-const OPTIONS: [&str; 10] = [
+/// What goes over the repository's own settings. Older git takes any text of `core.fsmonitor` but none for a program.
+const OPTIONS: [&str; 18] = [
     "--no-pager",
     "--no-optional-locks",
     "-c",
-    "core.fsmonitor=false",
+    "core.fsmonitor=",
     "-c",
     "core.hooksPath=/dev/null",
+    "-c",
+    "core.askPass=",
+    "-c",
+    "credential.helper=",
+    "-c",
+    "fetch.bundleURI=",
+    "-c",
+    "log.mailmap=false",
     "-c",
     "log.showSignature=false",
     "-c",
     "protocol.allow=never",
 ];
 
-/// Variables of the caller's environment by which git would look at another repository than the one it is given, or run
-/// a program.
-const OTHERS: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_COMMON_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
+/// What git is told in the environment. There is no protocol of that name.
+const VARIABLES: [(&str, &str); 5] = [
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_ASKPASS", ""),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
 ];
+
+/// Beginnings of the names of git's variables that stay: where the user's own configuration and git's own programs are.
+/// By the others git would look at another repository than the one it is given, run a program, or write a file.
+const KEPT: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
 
 /// Git in a directory.
 #[derive(Debug)]
 pub(super) struct Git {
     program: PathBuf,
     directory: PathBuf,
+    /// The directories in which git looks up programs: as for git itself, none that is the repository's.
+    path: OsString,
 }
 
 impl Git {
     /// The user's git, for an absolute directory.
     pub(super) fn new(directory: &Path) -> anyhow::Result<Self> {
-        Ok(Self { program: config::git_program(&[directory])?, directory: directory.to_owned() })
+        let (program, path) = config::git_program(&[directory])?;
+        Ok(Self { program, directory: directory.to_owned(), path })
     }
 
     /// Runs a command and hands what it prints to `read`, up to `most` bytes. What `read` leaves is not wanted.
@@ -125,15 +141,15 @@ impl Git {
             .arg(&self.directory)
             .args(OPTIONS)
             .args(arguments)
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_LITERAL_PATHSPECS", "1")
             .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        for name in OTHERS {
-            command.env_remove(name);
+        for name in config::git_variables() {
+            if !KEPT.iter().any(|kept| name.to_string_lossy().starts_with(kept)) {
+                command.env_remove(name);
+            }
         }
+        command.envs(VARIABLES).env("PATH", &self.path);
         command
     }
 }

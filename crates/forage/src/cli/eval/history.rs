@@ -113,6 +113,8 @@ pub(super) fn queries(git: &Git, base: &str, name: &str, tree: &Tree) -> anyhow:
         "--no-notes",
         "--no-ext-diff",
         "--no-textconv",
+        // Not a file that `diff.orderFile` names.
+        "-O/dev/null",
         "--no-show-signature",
         "--ignore-submodules=all",
         "--encoding=UTF-8",

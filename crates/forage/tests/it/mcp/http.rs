@@ -6,19 +6,23 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::wire::Http;
+use super::wire::{Http, Response};
 use super::{REVISIONS, call, initialize, project, request, text};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 
 fn post(http: &Http, host: &str, more: &str, body: &str) -> u16 {
+    answered(http, host, more, body).status
+}
+
+fn answered(http: &Http, host: &str, more: &str, body: &str) -> Response {
     let length = body.len();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, \
          text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\nContent-Length: {length}\r\nConnection: \
          close\r\n{more}\r\n{body}"
     );
-    http.raw(request.as_bytes()).status
+    http.raw(request.as_bytes())
 }
 
 #[test]
@@ -79,9 +83,29 @@ fn other_machines_need_a_token() {
 fn what_is_no_request_is_refused() {
     let project = project();
     let http = Http::start(&project, &[]);
-    for (body, expected) in [("no json", 400..=422), ("[]", 400..=422), ("", 400..=422)] {
-        let status = post(&http, &http.address, "", body);
-        assert!(expected.contains(&status), "{body}: {status}");
+    for (body, code) in [
+        ("no json", -32700),
+        ("", -32700),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"", -32700),
+        (&"[".repeat(200_000), -32700),
+        ("[]", -32600),
+        ("3", -32600),
+        ("{}", -32600),
+        ("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}", -32600),
+    ] {
+        let answer = answered(&http, &http.address, "", body);
+        let begin = body.get(..50).unwrap_or(body);
+        assert_eq!((answer.status, &answer.messages()[0]["error"]["code"]), (400, &json!(code)), "{begin}");
+    }
+    // What is no JSON by its own account is refused as that, whatever it holds.
+    for body in ["no json", LIST] {
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: text/plain\r\nAccept: application/json, \
+             text/event-stream\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            http.address,
+            body.len()
+        );
+        assert_eq!(http.raw(head.as_bytes()).status, 415);
     }
     let long =
         format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"x\":\"{}\"}}", "y".repeat(9 << 20));
@@ -157,6 +181,19 @@ fn sessions_are_kept_only_where_they_are_asked_for_and_bounded() {
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 3, "{statuses:?}");
+    // Who may not come in is told that, and what is no message is none, whether there is room or not.
+    let message = initialize("2025-11-25", 9).to_string();
+    for (host, more, body, expected) in [
+        (bounded.address.as_str(), "", message.as_str(), 503),
+        ("evil.example", "", &message, 403),
+        (&bounded.address, "Origin: http://evil.example\r\n", &message, 403),
+        (&bounded.address, "Origin: null\r\n", &message, 403),
+        (&bounded.address, "", &message[..message.len() - 1], 400),
+        (&bounded.address, "", "{\"method\":\"initialize\"", 400),
+        (&bounded.address, "", "no json", 400),
+    ] {
+        assert_eq!(post(&bounded, host, more, body), expected, "{host} {more} {body}");
+    }
     // Those who need none are served all the same.
     let answer =
         bounded.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));

@@ -19,7 +19,18 @@ pub(super) struct Server {
 
 impl Server {
     pub(super) fn start(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+        let program = Command::new(env!("CARGO_BIN_EXE_forage"));
+        Self::start_by(program, project, arguments, environment)
+    }
+
+    /// By a program that runs what is behind its own arguments.
+    pub(super) fn start_by(
+        mut program: Command,
+        project: &Project,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let mut child = program
             .arg("mcp")
             .args(arguments)
             .current_dir(&project.root)
@@ -165,7 +176,10 @@ impl Http {
 
     pub(super) fn start_with(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
         let arguments = [&["--http", "127.0.0.1:0"], arguments].concat();
-        let server = Server::start(project, &arguments, environment);
+        Self::of(Server::start(project, &arguments, environment))
+    }
+
+    pub(super) fn of(server: Server) -> Self {
         let line = server.log_line("listening on");
         let address = line.split("http://").nth(1).unwrap().trim_end_matches("/mcp").to_owned();
         Self { server, address, token: None }

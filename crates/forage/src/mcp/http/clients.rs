@@ -1,0 +1,172 @@
+//! Connections of which a request was let in, counted among themselves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+/// The places of clients. When all are taken, the connection that has been idle for longest makes room for the next;
+/// one with a call that runs never does.
+#[derive(Clone)]
+pub(super) struct Clients(Arc<Table>);
+
+struct Table {
+    most: usize,
+    connections: Mutex<Connections>,
+}
+
+#[derive(Default)]
+struct Connections {
+    next: u64,
+    open: HashMap<u64, Connection>,
+}
+
+struct Connection {
+    /// Calls that run, or whose answers are being sent.
+    calls: usize,
+    /// Since when there has been none, or when a request began to arrive.
+    idle_since: Instant,
+    evicted: CancellationToken,
+}
+
+impl Connection {
+    fn leaves(&self) -> bool {
+        self.evicted.is_cancelled()
+    }
+}
+
+impl Clients {
+    pub(super) fn new(most: usize) -> Self {
+        Self(Arc::new(Table { most, connections: Mutex::default() }))
+    }
+
+    /// Returns a place, or nothing when every connection has a call that runs, or as many are just leaving.
+    pub(super) fn admit(&self) -> Option<Place> {
+        let evicted = CancellationToken::new();
+        let mut connections = self.0.lock();
+        let leaving = connections.open.values().filter(|connection| connection.leaves()).count();
+        if connections.open.len() - leaving >= self.0.most {
+            if leaving >= self.0.most {
+                return None;
+            }
+            let idle =
+                connections.open.values().filter(|connection| connection.calls == 0 && !connection.leaves());
+            idle.min_by_key(|connection| connection.idle_since)?.evicted.cancel();
+        }
+        let id = connections.next;
+        connections.next += 1;
+        let connection = Connection { calls: 0, idle_since: Instant::now(), evicted: evicted.clone() };
+        connections.open.insert(id, connection);
+        drop(connections);
+        Some(Place(Arc::new(Held { table: Arc::clone(&self.0), id, evicted })))
+    }
+}
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The place of a connection, free again when the last of its clones is dropped.
+#[derive(Clone)]
+pub(super) struct Place(Arc<Held>);
+
+struct Held {
+    table: Arc<Table>,
+    id: u64,
+    evicted: CancellationToken,
+}
+
+impl Place {
+    /// A request begins to arrive. That is no call yet: who sends its end never must not be safe for that.
+    pub(super) fn asks(&self) {
+        self.0.change(|connection| connection.idle_since = Instant::now());
+    }
+
+    /// A call begins, and lasts until this is dropped.
+    pub(super) fn call(&self) -> Call {
+        self.0.change(|connection| connection.calls += 1);
+        Call(self.clone())
+    }
+
+    /// Waits until the place is another's.
+    pub(super) async fn evicted(&self) {
+        self.0.evicted.cancelled().await;
+    }
+}
+
+impl Held {
+    fn change(&self, change: impl FnOnce(&mut Connection)) {
+        if let Some(connection) = self.table.lock().open.get_mut(&self.id) {
+            change(connection);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.table.lock().open.remove(&self.id);
+    }
+}
+
+/// A call that runs.
+pub(super) struct Call(Place);
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.0.0.change(|connection| {
+            connection.calls -= 1;
+            connection.idle_since = Instant::now();
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn leaves(place: &Place) -> bool {
+        place.0.evicted.is_cancelled()
+    }
+
+    #[test]
+    fn the_longest_idle_makes_room_and_a_call_never_does() {
+        let clients = Clients::new(3);
+        let (first, second, third) =
+            (clients.admit().unwrap(), clients.admit().unwrap(), clients.admit().unwrap());
+        let call = first.call();
+        // It asks for something that never arrives whole, later than the third.
+        second.asks();
+        let fourth = clients.admit().unwrap();
+        assert!(leaves(&third) && !leaves(&first) && !leaves(&second));
+        let fifth = clients.admit().unwrap();
+        assert!(leaves(&second) && !leaves(&first) && !leaves(&fourth));
+        drop(call);
+        let calls = [fourth.call(), fifth.call()];
+        // The call has ended just now, but the others run.
+        let sixth = clients.admit().unwrap();
+        assert!(leaves(&first) && !leaves(&fourth) && !leaves(&fifth));
+        // As many as there are places are leaving and have not gone.
+        assert!(clients.admit().is_none());
+        drop((first, second, third));
+        let last = sixth.call();
+        assert!(clients.admit().is_none(), "every connection has a call that runs");
+        drop((calls, last));
+        assert!(clients.admit().is_some());
+        assert!(leaves(&fourth), "its call was the first to end");
+    }
+
+    #[test]
+    fn a_place_is_free_when_its_connection_has_gone() {
+        let clients = Clients::new(1);
+        for _ in 0..3 {
+            let place = clients.admit().unwrap();
+            let call = place.clone().call();
+            assert!(clients.admit().is_none());
+            drop((place, call));
+            assert!(clients.0.lock().open.is_empty());
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Connections of which nothing is known yet.
+//!
+//! They cost as little as can be: one thread for all of them, one head each, no parsing of bodies, one small answer to
+//! those that may not come in, and the end. To take a connection never waits for anything.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use bytes::BufMut as _;
+use hyper::http::request::Parts;
+use hyper::{Request, StatusCode};
+use rmcp::ServerHandler;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::super::limits;
+use super::{Front, Refusal};
+
+/// Takes connections on a thread of its own until `shutdown`, which happens when that thread ends, too.
+pub(super) fn open<H: ServerHandler + Clone>(
+    listener: std::net::TcpListener,
+    front: Arc<Front<H>>,
+    clients: &Runtime,
+    shutdown: &CancellationToken,
+) -> io::Result<JoinHandle<io::Result<()>>> {
+    let (clients, shutdown) = (clients.handle().clone(), shutdown.clone());
+    std::thread::Builder::new().name("http-door".to_owned()).spawn(move || {
+        let _guard = shutdown.clone().drop_guard();
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            let listener = TcpListener::from_std(listener)?;
+            // A task among those of the strangers: each of them has its turn before the next ones are taken.
+            tokio::spawn(accept(listener, front, clients));
+            shutdown.cancelled().await;
+            Ok(())
+        })
+    })
+}
+
+async fn accept<H: ServerHandler + Clone>(listener: TcpListener, front: Arc<Front<H>>, clients: Handle) {
+    let (strangers, most) = (Arc::new(Strangers::default()), super::places(limits::STRANGERS));
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                if strangers.count() >= most {
+                    strangers.evict();
+                }
+                let (front, clients) = (Arc::clone(&front), clients.clone());
+                strangers.admit(|place| stranger(stream, place, front, clients));
+            }
+            // Most likely there are no file descriptors left: a stranger's is the first to be given up.
+            Err(_) if strangers.evict() => tokio::task::yield_now().await,
+            Err(_) => tokio::time::sleep(limits::ACCEPT_PAUSE).await,
+        }
+    }
+}
+
+/// Reads the first head of a connection, and hands it on or ends it.
+async fn stranger<H: ServerHandler + Clone>(
+    mut stream: TcpStream,
+    mut place: Place,
+    front: Arc<Front<H>>,
+    clients: Handle,
+) {
+    let mut read = Vec::new();
+    let head = match timeout(limits::HTTP_READ, first_head(&mut stream, &mut read)).await {
+        Ok(Some(head)) => head,
+        Ok(None) => return,
+        // One that has said nothing is told nothing.
+        Err(_) if read.is_empty() => return,
+        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
+    };
+    let admitted = match head {
+        Ok(head) => front.admits(&head).await,
+        Err(refusal) => Err(refusal),
+    };
+    let message = "all connections have calls that run; try again later";
+    let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+    match admitted.and_then(|()| front.clients.admit().ok_or_else(busy)) {
+        Ok(client) => {
+            if let Ok(stream) = stream.into_std() {
+                clients.spawn(front.serve(stream, read, client));
+            }
+        }
+        Err(refusal) => {
+            place.answered();
+            let _ = timeout(limits::LINGER, end_with(&refusal, stream, read)).await;
+        }
+    }
+}
+
+/// Reads up to the end of the first head, and maybe beyond. `None` when the connection has ended before.
+async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, Refusal>> {
+    loop {
+        let before = read.len();
+        let mut free = (&mut *read).limit(limits::HEAD_BYTES - before);
+        if stream.read_buf(&mut free).await.ok()? == 0 {
+            if before < limits::HEAD_BYTES {
+                return None;
+            }
+            let message = "the head of the request is too large";
+            return Some(Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
+        }
+        // What is no HTTP is seen at once; who sends single bytes is not parsed for each of them.
+        if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
+            match head(read) {
+                Ok(None) => {}
+                Ok(Some(head)) => return Some(Ok(head)),
+                Err(refusal) => return Some(Err(refusal)),
+            }
+        }
+    }
+}
+
+/// Whether an empty line ends here, which a head does.
+fn ends_head(bytes: &[u8]) -> bool {
+    bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
+}
+
+/// The head that begins here; `None` while it has no end.
+fn head(bytes: &[u8]) -> Result<Option<Parts>, Refusal> {
+    let mut fields = [httparse::EMPTY_HEADER; limits::HEAD_FIELDS];
+    let mut parsed = httparse::Request::new(&mut fields);
+    match parsed.parse(bytes) {
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Ok(httparse::Status::Complete(_)) => {}
+        Err(httparse::Error::TooManyHeaders) => {
+            let message = "the request has too many headers";
+            return Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
+        }
+        Err(_) => return Err(Refusal::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
+    }
+    let (method, path) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
+    let request =
+        parsed.headers.iter().fold(Request::builder().method(method).uri(path), |request, field| {
+            request.header(field.name, field.value)
+        });
+    match request.body(()) {
+        Ok(request) => Ok(Some(request.into_parts().0)),
+        Err(_) => Err(Refusal::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
+    }
+}
+
+/// Sends a refusal, and waits a little for the other side to have read it: to close while it still sends would take the
+/// answer away from it.
+async fn end_with(refusal: &Refusal, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
+    stream.write_all(&refusal.to_bytes()).await?;
+    stream.shutdown().await?;
+    buffer.resize(limits::HEAD_BYTES, 0);
+    let mut rest = limits::REQUEST_BYTES;
+    while rest > 0 {
+        match stream.read(&mut buffer).await? {
+            0 => return Ok(()),
+            count => rest = rest.saturating_sub(count),
+        }
+    }
+    Ok(())
+}
+
+/// The places of strangers, in the order in which they make room for others: first those that have had their answer,
+/// then those that have been here for longest.
+#[derive(Default)]
+struct Strangers(Mutex<Connections>);
+
+#[derive(Default)]
+struct Connections {
+    next: u64,
+    open: BTreeMap<(Stage, u64), AbortHandle>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    Answered,
+    Asking,
+}
+
+impl Strangers {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self) -> usize {
+        self.lock().open.len()
+    }
+
+    /// Begins a task with a place.
+    fn admit<F: Future<Output = ()> + Send + 'static>(self: &Arc<Self>, task: impl FnOnce(Place) -> F) {
+        let mut connections = self.lock();
+        let key = (Stage::Asking, connections.next);
+        connections.next += 1;
+        // However soon it ends, its place is free again after it was taken: it waits for the lock.
+        let task = tokio::spawn(task(Place { strangers: Arc::clone(self), key }));
+        connections.open.insert(key, task.abort_handle());
+    }
+
+    /// Ends the first; false when there is none.
+    fn evict(&self) -> bool {
+        let first = self.lock().open.pop_first();
+        first.inspect(|(_, task)| task.abort()).is_some()
+    }
+}
+
+/// The place of a stranger, free again when it is dropped.
+struct Place {
+    strangers: Arc<Strangers>,
+    key: (Stage, u64),
+}
+
+impl Place {
+    /// It has its answer, and stays only to read it.
+    fn answered(&mut self) {
+        let mut connections = self.strangers.lock();
+        if let Some(task) = connections.open.remove(&self.key) {
+            self.key.0 = Stage::Answered;
+            connections.open.insert(self.key, task);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.strangers.lock().open.remove(&self.key);
+    }
+}

@@ -1,0 +1,265 @@
+//! HTTP among connections that show no token, and without a token among connections that are held.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::wire::{Http, Server, read};
+use super::{call, hanging_project, project, request, slow_call, text};
+
+const TOKEN: (&str, &str) = ("FORAGE_MCP_TOKEN", "s3cret-token");
+
+/// Strangers of each kind. All of one kind are more than there are places.
+const STRANGERS: usize = 80;
+
+/// How long they are there.
+const WHILE: Duration = Duration::from_secs(5);
+
+fn with_token(mut http: Http) -> Http {
+    http.token = Some(TOKEN.1);
+    http
+}
+
+/// A call that is answered.
+fn read_file(http: &Http) -> Duration {
+    let started = Instant::now();
+    let answer = http.ask("2026-07-28", &call("2026-07-28", 1, "read_file", json!({ "path": "README.md" })));
+    assert!(text(&answer).0.contains("# Example"), "{answer}");
+    started.elapsed()
+}
+
+/// A request as one connection sends it among others.
+fn kept(http: &Http, path: &str, host: &str, token: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, \
+         text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\nAuthorization: Bearer {token}\r\nContent-Length: \
+         {}\r\n\r\n{body}",
+        body.len()
+    )
+    .replace("HOST", &http.address)
+}
+
+fn list() -> String {
+    request("2025-11-25", 1, "tools/list", json!({})).to_string()
+}
+
+/// Reads one answer of a known length, and leaves the connection open.
+fn one_answer(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let mut piece = [0; 4096];
+    loop {
+        let count = stream.read(&mut piece).unwrap();
+        bytes.extend_from_slice(&piece[..count]);
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            assert!(count > 0, "no answer: {text}");
+            continue;
+        };
+        let head = head.to_ascii_lowercase();
+        let length = head.split("content-length: ").nth(1).unwrap().split("\r\n").next().unwrap();
+        if body.len() >= length.parse().unwrap() {
+            return head;
+        }
+        assert!(count > 0, "half an answer: {text}");
+    }
+}
+
+/// What each kind of stranger does with a connection until it is closed: the answers it got.
+fn attack(kind: usize, http: &Http, is_over: &AtomicBool) -> std::io::Result<u64> {
+    let mut stream = TcpStream::connect(&http.address)?;
+    stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+    let mut answers = 0;
+    let mut piece = [0; 4096];
+    let goes_on = |read: std::io::Result<usize>| match read {
+        Ok(count) => count > 0,
+        Err(error) => matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut),
+    };
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer wrong\r\n", http.address);
+    match kind {
+        // Says nothing.
+        0 => while goes_on(stream.read(&mut piece)) && !is_over.load(Ordering::Relaxed) {},
+        // A byte at a time.
+        1 => {
+            for byte in head.as_bytes().iter().cycle() {
+                stream.write_all(&[*byte])?;
+                if !goes_on(stream.read(&mut piece)) || is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+        // Half a head, and its end of the connection stays open when the other is closed.
+        2 => {
+            stream.write_all(head.as_bytes())?;
+            while goes_on(stream.read(&mut piece)) && !is_over.load(Ordering::Relaxed) {}
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        // Asks again and again for what is not there, or with a wrong token; the one now and then, the other at once.
+        kind => {
+            let request = match kind {
+                3 => format!("GET /x HTTP/1.1\r\nHost: {}\r\n\r\n", http.address),
+                _ => format!("{head}Content-Length: 2\r\n\r\n{{}}"),
+            };
+            while !is_over.load(Ordering::Relaxed) {
+                stream.write_all(request.as_bytes())?;
+                if !goes_on(stream.read(&mut piece)) {
+                    break;
+                }
+                answers += u64::from(piece.starts_with(b"HTTP/1.1 40"));
+                piece[0] = 0;
+                if kind == 3 {
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+            }
+        }
+    }
+    Ok(answers)
+}
+
+/// Three hundred that ask for what is not there every few seconds were enough to have nobody else served.
+#[test]
+fn strangers_of_five_kinds_lock_nobody_out() {
+    let project = project();
+    let http = with_token(Http::start_with(&project, &[], &[TOKEN]));
+    let (is_over, answers, ended) =
+        (AtomicBool::new(false), AtomicU64::new(0), [const { AtomicU64::new(0) }; 5]);
+    let mut times = Vec::new();
+    std::thread::scope(|scope| {
+        for number in 0..5 * STRANGERS {
+            let (http, is_over, answers, ended) = (&http, &is_over, &answers, &ended);
+            let stranger = move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    // One that is turned away while it sends counts as ended.
+                    let got = attack(number % 5, http, is_over).unwrap_or_default();
+                    answers.fetch_add(got, Ordering::Relaxed);
+                    ended[number % 5]
+                        .fetch_add(u64::from(!is_over.load(Ordering::Relaxed)), Ordering::Relaxed);
+                }
+            };
+            std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, stranger).unwrap();
+        }
+        let began = Instant::now();
+        while began.elapsed() < WHILE {
+            times.push(read_file(&http));
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    times.sort_unstable();
+    let late = times[times.len() * 99 / 100];
+    // Milliseconds by themselves; the strangers of this test take the processors from the server.
+    assert!(times.len() > 20 && late < Duration::from_secs(2), "{} calls, p99 {late:?}", times.len());
+    // They were there: refused again and again, and closed to make room.
+    assert!(answers.load(Ordering::Relaxed) > 200, "{answers:?}");
+    assert!(ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0), "{ended:?}");
+}
+
+/// A stranger that may come in by no means does not stay; a client that errs comes again.
+#[test]
+fn what_is_refused_ends_the_connection() {
+    let project = project();
+    let http = Http::start_with(&project, &[], &[TOKEN]);
+    let (right, wrong, list) = (TOKEN.1, "wrong", list());
+    let good = kept(&http, "/mcp", "HOST", right, &list);
+    for (refused, status) in [
+        (kept(&http, "/mcp", "HOST", wrong, &list), 401),
+        (kept(&http, "/mcp", "HOST", "", &list), 401),
+        (kept(&http, "/mcp", "evil.example", right, &list), 403),
+        (kept(&http, "/mcp", "evil.example", wrong, &list), 403),
+        (kept(&http, "/mcp", "HOST\r\nOrigin: http://evil.example", right, &list), 403),
+        (kept(&http, "/other", "HOST", right, &list), 404),
+        (kept(&http, "/other", "HOST", wrong, &list), 404),
+        (good.replace("POST /mcp", "OPTIONS *"), 404),
+        (good.replace("HTTP/1.1", "HTTP/3.0"), 400),
+        ("\u{16}\u{3}\u{1}\u{2}\0\u{1}".to_owned(), 400),
+        (good.replace("\r\n\r\n", &format!("\r\nX: {}\r\n\r\n", "x".repeat(20_000))), 431),
+        (good.replace("\r\n\r\n", &format!("\r\n{}\r\n", "X: x\r\n".repeat(150))), 431),
+    ] {
+        // As the first request of a connection, and behind one that was let in; what follows is not answered.
+        for is_first in [true, false] {
+            let mut stream = http.connect();
+            if !is_first {
+                stream.write_all(good.as_bytes()).unwrap();
+                let head = one_answer(&mut stream);
+                assert!(head.starts_with("http/1.1 200") && !head.contains("connection: close"), "{head}");
+            }
+            let _ = stream.write_all((refused.clone() + &good).as_bytes());
+            let answer = read(&mut stream);
+            let shown = refused.get(..40).unwrap_or(&refused);
+            assert_eq!(answer.status, status, "{shown} {is_first} {answer:?}");
+            assert!(!answer.body.contains("HTTP/1.1 200"), "{answer:?}");
+            let closes = answer.head.contains("connection: close");
+            assert!(closes || !matches!(status, 401 | 403 | 404), "{answer:?}");
+        }
+    }
+    // A method that is not there, by a client that may ask.
+    let http = with_token(http);
+    let unknown = http.post("2026-07-28", &request("2026-07-28", 1, "no/such", json!({})));
+    assert!(unknown.status == 404 && unknown.head.contains("connection: close"), "{unknown:?}");
+}
+
+/// The answer to a large request that is refused by its head arrives, though the rest of it is still being sent.
+#[test]
+fn a_refusal_is_read_by_who_still_sends() {
+    let project = project();
+    let http = Http::start_with(&project, &[], &[TOKEN]);
+    for _ in 0..10 {
+        let answer = http.raw(kept(&http, "/mcp", "HOST", "wrong", &"x".repeat(900 << 10)).as_bytes());
+        assert!(answer.status == 401 && answer.body.contains("token"), "{answer:?}");
+    }
+}
+
+/// Who holds connections holds few of the files that calls need.
+#[test]
+fn few_file_descriptors_are_enough() {
+    let project = project();
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -n 256 && exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_forage")]);
+    let arguments = ["--http", "127.0.0.1:0"];
+    let http = with_token(Http::of(Server::start_by(limited, &project, &arguments, &[TOKEN])));
+    let _silent: Vec<_> = (0..300).map(|_| http.connect()).collect();
+    let _clients: Vec<_> = (0..300).map(|_| idle_client(&http, TOKEN.1)).collect();
+    for _ in 0..20 {
+        read_file(&http);
+        let found =
+            http.ask("2026-07-28", &call("2026-07-28", 1, "grep_search", json!({ "pattern": "retry" })));
+        assert!(text(&found).0.contains("Found 2 matches in 2 files"), "{found}");
+    }
+}
+
+/// A connection that has had an answer, and stays.
+fn idle_client(http: &Http, token: &str) -> TcpStream {
+    let mut stream = http.connect();
+    stream.write_all(kept(http, "/mcp", "HOST", token, &list()).as_bytes()).unwrap();
+    assert!(one_answer(&mut stream).starts_with("http/1.1 200"));
+    stream
+}
+
+/// Without a token all are clients: the longest idle makes room, and a call that runs never does.
+#[test]
+fn without_a_token_the_longest_idle_makes_room() {
+    let (project, model) = hanging_project();
+    let http = Http::start(&project, &[]);
+    let _running = http.begin("2026-07-28", &slow_call("2026-07-28", 5));
+    model.next_event();
+    let mut idle: Vec<_> = (0..300).map(|_| idle_client(&http, "")).collect();
+    // The first were closed, the last were not: they are answered once more.
+    for stream in &mut idle[..20] {
+        assert_eq!(stream.read(&mut [0; 1]).unwrap_or(0), 0);
+    }
+    for stream in &mut idle[280..] {
+        stream.write_all(kept(&http, "/mcp", "HOST", "", &list()).as_bytes()).unwrap();
+        assert!(one_answer(stream).starts_with("http/1.1 200"));
+    }
+    // Requests that never arrive whole are no calls.
+    let half = kept(&http, "/mcp", "HOST", "", &list());
+    let half = &half[..half.len() - 1];
+    let mut begun: Vec<_> = (0..300).map(|_| http.connect()).collect();
+    for stream in &mut begun {
+        stream.write_all(half.as_bytes()).unwrap();
+    }
+    assert!(read_file(&http) < super::PATIENCE);
+    assert!(model.events.try_recv().is_err(), "the call that ran was ended");
+}
