@@ -156,12 +156,13 @@ impl<'a> EventBuilder<'a> {
 
     /// Adds a line whose text without line feed is `line[..length]`.
     pub(crate) fn push_line(&mut self, line_number: u64, kind: EventKind, line: &[u8], length: usize) {
-        if line_number <= self.delivered {
+        // Behind a line whose matches are not all known, nothing follows.
+        if line_number <= self.delivered || self.finder.is_some_and(LineFinder::is_cut) {
             return;
         }
         let is_match = kind == EventKind::Match;
-        self.file.matches += u64::from(is_match);
         if self.options.count_only {
+            self.file.matches += u64::from(is_match);
             return;
         }
         let text = &line[..length];
@@ -182,6 +183,11 @@ impl<'a> EventBuilder<'a> {
             }
             _ => Vec::new(),
         };
+        // What is known of a long line is more than nothing; others are left to who asks again.
+        if is_match && self.finder.is_some_and(|finder| finder.is_cut() && !finder.may_take_long(length)) {
+            return;
+        }
+        self.file.matches += u64::from(is_match);
         // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
         if line.len() == length {
             spans.retain(|span| span.start < kept.len());

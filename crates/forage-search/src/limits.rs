@@ -17,6 +17,10 @@ pub const BYTES_PER_CHECK: usize = 256 << 10;
 /// takes more than that at a time is done by engines that can be ended in the middle of a line.
 pub const WORK_PER_LOOK: u64 = 1 << 20;
 
+/// Time behind the end of a call in which the places of matches are still looked for in lines that are known to match, and
+/// in which that takes little: a deadline that passes at this moment must not cost them.
+pub const SPANS_GRACE: Duration = Duration::from_millis(50);
+
 /// Bytes of literals that are compared with a text between two looks at the deadline, if they are at every place of it:
 /// two milliseconds.
 pub const COMPARED_BYTES_PER_LOOK: usize = 4 << 20;

@@ -1,7 +1,8 @@
 //! The lines of a buffer that match, in order.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
+use std::time::Instant;
 
 use forage_fs::{Pace, Stop};
 use grep_matcher::{LineMatchKind, Matcher};
@@ -11,7 +12,7 @@ use regex_automata::{Input, Match, PatternID};
 
 use crate::event::Span;
 use crate::fuzzy::FuzzyFinder;
-use crate::limits::{BYTES_PER_CHECK, WORK_PER_LOOK};
+use crate::limits::{BYTES_PER_CHECK, SPANS_GRACE, WORK_PER_LOOK};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
 use crate::stepped::{Ended, SteppedCache, SteppedRegex};
@@ -42,6 +43,10 @@ struct Exact<'p> {
     pace: Pace,
     /// For lines on which the matcher could take long. Borrowed for the length of one search.
     stepped: RefCell<Option<SteppedCache>>,
+    /// Until when places of matches are looked for after the call had to end.
+    grace: Cell<Option<Instant>>,
+    /// Not all places were looked for that were asked for.
+    is_cut: Cell<bool>,
 }
 
 /// The line that holds `position`, without its line feed.
@@ -71,6 +76,8 @@ impl<'p> LineFinder<'p> {
                 matcher: pattern.matcher(),
                 pace: Pace::new(stop, WORK_PER_LOOK),
                 stepped: RefCell::default(),
+                grace: Cell::default(),
+                is_cut: Cell::default(),
             }),
         };
         Self { engine }
@@ -81,6 +88,22 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             Engine::Exact(exact) => exact.pace.is_stopped(),
             Engine::Fuzzy(finder) => finder.is_stopped(),
+        }
+    }
+
+    /// Whether places of matches are missing because the call had to end.
+    pub(crate) fn is_cut(&self) -> bool {
+        match &self.engine {
+            Engine::Exact(exact) => exact.is_cut.get(),
+            Engine::Fuzzy(finder) => finder.is_stopped(),
+        }
+    }
+
+    /// Whether a line of so many bytes is one within which a search may have to end.
+    pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
+        match &self.engine {
+            Engine::Exact(exact) => exact.pattern.may_take_long(bytes),
+            Engine::Fuzzy(finder) => finder.may_take_long(bytes),
         }
     }
 
@@ -150,9 +173,14 @@ impl Exact<'_> {
         let bytes = line.len() - at;
         match self.stepped_for(bytes) {
             Some(regex) => {
-                self.by_steps(regex, |regex, cache| regex.find(cache, line, at, &self.pace)).ok().flatten()
+                let found = self.by_steps(regex, |regex, cache| regex.find(cache, line, at, &self.pace));
+                self.is_cut.set(self.is_cut.get() || found.is_err());
+                found.ok().flatten()
             }
-            None if !self.allows(bytes) => None,
+            None if !self.allows(bytes) && !self.is_in_grace() => {
+                self.is_cut.set(true);
+                None
+            }
             None => {
                 let found = self.matcher.find_at(line, at).ok().flatten();
                 found.map(|found| found.start()..found.end())
@@ -163,7 +191,8 @@ impl Exact<'_> {
     /// Calls `found` with the matches in a line, one behind the other, until it returns false.
     fn find_each(&self, line: &[u8], mut found: impl FnMut(Range<usize>) -> bool) {
         if let Some(literal) = self.prefilter_that_confirms() {
-            literal.candidates_within(line, &self.pace, |_, start| {
+            // Each byte is read a few times at the most.
+            literal.candidates(line, 0, |_, start| {
                 let end = start + literal.longest();
                 if found(start..end) { end } else { usize::MAX }
             });
@@ -176,6 +205,14 @@ impl Exact<'_> {
             Ok(next.map(|next| Match::new(PatternID::ZERO, next)))
         }) && found(next.range())
         {}
+    }
+
+    /// Whether the call has only just ended.
+    fn is_in_grace(&self) -> bool {
+        let now = Instant::now();
+        let end = self.grace.get().unwrap_or(now + SPANS_GRACE);
+        self.grace.set(Some(end));
+        now < end
     }
 
     fn prefilter_that_confirms(&self) -> Option<&Prefilter> {

@@ -84,6 +84,9 @@ impl Batch {
             }
             let text = &self.text[part.text.clone()];
             let given = GivenLines { before: part.before, numbers: mine };
+            if finder.is_some_and(LineFinder::is_cut) {
+                break;
+            }
             // The lines are known: what is left is little, and a deadline that has passed must not cost them.
             let events = search_text(&given, finder, &part.path, text, options, &Stop::never());
             let Some(mut file) = events else { continue };
@@ -100,6 +103,7 @@ impl Batch {
             file.hidden_by = part.hidden_by.clone();
             found.files.push(file);
         }
+        found.cut |= finder.is_some_and(LineFinder::is_cut);
         Ok(found)
     }
 

@@ -161,6 +161,11 @@ impl<'p> FuzzyFinder<'p> {
         self.rounds(line, limits::LINE_SPANS)
     }
 
+    /// Whether a line of so many bytes is one within which a search may have to end.
+    pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
+        bytes > self.fuzzy.automata[self.fuzzy.edits()].quick_bytes()
+    }
+
     /// Whether a search ended within a line: that it found nothing there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         self.pace.is_stopped()
