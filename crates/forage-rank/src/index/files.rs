@@ -139,7 +139,10 @@ impl Files {
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<FileEntry> {
         let mut file = self.engine().open_write(Path::new(name)).map_err(io::Error::other)?;
         file.write_all(bytes)?;
-        file.flush()?;
+        match self {
+            Self::Memory(_) => file.terminate()?,
+            Self::Disk { .. } => file.flush()?,
+        }
         Ok(FileEntry { name: name.to_owned(), length: bytes.len() as u64, hash: xxh3_64(bytes) })
     }
 }
@@ -334,9 +337,12 @@ impl Write for Hashing {
 }
 
 impl TerminatingWrite for Hashing {
-    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
-        // The inner one would sync.
-        self.inner.flush()?;
+    fn terminate_ref(&mut self, token: AntiCallToken) -> io::Result<()> {
+        match &self.staging.files {
+            Files::Memory(_) => self.inner.terminate_ref(token)?,
+            // Its end would be synced.
+            Files::Disk { .. } => self.inner.flush()?,
+        }
         let (name, length, hash) = (self.name.clone(), self.length, self.hasher.digest());
         lock(&self.staging.written).push(FileEntry { name, length, hash });
         Ok(())

@@ -338,7 +338,9 @@ impl<'a> Writer<'a> {
             self.save()?;
         }
         let Parts { parts, manifest } = self.parts.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.index.publish(State::new(parts.into_iter().map(|part| part.segment).collect(), manifest));
+        if manifest != self.index.state().manifest {
+            self.index.publish(State::new(parts.into_iter().map(|part| part.segment).collect(), manifest));
+        }
         Ok(self.lost.into_inner())
     }
 
