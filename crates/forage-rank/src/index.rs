@@ -30,10 +30,11 @@ pub(crate) use record::FileRecord;
 pub(crate) use schema::{ASIDE, FIELD_COUNT, Fields};
 use segment::Opening;
 pub(crate) use segment::{Paths, Segment};
-pub use writer::Writer;
 pub(crate) use writer::Place;
+pub use writer::Writer;
 
 use crate::chunk::{LineKind, outline};
+use crate::halt::{PATH_STEPS, Pace};
 use crate::languages::language;
 use crate::limits;
 use crate::panics::guarded;
@@ -133,8 +134,9 @@ pub(crate) struct State {
 
 impl State {
     fn new(segments: Vec<Arc<Segment>>, manifest: Manifest) -> Self {
-        let count =
-            |segment: &Arc<Segment>| segment.reader.num_docs().saturating_sub(segment.wordless().count() as u32);
+        let count = |segment: &Arc<Segment>| {
+            segment.reader.num_docs().saturating_sub(segment.wordless().count() as u32)
+        };
         let files: u32 = segments.iter().map(count).sum();
         let mut means = [0.0; FIELD_COUNT];
         for (nth, mean) in means.iter_mut().enumerate() {
@@ -194,8 +196,7 @@ impl RankIndex {
     /// Opens what a manifest names, but for what is open.
     fn read(&self, manifest: Manifest, trust: Trust, stop: &Stop) -> Result<State, IndexError> {
         let known = self.state();
-        let opening =
-            Opening { files: &self.files, trust, stop, schema: &self.schema, fields: &self.fields };
+        let opening = Opening { files: &self.files, trust, stop, schema: &self.schema, fields: &self.fields };
         let segments = manifest.segments.iter().map(|entry| {
             let open = known.segments.iter().find(|segment| segment.entry == *entry);
             open.map_or_else(
@@ -226,7 +227,10 @@ impl RankIndex {
     /// The files can't be read.
     #[cfg(test)]
     fn reload(&self) -> Result<(), IndexError> {
-        let manifest = self.files.manifest()?.map_or_else(|| Ok(Manifest::default()), |text| Manifest::from_text(&text))?;
+        let manifest = self
+            .files
+            .manifest()?
+            .map_or_else(|| Ok(Manifest::default()), |text| Manifest::from_text(&text))?;
         self.publish(self.read(manifest, Trust::Nothing, &self.never)?);
         Ok(())
     }
@@ -261,12 +265,32 @@ impl RankIndex {
         })
     }
 
+    /// Files that can be found and are such, by their paths; `None` if it was stopped before all were looked at. How
+    /// often it asks is as for a search.
+    pub fn count_files(
+        &self,
+        is_such: impl Fn(&str) -> bool,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<u64> {
+        let (state, pace, mut count) = (self.state(), Pace::new(stop), 0);
+        for segment in &state.segments {
+            for (document, path, _) in segment.living() {
+                pace.step(PATH_STEPS).ok()?;
+                count += u64::from(!segment.paths.is_wordless(document) && is_such(path));
+            }
+        }
+        Some(count)
+    }
+
     /// Of [`RankIndex::wordless_files`] those that could not be opened or must not be.
     #[must_use]
     pub fn unread_files(&self) -> u64 {
         let state = self.state();
         let unread = |segment: &Arc<Segment>| {
-            segment.wordless().filter(|&document| segment.paths.stamps[document as usize].content == 0).count()
+            segment
+                .wordless()
+                .filter(|&document| segment.paths.stamps[document as usize].content == 0)
+                .count()
         };
         state.segments.iter().map(|segment| unread(segment) as u64).sum()
     }

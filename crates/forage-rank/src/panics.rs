@@ -76,7 +76,9 @@ mod tests {
     fn only_guarded_panics_are_silent() {
         let run = |name: &str| {
             let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-            command.args(["--exact", "--nocapture", &format!("panics::tests::{name}")]).env("RUST_BACKTRACE", "0");
+            command
+                .args(["--exact", "--nocapture", &format!("panics::tests::{name}")])
+                .env("RUST_BACKTRACE", "0");
             let output = command.output().unwrap();
             assert!(output.status.success(), "{output:?}");
             assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");

@@ -6,7 +6,7 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::{Field, IndexRecordOption, Value as _};
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
-use crate::halt::{Halt, Pace};
+use crate::halt::{Halt, PATH_STEPS, Pace};
 use crate::index::{ASIDE, FIELD_COUNT, FileRecord, IndexError, Paths, RankIndex, State};
 use crate::limits;
 use crate::query::{Concept, Query, Role};
@@ -287,7 +287,7 @@ impl Scope<'_> {
                 continue;
             }
             // A path is looked at in many steps, with filters in thousands.
-            pace.step(limits::STOP_STEPS / if query.filters.is_empty() { 64 } else { 4 })?;
+            pace.step(if query.filters.is_empty() { limits::STOP_STEPS / 64 } else { PATH_STEPS })?;
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
             if filtered && allow.is_none_or(|allow| allow(path)) {

@@ -182,7 +182,8 @@ impl<'a> Known<'a> {
 
     fn unseen(self) -> Vec<Place> {
         let seen = self.seen;
-        let unseen = self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
+        let unseen =
+            self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
         unseen.map(|(_, _, place)| place).chain(self.doubled).collect()
     }
 }

@@ -69,7 +69,12 @@ impl Files {
     }
 
     /// The bytes of a file as it was written.
-    pub(super) fn open(&self, entry: &FileEntry, trust: Trust, stop: &Stop) -> Result<OwnedBytes, IndexError> {
+    pub(super) fn open(
+        &self,
+        entry: &FileEntry,
+        trust: Trust,
+        stop: &Stop,
+    ) -> Result<OwnedBytes, IndexError> {
         if let Self::Disk { path, .. } = self {
             // Before it is opened, which waits for ever where a pipe has its name.
             let metadata = fs::symlink_metadata(path.join(&entry.name))?;
@@ -242,7 +247,13 @@ struct Staging {
 impl Staged {
     pub(super) fn new(files: &Files, stop: &Stop) -> Self {
         let (files, stop) = (files.clone(), stop.clone());
-        let staging = Staging { files, stop, written: Mutex::default(), begun: Mutex::default(), notes: Mutex::default() };
+        let staging = Staging {
+            files,
+            stop,
+            written: Mutex::default(),
+            begun: Mutex::default(),
+            notes: Mutex::default(),
+        };
         Self(Arc::new(staging))
     }
 
@@ -294,7 +305,13 @@ impl Directory for Staged {
         let inner = self.0.files.engine().open_write(path)?;
         lock(&self.0.begun).push(name.clone());
         let staging = Arc::clone(&self.0);
-        Ok(BufWriter::new(Box::new(Hashing { inner, name, length: 0, hasher: Box::new(Xxh3::new()), staging })))
+        Ok(BufWriter::new(Box::new(Hashing {
+            inner,
+            name,
+            length: 0,
+            hasher: Box::new(Xxh3::new()),
+            staging,
+        })))
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
@@ -323,7 +340,10 @@ struct Hashing {
 impl Write for Hashing {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.staging.is_over() {
-            return Err(io::Error::new(ErrorKind::TimedOut, "the time was over before a segment was written"));
+            return Err(io::Error::new(
+                ErrorKind::TimedOut,
+                "the time was over before a segment was written",
+            ));
         }
         let count = self.inner.write(bytes)?;
         self.hasher.update(&bytes[..count]);

@@ -83,7 +83,9 @@ impl Manifest {
         for line in lines {
             let (kind, rest) = line.split_once(' ')?;
             match kind {
-                "segment" => manifest.segments.push(SegmentEntry { id: name(rest)?, ..SegmentEntry::default() }),
+                "segment" => {
+                    manifest.segments.push(SegmentEntry { id: name(rest)?, ..SegmentEntry::default() })
+                }
                 "file" => manifest.segments.last_mut()?.files.push(file(rest)?),
                 "gone" => manifest.segments.last_mut()?.gone = Some(file(rest)?),
                 _ => return None,

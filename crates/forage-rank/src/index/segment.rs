@@ -56,8 +56,8 @@ impl Segment {
         if index.schema() != *schema {
             return Err(IndexError::Format);
         }
-        let [engine] =
-            <[tantivy::Segment; 1]>::try_from(index.searchable_segments()?).map_err(|_| IndexError::Damaged)?;
+        let [engine] = <[tantivy::Segment; 1]>::try_from(index.searchable_segments()?)
+            .map_err(|_| IndexError::Damaged)?;
         let alive = entry.gone.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
         let alive = alive.map(AliveBitSet::open);
         let reader = SegmentReader::open_with_custom_alive_set(&engine, alive.clone())?;

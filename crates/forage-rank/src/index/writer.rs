@@ -16,7 +16,8 @@ use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::indexer::{LogMergePolicy, MergePolicy as _, merge_filtered_segments};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{
-    BitSet, DocId, DocSet as _, Index, SingleSegmentIndexWriter, TERMINATED, TantivyDocument, TantivyError, Term,
+    BitSet, DocId, DocSet as _, Index, SingleSegmentIndexWriter, TERMINATED, TantivyDocument, TantivyError,
+    Term,
 };
 
 use super::files::{Staged, Trust};
@@ -233,7 +234,10 @@ impl<'a> Writer<'a> {
     fn free_slot(&self) -> Result<MutexGuard<'_, Option<Gathered>>, IndexError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
-        slots.clone().find_map(|slot| slot.try_lock().ok()).map_or_else(|| lock(&self.gathered[turn % self.gathered.len()]), Ok)
+        slots
+            .clone()
+            .find_map(|slot| slot.try_lock().ok())
+            .map_or_else(|| lock(&self.gathered[turn % self.gathered.len()]), Ok)
     }
 
     fn begin(&self) -> Result<Gathered, IndexError> {
@@ -269,7 +273,8 @@ impl<'a> Writer<'a> {
         let finish = || {
             write().map_err(failure)?;
             let (mut files, description) = staged.take();
-            let Some(id) = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned) else {
+            let Some(id) = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned)
+            else {
                 return Err(IndexError::Damaged);
             };
             let name = description_name(&id);
@@ -376,7 +381,9 @@ impl<'a> Writer<'a> {
             segments.iter().filter(is_one).map(Arc::clone).collect::<Vec<_>>()
         });
         // One without deleted documents, alone, would be written as it is.
-        let is_better = |together: &Vec<Arc<Segment>>| together.len() > 1 || together.iter().any(|one| one.alive.is_some());
+        let is_better = |together: &Vec<Arc<Segment>>| {
+            together.len() > 1 || together.iter().any(|one| one.alive.is_some())
+        };
         let due: Vec<_> = due.filter(is_better).collect();
         if due.is_empty() || self.stop.check().is_some() {
             return Ok(false);

@@ -318,30 +318,39 @@ impl Store {
 
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
     pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
-        let directory = self.ranked_directory();
-        let open = || {
-            private_file::create_directory(&directory).map_err(RankError::Io)?;
-            let index = RankIndex::in_directory(&directory)?;
-            index.check()?;
-            Ok(index)
-        };
-        let is_new = !directory.exists();
-        if let Ok(index) = open() {
-            if is_new {
-                self.remove_others();
+        let is_new = !self.ranked_directory().exists();
+        match self.open_ranked_as_it_is(stop) {
+            Ok(index) => {
+                if is_new {
+                    self.remove_others();
+                }
+                return Ok(index);
             }
-            return Ok(index);
+            Err(error @ RankError::Stopped) => return Err(error.into()),
+            Err(_) => {}
         }
         // It may have been written meanwhile. Nobody writes now.
-        let _lock = self.lock_ranked(stop)?;
-        let again: Result<_, RankError> = open();
-        Ok(match again {
-            Err(error) if error.is_damage() => {
-                self.wipe_ranked().map_err(RankError::Io)?;
-                open()?
-            }
-            again => again?,
-        })
+        let lock = self.lock_ranked(stop)?;
+        match self.open_ranked_as_it_is(stop) {
+            Err(error) if error.is_damage() => self.replace_ranked_locked(&lock, stop),
+            again => Ok(again?),
+        }
+    }
+
+    /// An empty ranked index in place of one that was found to be damaged by using it.
+    pub(super) fn replace_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
+        self.replace_ranked_locked(&self.lock_ranked(stop)?, stop)
+    }
+
+    fn replace_ranked_locked(&self, _lock: &File, stop: &Stop) -> Result<RankIndex, UpdateError> {
+        self.wipe_ranked().map_err(RankError::Io)?;
+        Ok(self.open_ranked_as_it_is(stop)?)
+    }
+
+    fn open_ranked_as_it_is(&self, stop: &Stop) -> Result<RankIndex, RankError> {
+        let directory = self.ranked_directory();
+        private_file::create_directory(&directory)?;
+        RankIndex::in_directory(&directory, stop)
     }
 
     /// Keeps other processes from writing the ranked index; waits until they have done.
