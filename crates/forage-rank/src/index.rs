@@ -417,4 +417,6 @@ impl Encoded {
 }
 
 #[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
 mod tests;

@@ -77,9 +77,9 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
     let project = project();
     let run = project.run(&["rank", "Router"]);
     assert!(run.status == 0 && run.stdout.contains("src/router.rs\n"), "{run:?}");
-    let made = fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap();
+    let made = fs::metadata(directory(&project).join("manifest")).unwrap().modified().unwrap();
     assert_equal(&project, "as made");
-    assert_eq!(fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap(), made);
+    assert_eq!(fs::metadata(directory(&project).join("manifest")).unwrap().modified().unwrap(), made);
 
     project.write("src/session.py", "class Other:\n    pass\n");
     project.write("src/new_router.rs", "pub struct NewRouter;\n");
