@@ -34,6 +34,9 @@ impl From<std::io::Error> for Halt {
     }
 }
 
+/// Steps that it takes to look at a path with filters, of which it has thousands.
+pub(crate) const PATH_STEPS: usize = limits::STOP_STEPS / 4;
+
 /// Asks whether to stop, after pieces of work and not at each of their steps.
 pub(crate) struct Pace<'a> {
     stop: &'a (dyn Fn() -> bool + Sync),

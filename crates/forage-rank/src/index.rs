@@ -6,30 +6,38 @@
 //! answers as one that was made anew.
 
 mod encoded;
+mod files;
+mod manifest;
 mod record;
 mod schema;
+mod segment;
+mod writer;
 
-use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use forage_fs::Stop;
 use tantivy::directory::error::OpenReadError;
-use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
-use tantivy::schema::{IndexRecordOption, Schema};
-use tantivy::{
-    DocId, DocSet as _, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher,
-    SegmentReader, TERMINATED, TantivyDocument, TantivyError, Term,
-};
+use tantivy::schema::Schema;
+use tantivy::{IndexSettings, TantivyDocument, TantivyError};
 
 use encoded::Encoded;
 pub use encoded::TOKENIZER as FORMAT;
+use files::{Files, Trust};
+use manifest::Manifest;
 pub(crate) use record::FileRecord;
 pub(crate) use schema::{ASIDE, FIELD_COUNT, Fields};
-use schema::{BEGINNING, STAMP, WORDLESS};
+use segment::Opening;
+pub(crate) use segment::{Paths, Segment};
+pub(crate) use writer::Place;
+pub use writer::Writer;
 
 use crate::chunk::{LineKind, outline};
+use crate::halt::{PATH_STEPS, Pace};
 use crate::languages::language;
 use crate::limits;
+use crate::panics::guarded;
 use crate::rules::is_aside;
 use crate::tokens::{Parts, stem, words};
 
@@ -57,11 +65,19 @@ pub enum IndexError {
         "the ranked index is of another version; `forage index drop` removes it, and the next use builds it anew"
     )]
     Format,
-    /// A document of the index isn't what this version writes.
-    #[error(
-        "the ranked index has a damaged entry; `forage index drop` removes it, and the next use builds it anew"
-    )]
+    /// A file or a document of the index isn't as it was written.
+    #[error("the ranked index is damaged; `forage index drop` removes it, and the next use builds it anew")]
     Damaged,
+    /// The engine failed where it should not be able to, as it does with files that are damaged in a way that nobody
+    /// thought of.
+    #[error(
+        "the ranked index can't be used, its engine failed ({0}); `forage index drop` removes it, and the next use \
+         builds it anew"
+    )]
+    Panicked(String),
+    /// There was no time to read it.
+    #[error("there was no time to open the ranked index; allow more time, or use grep_search")]
+    Stopped,
 }
 
 /// What a file was when it was read for an index.
@@ -81,130 +97,58 @@ impl IndexError {
         use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
         let is_damage = |kind| matches!(kind, InvalidData | NotFound | UnexpectedEof);
         match self {
-            Self::Busy | Self::Write(_) => false,
+            Self::Busy | Self::Write(_) | Self::Stopped => false,
             Self::Io(error) => is_damage(error.kind()),
             Self::Engine(TantivyError::IoError(error)) => is_damage(error.kind()),
             Self::Engine(TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })) => {
                 is_damage(io_error.kind())
             }
-            Self::Engine(_) | Self::Format | Self::Damaged => true,
+            Self::Engine(_) | Self::Format | Self::Damaged | Self::Panicked(_) => true,
         }
     }
 }
 
 /// An index, on disk or in memory.
 pub struct RankIndex {
-    index: Index,
-    reader: IndexReader,
+    files: Files,
+    schema: Schema,
     fields: Fields,
     state: RwLock<Arc<State>>,
-    reloading: Mutex<()>,
+    /// Held by who writes.
+    writing: Mutex<()>,
+    /// The engine failed, whatever the files were when they were opened.
+    is_damaged: AtomicBool,
+    never: Stop,
 }
 
-/// The index as it was at the last reload.
+/// The index as it was at the last commit that was seen.
+#[derive(Default)]
 pub(crate) struct State {
-    pub(crate) searcher: Searcher,
+    pub(crate) segments: Vec<Arc<Segment>>,
     /// Mean words of [`Fields::words`] over living documents, and all of them.
     pub(crate) means: [f32; FIELD_COUNT],
     /// Living documents with words.
     pub(crate) files: u32,
-    /// Per segment.
-    pub(crate) paths: Vec<Paths>,
-}
-
-/// The paths of a segment's documents.
-#[derive(Debug)]
-pub(crate) struct Paths {
-    /// One behind the other.
-    text: String,
-    places: Vec<(u32, u32)>,
-    stamps: Vec<Stamp>,
-    /// Living documents without words, in order.
-    wordless: Vec<DocId>,
-    /// Living documents of which only the beginning is known.
-    beginnings: Vec<DocId>,
-}
-
-impl Paths {
-    /// From the terms to delete by: reading documents would take longer.
-    fn read(reader: &SegmentReader, fields: &Fields) -> Result<Self, IndexError> {
-        let size = reader.max_doc() as usize;
-        let mut paths = Self {
-            text: String::new(),
-            places: vec![(0, 0); size],
-            stamps: vec![Stamp::default(); size],
-            wordless: Vec::new(),
-            beginnings: Vec::new(),
-        };
-        let inverted = reader.inverted_index(fields.key)?;
-        let mut terms = inverted.terms().stream()?;
-        while terms.advance() {
-            let start = paths.text.len() as u32;
-            paths.text.push_str(&String::from_utf8_lossy(terms.key()));
-            let place = (start, paths.text.len() as u32);
-            let mut postings =
-                inverted.read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
-            while postings.doc() != TERMINATED {
-                *paths.places.get_mut(postings.doc() as usize).ok_or(IndexError::Damaged)? = place;
-                postings.advance();
-            }
-        }
-        let columns = STAMP.map(|name| reader.fast_fields().u64(name));
-        let [content, state] = columns;
-        let (content, state) = (content?.first_or_default_col(0), state?.first_or_default_col(0));
-        for (document, stamp) in (0..).zip(&mut paths.stamps) {
-            *stamp = Stamp { content: content.get_val(document), state: state.get_val(document) };
-        }
-        let inverted = reader.inverted_index(fields.place)?;
-        for (term, documents) in [(WORDLESS, &mut paths.wordless), (BEGINNING, &mut paths.beginnings)] {
-            let term = Term::from_field_text(fields.place, term);
-            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
-                continue;
-            };
-            while postings.doc() != TERMINATED {
-                documents.extend((!reader.is_deleted(postings.doc())).then_some(postings.doc()));
-                postings.advance();
-            }
-        }
-        Ok(paths)
-    }
-
-    fn is_wordless(&self, document: DocId) -> bool {
-        self.wordless.binary_search(&document).is_ok()
-    }
-
-    pub(crate) fn get(&self, document: DocId) -> &str {
-        let (start, end) = self.places.get(document as usize).copied().unwrap_or_default();
-        self.text.get(start as usize..end as usize).unwrap_or_default()
-    }
+    manifest: Manifest,
 }
 
 impl State {
-    fn new(searcher: Searcher, fields: &Fields) -> Result<Self, IndexError> {
-        let paths = searcher.segment_readers().iter().map(|reader| Paths::read(reader, fields));
-        let paths: Vec<Paths> = paths.collect::<Result<_, _>>()?;
-        let wordless: usize = paths.iter().map(|paths| paths.wordless.len()).sum();
-        let files = (searcher.num_docs() as u32).saturating_sub(wordless as u32);
+    fn new(segments: Vec<Arc<Segment>>, manifest: Manifest) -> Self {
+        let count = |segment: &Arc<Segment>| {
+            segment.reader.num_docs().saturating_sub(segment.wordless().count() as u32)
+        };
+        let files: u32 = segments.iter().map(count).sum();
         let mut means = [0.0; FIELD_COUNT];
-        for (mean, field) in means.iter_mut().zip(fields.words()) {
-            let mut total = 0_u64;
-            for reader in searcher.segment_readers() {
-                let norms = reader.get_fieldnorms_reader(field)?;
-                total +=
-                    reader.doc_ids_alive().map(|document| u64::from(norms.fieldnorm(document))).sum::<u64>();
-            }
+        for (nth, mean) in means.iter_mut().enumerate() {
+            let total: u64 = segments.iter().map(|segment| segment.totals[nth]).sum();
             *mean = (total as f32 / files.max(1) as f32).max(1.0);
         }
-        Ok(Self { searcher, means, files, paths })
+        Self { segments, means, files, manifest }
     }
 
-    /// Gives each file with its stamp, in no order.
-    pub(crate) fn for_each_stamp(&self, mut give: impl FnMut(&str, Stamp)) {
-        for (reader, paths) in self.searcher.segment_readers().iter().zip(&self.paths) {
-            for document in reader.doc_ids_alive() {
-                give(paths.get(document), paths.stamps[document as usize]);
-            }
-        }
+    /// The files with their stamps, in no order.
+    pub(crate) fn living(&self) -> impl Iterator<Item = (&str, Stamp)> {
+        self.segments.iter().flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp))
     }
 }
 
@@ -214,62 +158,85 @@ impl RankIndex {
     /// # Errors
     /// The engine refuses.
     pub fn in_memory() -> Result<Self, IndexError> {
-        let (schema, fields) = Fields::schema();
-        Self::finish(Index::builder().schema(schema).settings(settings()).create_in_ram()?, fields)
+        Ok(Self::empty(Files::in_memory()))
     }
 
-    /// The index in a directory that exists; an empty one is begun if there is none.
+    /// The index in a directory that exists; an empty one if there is none. All of its files are read and compared with
+    /// what was written before the engine is given any.
     ///
     /// # Errors
-    /// The directory can't be used, or holds something else.
-    pub fn in_directory(directory: &Path) -> Result<Self, IndexError> {
+    /// The directory can't be used, holds something else, or there was no time to read it ([`IndexError::Stopped`]).
+    pub fn in_directory(directory: &Path, stop: &Stop) -> Result<Self, IndexError> {
+        Self::open(directory, Trust::Nothing, stop)
+    }
+
+    fn open(directory: &Path, trust: Trust, stop: &Stop) -> Result<Self, IndexError> {
+        let mut index = Self::empty(Files::in_directory(directory)?);
+        if let Some(manifest) = index.files.manifest()? {
+            let manifest = Manifest::from_text(&manifest)?;
+            let state = index.read(manifest, trust, stop)?;
+            index.state = RwLock::new(Arc::new(state));
+        }
+        Ok(index)
+    }
+
+    fn empty(files: Files) -> Self {
         let (schema, fields) = Fields::schema();
-        let files = tantivy::directory::MmapDirectory::open(directory)
-            .map_err(|error| IndexError::Engine(error.into()))?;
-        let index = if Index::exists(&files).map_err(|error| IndexError::Engine(error.into()))? {
-            let index = Index::open(files)?;
-            check_schema(&index.schema(), &schema)?;
-            index
-        } else {
-            Index::builder().schema(schema).settings(settings()).open_or_create(files)?
-        };
-        Self::finish(index, fields)
+        Self {
+            files,
+            schema,
+            fields,
+            state: RwLock::default(),
+            writing: Mutex::default(),
+            is_damaged: AtomicBool::new(false),
+            never: Stop::never(),
+        }
     }
 
-    fn finish(index: Index, fields: Fields) -> Result<Self, IndexError> {
-        encoded::register(&index);
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        let state = RwLock::new(Arc::new(State::new(reader.searcher(), &fields)?));
-        Ok(Self { index, reader, fields, state, reloading: Mutex::new(()) })
+    /// Opens what a manifest names, but for what is open.
+    fn read(&self, manifest: Manifest, trust: Trust, stop: &Stop) -> Result<State, IndexError> {
+        let known = self.state();
+        let opening = Opening { files: &self.files, trust, stop, schema: &self.schema, fields: &self.fields };
+        let segments = manifest.segments.iter().map(|entry| {
+            let open = known.segments.iter().find(|segment| segment.entry == *entry);
+            open.map_or_else(
+                || guarded(|| Segment::open(opening, entry.clone()).map(Arc::new)),
+                |open| Ok(Arc::clone(open)),
+            )
+        });
+        let segments = segments.collect::<Result<_, IndexError>>()?;
+        Ok(State::new(segments, manifest))
     }
 
-    /// Opens the index for changes; there is one writer at a time, on disk also among processes.
+    /// Opens the index for changes; there is one writer at a time. Processes have to agree among themselves.
     ///
     /// # Errors
-    /// Another writer has it ([`IndexError::Busy`]), or the directory can't be written.
+    /// Another writer has it ([`IndexError::Busy`]).
     pub fn writer(&self, threads: usize) -> Result<Writer<'_>, IndexError> {
-        let threads = threads.clamp(1, limits::WRITER_THREADS);
-        let bytes = if threads == 1 { limits::LONE_WRITER_BYTES } else { threads * limits::WRITER_BYTES };
-        let writer = self.index.writer_with_num_threads(threads, bytes).map_err(|error| match error {
-            TantivyError::LockFailure(..) => IndexError::Busy,
-            error => IndexError::Write(error),
-        })?;
-        // Merges go on behind the writer's back; they wait until there is time for them.
-        writer.set_merge_policy(Box::new(NoMergePolicy));
-        Ok(Writer { writer, index: self })
+        self.writer_until(threads, &self.never)
+    }
+
+    /// The same for changes that end in time, whether they are done or not.
+    pub(crate) fn writer_until(&self, threads: usize, stop: &Stop) -> Result<Writer<'_>, IndexError> {
+        Writer::new(self, threads, stop)
     }
 
     /// Sees what was committed since the last time.
     ///
     /// # Errors
     /// The files can't be read.
-    pub(crate) fn reload(&self) -> Result<(), IndexError> {
-        // One at a time: otherwise the state of an earlier commit could come in place of a later one.
-        let _alone = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
-        self.reader.reload()?;
-        let state = Arc::new(State::new(self.reader.searcher(), &self.fields)?);
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state;
+    #[cfg(test)]
+    fn reload(&self) -> Result<(), IndexError> {
+        let manifest = self
+            .files
+            .manifest()?
+            .map_or_else(|| Ok(Manifest::default()), |text| Manifest::from_text(&text))?;
+        self.publish(self.read(manifest, Trust::Nothing, &self.never)?);
         Ok(())
+    }
+
+    fn publish(&self, state: State) {
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
     /// Files in the index that can be found.
@@ -281,58 +248,82 @@ impl RankIndex {
     /// Files in the index that have no words: binary ones, and what can't be read.
     #[must_use]
     pub fn wordless_files(&self) -> u64 {
-        self.state().paths.iter().map(|paths| paths.wordless.len() as u64).sum()
+        self.state().segments.iter().map(|segment| segment.wordless().count() as u64).sum()
     }
 
     /// Files longer than [`limits::FILE_BYTES`], of which only the beginning is in the index.
     #[must_use]
     pub fn files_in_part(&self) -> u64 {
-        self.state().paths.iter().map(|paths| paths.beginnings.len() as u64).sum()
+        self.state().segments.iter().map(|segment| segment.beginnings().count() as u64).sum()
     }
 
     /// Whether a file that can be found is one of these, by its path.
     pub fn any_file(&self, is_one: impl Fn(&str) -> bool) -> bool {
-        let state = self.state();
-        let mut segments = state.searcher.segment_readers().iter().zip(&state.paths);
-        segments.any(|(reader, paths)| {
-            reader.doc_ids_alive().any(|document| !paths.is_wordless(document) && is_one(paths.get(document)))
+        self.state().segments.iter().any(|segment| {
+            let mut living = segment.reader.doc_ids_alive();
+            living.any(|document| !segment.paths.is_wordless(document) && is_one(segment.paths.get(document)))
         })
+    }
+
+    /// Files that can be found and are such, by their paths; `None` if it was stopped before all were looked at. How
+    /// often it asks is as for a search.
+    pub fn count_files(
+        &self,
+        is_such: impl Fn(&str) -> bool,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<u64> {
+        let (state, pace, mut count) = (self.state(), Pace::new(stop), 0);
+        for segment in &state.segments {
+            for (document, path, _) in segment.living() {
+                pace.step(PATH_STEPS).ok()?;
+                count += u64::from(!segment.paths.is_wordless(document) && is_such(path));
+            }
+        }
+        Some(count)
     }
 
     /// Of [`RankIndex::wordless_files`] those that could not be opened or must not be.
     #[must_use]
     pub fn unread_files(&self) -> u64 {
         let state = self.state();
-        let unread = |paths: &Paths| {
-            paths.wordless.iter().filter(|&&document| paths.stamps[document as usize].content == 0).count()
+        let unread = |segment: &Arc<Segment>| {
+            segment
+                .wordless()
+                .filter(|&document| segment.paths.stamps[document as usize].content == 0)
+                .count()
         };
-        state.paths.iter().map(|paths| unread(paths) as u64).sum()
+        state.segments.iter().map(|segment| unread(segment) as u64).sum()
     }
 
     /// Whether another process has written the index since it was opened here. What is seen of it is as it was; who
-    /// wants to write has to open it anew, for the engine does not know the other's files.
+    /// wants to write has to open it anew.
     ///
     /// # Errors
     /// The files can't be read, or are of another version by now.
     pub fn is_outdated(&self) -> Result<bool, IndexError> {
-        let newest = self.index.load_metas()?;
-        check_schema(&newest.schema, &self.index.schema())?;
-        let newest: BTreeSet<_> =
-            newest.segments.iter().map(|segment| (segment.id(), segment.delete_opstamp())).collect();
         let state = self.state();
-        let readers = state.searcher.segment_readers().iter();
-        let seen: BTreeSet<_> =
-            readers.map(|reader| (reader.segment_id(), reader.delete_opstamp())).collect();
-        Ok(newest != seen)
+        match (&self.files, self.files.manifest()?) {
+            (Files::Memory(_), _) => Ok(false),
+            (Files::Disk { .. }, Some(newest)) => Ok(Manifest::from_text(&newest)? != state.manifest),
+            // Removed, or not there yet.
+            (Files::Disk { .. }, None) => Ok(state.manifest != Manifest::default()),
+        }
     }
 
-    /// Whether the files of the index are as they were written. Reads all of them.
-    ///
-    /// # Errors
-    /// They can't be read, or are damaged.
-    pub fn check(&self) -> Result<(), IndexError> {
-        let damaged = self.index.validate_checksum()?;
-        if damaged.is_empty() { Ok(()) } else { Err(IndexError::Damaged) }
+    /// Whether the engine failed since the index was opened, so that another has to come in its place. The files were
+    /// as they should be when they were checked.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Relaxed)
+    }
+
+    /// Does what uses the engine. Damage that it meets is remembered.
+    pub(crate) fn using<T>(&self, work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
+        let result = guarded(work);
+        if result.as_ref().is_err_and(IndexError::is_damage) {
+            self.is_damaged.store(true, Ordering::Relaxed);
+        }
+        result
     }
 
     pub(crate) fn state(&self) -> Arc<State> {
@@ -349,105 +340,6 @@ fn settings() -> IndexSettings {
         docstore_compression: tantivy::store::Compressor::None,
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
-    }
-}
-
-fn check_schema(found: &Schema, wanted: &Schema) -> Result<(), IndexError> {
-    if found == wanted { Ok(()) } else { Err(IndexError::Format) }
-}
-
-/// Changes to an index; nothing is seen of them before they are committed.
-pub struct Writer<'a> {
-    writer: IndexWriter<TantivyDocument>,
-    index: &'a RankIndex,
-}
-
-impl Writer<'_> {
-    /// Adds a file as it is now, in place of what was known of it. Callable from several threads.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn add(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
-        // Also what has become longer than its file by being decoded.
-        if text.len() > limits::FILE_BYTES {
-            return self.add_beginning(path, text, stamp);
-        }
-        self.replace(path, document(&self.index.fields, path, text), stamp)
-    }
-
-    /// The same for a file of which this is the beginning.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn add_beginning(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
-        let mut document = document(&self.index.fields, path, text);
-        document.add_text(self.index.fields.place, BEGINNING);
-        self.replace(path, document, stamp)
-    }
-
-    /// Adds a file without words, in place of what was known of it: it is there and can't be found.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn add_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
-        let fields = &self.index.fields;
-        let mut document = TantivyDocument::new();
-        document.add_text(fields.key, path);
-        document.add_text(fields.place, WORDLESS);
-        self.replace(path, document, stamp)
-    }
-
-    fn replace(&self, path: &str, mut document: TantivyDocument, stamp: Stamp) -> Result<(), IndexError> {
-        let [content, state] = self.index.fields.stamp;
-        document.add_u64(content, stamp.content);
-        document.add_u64(state, stamp.state);
-        self.remove(path);
-        self.writer.add_document(document).map_err(IndexError::Write)?;
-        Ok(())
-    }
-
-    /// Removes a file.
-    pub fn remove(&self, path: &str) {
-        self.writer.delete_term(Term::from_field_text(self.index.fields.key, path));
-    }
-
-    /// Writes what has been added so far.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn flush(&mut self) -> Result<(), IndexError> {
-        self.writer.commit().map_err(IndexError::Write)?;
-        Ok(())
-    }
-
-    /// Makes the changes safe and visible to searches.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn commit(self) -> Result<(), IndexError> {
-        self.finish(true)
-    }
-
-    /// The same, with the merges that are due or without them: they may take as long as writing all anew.
-    ///
-    /// # Errors
-    /// The index can't be written.
-    pub fn finish(mut self, merges: bool) -> Result<(), IndexError> {
-        if merges {
-            // By default all segments of fewer than 10,000 files are merged as if they were alike: every eighth changed
-            // file would have a whole repository written anew.
-            let mut policy = LogMergePolicy::default();
-            policy.set_min_layer_size(limits::SMALL_SEGMENT);
-            policy.set_max_docs_before_merge(limits::LARGE_SEGMENT);
-            policy.set_del_docs_ratio_before_merge(limits::DELETED_SHARE);
-            self.writer.set_merge_policy(Box::new(policy));
-        }
-        self.flush()?;
-        if merges {
-            // A writer that goes away stops its merges, and one that lives for a file never ends one: segments pile up.
-            self.writer.wait_merging_threads().map_err(IndexError::Write)?;
-        }
-        self.index.reload()
     }
 }
 
@@ -524,5 +416,7 @@ impl Encoded {
     }
 }
 
+#[cfg(test)]
+mod damage_tests;
 #[cfg(test)]
 mod tests;

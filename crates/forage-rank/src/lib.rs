@@ -11,6 +11,7 @@ mod index;
 mod languages;
 pub mod limits;
 mod lines;
+mod panics;
 mod query;
 mod retrieve;
 mod rules;

@@ -80,10 +80,10 @@ pub const KEPT_WORDS: usize = 48;
 pub const WRITER_THREADS: usize = 8;
 
 /// Bytes that a thread gathers before it writes a segment; less makes many small segments, which queries pay for.
-pub const WRITER_BYTES: usize = 64 << 20;
+pub const WRITER_BYTES: usize = 48 << 20;
 
 /// The same for a thread that writes alone, a few files as a rule: its tables are as large as that lets them become,
-/// whatever is in them. The engine takes no less than 15 million.
+/// whatever is in them.
 pub const LONE_WRITER_BYTES: usize = 16 << 20;
 
 /// Words of a query, the rarest, whose rarity is all that an answer is expected to have. Questions have no more; with 8
@@ -117,8 +117,22 @@ pub const LARGE_SEGMENT: usize = 50_000;
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);
 
-/// Bytes of files that are read before all of it has to be written; what waits takes some three times as much memory.
-pub const BYTES_AT_ONCE: usize = 192 << 20;
-
 /// Files of which an update writes down the states alone.
 pub const SETTLED_AT_ONCE: usize = 1_000;
+
+/// Bytes of the manifest of an index, which names some eight files for each of some dozens of segments.
+pub const MANIFEST_BYTES: u64 = 4 << 20;
+
+/// Bytes of an index that are compared with their hash between two looks at the clock: less than a millisecond where
+/// they are in memory, some milliseconds of a disk.
+pub const HASHED_AT_ONCE: usize = 1 << 20;
+
+/// The part of the time for which a segment was gathered that is kept for writing it: it takes about a fifth.
+pub const WRITING_PART: u32 = 2;
+
+/// Time that is kept for writing the smallest segment.
+pub const WRITING_TIME: Duration = Duration::from_millis(40);
+
+/// Time after its deadline in which an update may still write what it has gathered. More would keep whoever waits;
+/// with none, work of seconds is lost for a few milliseconds.
+pub const WRITE_GRACE: Duration = Duration::from_millis(100);

@@ -6,7 +6,7 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::{Field, IndexRecordOption, Value as _};
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
-use crate::halt::{Halt, Pace};
+use crate::halt::{Halt, PATH_STEPS, Pace};
 use crate::index::{ASIDE, FIELD_COUNT, FileRecord, IndexError, Paths, RankIndex, State};
 use crate::limits;
 use crate::query::{Concept, Query, Role};
@@ -139,7 +139,7 @@ fn keep_the_rarest(query: &Query, counts: &[u32], total: f32) -> Vec<bool> {
 /// Living files with each concept.
 fn count_files(state: &State, query: &Query, fields: &[Field], pace: &Pace<'_>) -> Result<Vec<u32>, Halt> {
     let mut counts = vec![0_u32; query.concepts.len()];
-    for reader in state.searcher.segment_readers() {
+    for reader in state.segments.iter().map(|segment| &segment.reader) {
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
         for (nth, concept) in query.concepts.iter().enumerate() {
             pace.check()?;
@@ -187,7 +187,7 @@ type Choice = (f32, usize, DocId);
 pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
     let Demand { index, query, weights, pace, .. } = *demand;
     let state = index.state();
-    let (searcher, means) = (&state.searcher, &state.means);
+    let means = &state.means;
     let fields = index.fields().words();
     let total = state.files as f32;
     let mut retrieved = Retrieved::default();
@@ -208,8 +208,8 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
     };
     let scope = Scope { demand, kept: &kept, fields, means };
     let mut segments = Vec::new();
-    for (reader, paths) in searcher.segment_readers().iter().zip(&state.paths) {
-        segments.push(scope.read_segment(reader, paths)?);
+    for segment in &state.segments {
+        segments.push(scope.read_segment(&segment.reader, &segment.paths)?);
     }
     for (nth, concept) in query.concepts.iter().enumerate() {
         let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
@@ -287,7 +287,7 @@ impl Scope<'_> {
                 continue;
             }
             // A path is looked at in many steps, with filters in thousands.
-            pace.step(limits::STOP_STEPS / if query.filters.is_empty() { 64 } else { 4 })?;
+            pace.step(if query.filters.is_empty() { limits::STOP_STEPS / 64 } else { PATH_STEPS })?;
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
             if filtered && allow.is_none_or(|allow| allow(path)) {

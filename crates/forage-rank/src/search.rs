@@ -119,13 +119,14 @@ pub struct ChunkHit {
 /// Answers a query.
 ///
 /// # Errors
-/// The index can't be read. A search that was stopped is no error but says so ([`Ranking::stopped`]).
+/// The index can't be read; where it is damaged, [`RankIndex::is_damaged`] says so from then on. A search that was
+/// stopped is no error but says so ([`Ranking::stopped`]).
 pub fn search(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, IndexError> {
-    match answer(index, request) {
+    index.using(|| match answer(index, request) {
         Ok(ranking) => Ok(ranking),
         Err(Halt::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
         Err(Halt::Failed(error)) => Err(error),
-    }
+    })
 }
 
 fn answer(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, Halt> {

@@ -4,6 +4,7 @@
 //! index then answers as one that was made of the tree anew.
 
 use std::collections::HashMap;
+use std::collections::hash_map;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,22 +16,31 @@ use forage_fs::{
     Step, Stop, Stopped, WalkOptions, WalkReport, decode, display_path, walk,
 };
 
-use crate::index::{IndexError, RankIndex, Stamp, Writer};
+use crate::index::{IndexError, Place, RankIndex, Stamp, State, Writer};
 use crate::limits;
+use crate::panics::guarded;
 
 /// What has to be done to an index.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Changes {
+    /// The index that the tree was compared with.
+    state: Arc<State>,
     /// Files to read.
-    read: Vec<RelPath>,
-    /// Paths of files to remove.
-    gone: Vec<String>,
+    read: Vec<Changed>,
+    /// Files to remove.
+    gone: Vec<Place>,
     /// Files that are in the index as they are, but for a state that tells of later changes.
-    settled: Vec<RelPath>,
+    settled: Vec<Changed>,
     /// Files that the next comparison may have to open, whatever it is told of changes.
     unsettled: u64,
     /// How the walk went. One that ended early tells nothing of what it has not come to.
     report: WalkReport,
+}
+
+/// A file that is not in the index as it is, and where it is as it was.
+struct Changed {
+    path: RelPath,
+    before: Option<Place>,
 }
 
 impl Changes {
@@ -50,11 +60,14 @@ pub enum UpdateError {
     Index(#[from] IndexError),
     /// The time was over before all was read. What was read is kept.
     #[error(
-        "the ranked index is not finished: {left} of the files that have changed are not read yet; call again to go on"
+        "the ranked index is being built: {done} of {all} files that are new or have changed are in it, and the time of \
+         this call is over; call again to go on, or use grep_search"
     )]
     Unfinished {
-        /// Files that are left to read.
-        left: u64,
+        /// Files that this call has read.
+        done: u64,
+        /// Those that it had to read.
+        all: u64,
     },
     /// The time was over before it was known what has changed.
     #[error(
@@ -122,51 +135,56 @@ pub fn update<L>(
     if index.is_outdated()? {
         return Err(UpdateError::Outdated);
     }
-    let read = AtomicU64::new(0);
-    let count = |files| {
-        read.fetch_add(files, Ordering::Relaxed);
-        effort.progress.fetch_add(files, Ordering::Relaxed);
-    };
-    match apply(index, root, &changes, effort, &count)? {
-        true => Ok(Updated { report: changes.report, is_settled: false }),
-        false if effort.stop.is_cancelled() => Err(UpdateError::Cancelled),
-        false => {
-            let left = (changes.read.len() as u64).saturating_sub(read.into_inner());
-            Err(UpdateError::Unfinished { left })
-        }
+    let all = changes.read.len() as u64;
+    match index.using(|| apply(index, root, &changes, effort))? {
+        Applied { is_done: true, .. } => Ok(Updated { report: changes.report, is_settled: false }),
+        _ if effort.stop.is_cancelled() => Err(UpdateError::Cancelled),
+        Applied { files, .. } => Err(UpdateError::Unfinished { done: files.min(all), all }),
     }
 }
 
 /// What is known of the files of an index.
-struct Known {
-    places: HashMap<Box<str>, (usize, Stamp)>,
+struct Known<'a> {
+    places: HashMap<&'a str, (u32, Stamp, Place)>,
     seen: Vec<AtomicBool>,
+    /// Documents of files that have another; none is ever written so.
+    doubled: Vec<Place>,
 }
 
-impl Known {
-    fn of(index: &RankIndex) -> Self {
-        let mut places = HashMap::new();
-        let state = index.state();
-        state.for_each_stamp(|path, stamp| {
-            let number = places.len();
-            places.insert(path.into(), (number, stamp));
-        });
+impl<'a> Known<'a> {
+    /// `None` when the time is over.
+    fn of(state: &'a State, stop: &Stop) -> Option<Self> {
+        let files = state.segments.iter().map(|segment| segment.reader.num_docs() as usize).sum();
+        let (mut places, mut doubled) = (HashMap::with_capacity(files), Vec::new());
+        for (nth, segment) in state.segments.iter().enumerate() {
+            for (step, (document, path, stamp)) in segment.living().enumerate() {
+                if step % limits::STOP_STEPS == 0 && stop.check().is_some() {
+                    return None;
+                }
+                let place = Place { segment: nth as u32, document };
+                let number = places.len() as u32;
+                match places.entry(path) {
+                    hash_map::Entry::Vacant(vacant) => drop(vacant.insert((number, stamp, place))),
+                    hash_map::Entry::Occupied(_) => doubled.push(place),
+                }
+            }
+        }
         let seen = (0..places.len()).map(|_| AtomicBool::new(false)).collect();
-        Self { places, seen }
+        Some(Self { places, seen, doubled })
     }
 
     /// Whether the file is in the index as it is, as far as its state tells; what is known of it, if not.
     fn meet(&self, path: &str, state: u64) -> Met {
-        let Some(&(number, stamp)) = self.places.get(path) else { return Met::New };
-        self.seen[number].store(true, Ordering::Relaxed);
-        if state != 0 && state == stamp.state { Met::Same } else { Met::Open(stamp) }
+        let Some(&(number, stamp, place)) = self.places.get(path) else { return Met::New };
+        self.seen[number as usize].store(true, Ordering::Relaxed);
+        if state != 0 && state == stamp.state { Met::Same } else { Met::Open(stamp, place) }
     }
 
-    fn unseen(self) -> Vec<String> {
+    fn unseen(self) -> Vec<Place> {
         let seen = self.seen;
         let unseen =
-            self.places.into_iter().filter(|(_, (number, _))| !seen[*number].load(Ordering::Relaxed));
-        unseen.map(|(path, _)| path.into()).collect()
+            self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
+        unseen.map(|(_, _, place)| place).chain(self.doubled).collect()
     }
 }
 
@@ -174,7 +192,7 @@ enum Met {
     New,
     Same,
     /// Its content has to be compared.
-    Open(Stamp),
+    Open(Stamp, Place),
 }
 
 /// Compares an index with the files below a root that a walk with these options visits; with a listing of it, there is
@@ -186,7 +204,11 @@ fn compare(
     options: &WalkOptions,
     stop: &Stop,
 ) -> Result<Changes, OpenError> {
-    let known = Known::of(index);
+    let state = index.state();
+    let Some(known) = Known::of(&state, stop) else {
+        let report = WalkReport { stopped: stop.check(), ..WalkReport::default() };
+        return Ok(Changes { report, ..Changes::default() });
+    };
     let (mut read, mut settled) = (Vec::new(), Vec::new());
     let unsettled = AtomicU64::new(0);
     let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| {
@@ -200,8 +222,10 @@ fn compare(
         if file.is_some() || root.secrets().denies(&entry.path).is_none() {
             unsettled.fetch_add(1, Ordering::Relaxed);
         }
-        let item = |is_changed: bool| Step::Item((entry.path.clone(), is_changed), size_of::<RelPath>());
-        let Met::Open(stamp) = met else { return item(true) };
+        let before = if let Met::Open(_, place) = met { Some(place) } else { None };
+        let changed = Changed { path: entry.path.clone(), before };
+        let item = |is_changed: bool| Step::Item((changed, is_changed), size_of::<Changed>());
+        let Met::Open(stamp, _) = met else { return item(true) };
         let now = file.map_or(UNREAD, |mut file| Read::new(&mut file, buffer).stamp);
         match now.content == stamp.content {
             false => item(true),
@@ -209,11 +233,11 @@ fn compare(
             true => Step::Nothing,
         }
     };
-    let receive = |(path, is_changed): (RelPath, bool)| {
+    let receive = |(changed, is_changed): (Changed, bool)| {
         match is_changed {
-            true => read.push(path),
+            true => read.push(changed),
             // So many at a time that it is not felt; the others are read again until then.
-            false if settled.len() < limits::SETTLED_AT_ONCE => settled.push(path),
+            false if settled.len() < limits::SETTLED_AT_ONCE => settled.push(changed),
             false => {}
         }
         ControlFlow::Continue(())
@@ -229,11 +253,11 @@ fn compare(
     // Nothing is gone that a walk has only not come to.
     let is_whole = report.stopped.is_none() && !report.too_many_entries;
     let gone = if is_whole { known.unseen() } else { Vec::new() };
-    Ok(Changes { read, gone, settled, unsettled: unsettled.into_inner(), report })
+    Ok(Changes { state: Arc::clone(&state), read, gone, settled, unsettled: unsettled.into_inner(), report })
 }
 
 /// The files of a listing that are not in the index as they are, as bits.
-fn unlike(listing: &Listing, known: &Known) -> Vec<u64> {
+fn unlike(listing: &Listing, known: &Known<'_>) -> Vec<u64> {
     let mut unlike = vec![0_u64; (listing.files() as usize).div_ceil(64)];
     let mut number = 0;
     listing.for_each(|path, state, _| {
@@ -252,78 +276,76 @@ fn unlike(listing: &Listing, known: &Known) -> Vec<u64> {
 /// The time was over before all were read.
 pub fn read_files(root: &Root, files: &[RelPath], effort: &Effort) -> Result<RankIndex, UpdateError> {
     let index = RankIndex::in_memory()?;
-    let changes = Changes { read: files.to_vec(), ..Changes::default() };
-    match apply(&index, root, &changes, effort, &|_| {})? {
+    let read = files.iter().map(|path| Changed { path: path.clone(), before: None }).collect();
+    let changes = Changes { state: index.state(), read, ..Changes::default() };
+    match apply(&index, root, &changes, effort)?.is_done {
         true => Ok(index),
         false => Err(UpdateError::NoTime),
     }
 }
 
-/// Reads what has changed and commits it; `count` is told of files that are read. What is stopped by its deadline keeps
-/// what was done so far, and the next time goes on there; what is cancelled keeps what was committed on the way. Returns
-/// whether all is done.
-fn apply(
-    index: &RankIndex,
-    root: &Root,
-    changes: &Changes,
-    effort: &Effort,
-    count: &(impl Fn(u64) + Sync),
-) -> Result<bool, IndexError> {
-    let files: Vec<&RelPath> = changes.read.iter().chain(&changes.settled).collect();
+/// What was done of some changes.
+struct Applied {
+    is_done: bool,
+    /// Files that were read and are in the index now.
+    files: u64,
+}
+
+/// Reads what has changed and commits it. What is stopped keeps what was written so far, and the next time goes on
+/// there: by a deadline nearly all that was read, since it ends in time to be written; what is cancelled loses what
+/// it was gathering, which is not worth the processor of somebody who has gone.
+fn apply(index: &RankIndex, root: &Root, changes: &Changes, effort: &Effort) -> Result<Applied, IndexError> {
+    let files: Vec<&Changed> = changes.read.iter().chain(&changes.settled).collect();
     let threads = if files.len() < limits::FILES_FOR_ONE_WRITER { 1 } else { effort.threads };
-    let mut writer = index.writer(threads)?;
-    changes.gone.iter().for_each(|path| writer.remove(path));
-    let next = AtomicUsize::new(0);
-    let is_done = loop {
-        // What is read waits in memory until it is written: after so many bytes all wait for that.
-        let bytes = AtomicUsize::new(0);
-        let work = || {
-            let mut buffer = Vec::new();
-            while bytes.load(Ordering::Relaxed) < limits::BYTES_AT_ONCE {
-                if effort.stop.check().is_some() {
-                    return Ok(false);
-                }
-                let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(true) };
-                add(&writer, root, path, &mut buffer)?;
-                bytes.fetch_add(buffer.len(), Ordering::Relaxed);
-                count(1);
-            }
-            Ok(true)
-        };
-        let results: Vec<Result<bool, IndexError>> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mine = work();
-            let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
-                other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            std::iter::once(mine).chain(others.into_iter().map(join)).collect()
-        });
-        let mut goes_on = true;
-        for result in results {
-            goes_on &= result?;
-        }
-        match (goes_on, next.load(Ordering::Relaxed) >= files.len()) {
-            (true, false) => writer.flush()?,
-            (goes_on, _) => break goes_on,
-        }
-    };
-    if is_done || !effort.stop.is_cancelled() {
-        let is_early = |deadline: Instant| deadline > Instant::now() + limits::MERGE_TIME;
-        writer.finish(is_done && effort.stop.deadline().is_none_or(is_early))?;
+    let writer = index.writer_until(threads, &effort.stop)?;
+    if !Arc::ptr_eq(&changes.state, &index.state()) {
+        // Another call has changed it since it was compared.
+        return Err(IndexError::Busy);
     }
-    Ok(is_done)
+    changes.gone.iter().try_for_each(|&place| writer.remove_at(place))?;
+    let (next, added) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let work = || {
+        guarded(|| {
+            let mut buffer = Vec::new();
+            while !writer.is_late() {
+                let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(true) };
+                if let Some(place) = file.before {
+                    writer.remove_at(place)?;
+                }
+                add(&writer, root, &file.path, &mut buffer)?;
+                added.fetch_add(1, Ordering::Relaxed);
+                effort.progress.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok(false)
+        })
+    };
+    let results: Vec<Result<bool, IndexError>> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mine = work();
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+    });
+    let mut is_done = true;
+    for result in results {
+        is_done &= result?;
+    }
+    let is_early = |deadline: Instant| deadline > Instant::now() + limits::MERGE_TIME;
+    let lost = writer.finish(is_done && effort.stop.deadline().is_none_or(is_early))?;
+    Ok(Applied { is_done: is_done && lost == 0, files: added.into_inner().saturating_sub(lost) })
 }
 
 fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut Vec<u8>) -> Result<(), IndexError> {
     let name = path.display();
     // It has gone meanwhile, or may not be read.
-    let Ok(mut file) = root.open_file(path) else { return writer.add_wordless(&name, UNREAD) };
+    let Ok(mut file) = root.open_file(path) else { return writer.add_new_wordless(&name, UNREAD) };
     let Read { stamp, contents } = Read::new(&mut file, buffer);
-    let Decoded::Text { bytes, .. } = decode(buffer) else { return writer.add_wordless(&name, stamp) };
+    let Decoded::Text { bytes, .. } = decode(buffer) else { return writer.add_new_wordless(&name, stamp) };
     match contents {
-        Some(Contents::Whole) => writer.add(&name, &String::from_utf8_lossy(&bytes), stamp),
-        Some(Contents::TooLarge) => writer.add_beginning(&name, &String::from_utf8_lossy(&bytes), stamp),
-        None => writer.add_wordless(&name, stamp),
+        Some(Contents::Whole) => writer.add_new(&name, &String::from_utf8_lossy(&bytes), stamp),
+        Some(Contents::TooLarge) => writer.add_new_beginning(&name, &String::from_utf8_lossy(&bytes), stamp),
+        None => writer.add_new_wordless(&name, stamp),
     }
 }
 

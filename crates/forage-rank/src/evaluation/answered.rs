@@ -36,10 +36,10 @@ impl Places {
     #[must_use]
     pub fn of_index(index: &RankIndex, below: &str) -> Self {
         let (mut files, mut paths) = (Vec::new(), HashSet::new());
-        index.state().for_each_stamp(|path, _| {
+        for (path, _) in index.state().living() {
             files.push((path.to_owned(), u32::MAX));
             paths.insert(path.to_owned());
-        });
+        }
         Self { files, paths, below: below.trim_matches('/').to_owned(), is_strict: true }
     }
 

@@ -4,13 +4,12 @@
 //! a file, so they are written as text: before each the step from the position of the last, as one character, and a
 //! line feed behind it. A list of tokens would be an allocation each.
 
-use tantivy::Index;
-use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 /// What the schema calls the tokenizer that reads it. The number is that of the format: of what words there are in a
 /// text, how they are encoded, and what a record has. Whoever changes one of them counts on, and an index of before is
 /// refused; a test holds a sample of all three.
-pub const TOKENIZER: &str = "forage_encoded_2";
+pub const TOKENIZER: &str = "forage_encoded_3";
 
 /// The character for a step of 0; all before it are left out so that none is a line feed.
 const FIRST_STEP: u32 = 0x20;
@@ -55,9 +54,11 @@ impl Encoded {
     }
 }
 
-/// Makes the tokenizer known to an index.
-pub(super) fn register(index: &Index) {
-    index.tokenizers().register(TOKENIZER, TextAnalyzer::from(Decoder::default()));
+/// The tokenizers of an index: this one, and that of the engine for what is one term.
+pub(super) fn tokenizers() -> TokenizerManager {
+    let tokenizers = TokenizerManager::default();
+    tokenizers.register(TOKENIZER, TextAnalyzer::from(Decoder::default()));
+    tokenizers
 }
 
 #[derive(Clone, Debug, Default)]

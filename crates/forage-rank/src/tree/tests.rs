@@ -81,7 +81,7 @@ fn an_index_that_is_kept_answers_as_one_made_anew() {
                 edit(&mut random, tree.path());
             }
             // Opened anew, as by another process, every other time.
-            let index = RankIndex::in_directory(cache.path()).unwrap();
+            let index = RankIndex::in_directory(cache.path(), &Stop::never()).unwrap();
             let listing = watched.as_ref().filter(|_| random.below(2) == 0);
             let listing = listing.and_then(|watched| watched.prepare(&WalkOptions::default()).ok().flatten());
             update(&index, &root, listing.as_deref());
@@ -137,9 +137,9 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     let effort = |stop: &Stop| Effort { threads: 2, stop: stop.clone(), progress: Arc::default() };
     let cancelled = Stop::never();
     cancelled.cancel();
-    assert!(!apply(&index, &root, &changes, &effort(&cancelled), &|_| {}).unwrap());
+    assert!(!apply(&index, &root, &changes, &effort(&cancelled)).unwrap().is_done);
     assert_eq!(index.files(), 0);
-    assert!(!apply(&index, &root, &changes, &effort(&Stop::after(Duration::ZERO)), &|_| {}).unwrap());
+    assert!(!apply(&index, &root, &changes, &effort(&Stop::after(Duration::ZERO))).unwrap().is_done);
     assert!(index.files() < 300);
     update(&index, &root, None);
     assert_eq!(index.files(), 300);

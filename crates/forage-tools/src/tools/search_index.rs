@@ -19,6 +19,7 @@ use crate::outcome::{Limit, Outcome};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
+use crate::verdict::Verdict;
 
 /// The tool.
 pub struct SearchIndex;
@@ -68,6 +69,8 @@ pub struct Response {
     no_file_chosen: bool,
     /// This page continues another.
     continued: bool,
+    /// For an answer without files: what is in those that the configuration leaves out.
+    not_searched: Verdict,
 }
 
 #[derive(Debug, Serialize)]
@@ -138,14 +141,23 @@ impl Tool for SearchIndex {
             (&request.file_pattern, &request.languages),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
-        let ranked = context.ranked(&root)?;
-        // What the index took is not the search's.
-        let stop = context.stop.within(context.timeout);
-
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
-        let ranking = scope.search(&ranked.index, &request.query, wanted, &stop)?;
+        let search = || {
+            let ranked = context.ranked(&root)?;
+            // What the index took is not the search's.
+            let stop = context.stop.within(context.timeout);
+            let allow = |path: &str| scope.allows(path);
+            let ranking = scope.search(&ranked.index, &request.query, wanted, &allow, &stop);
+            Ok::<_, ToolError>((ranked, stop, ranking))
+        };
+        let (mut ranked, mut stop, mut ranking) = search()?;
+        if ranked.index.is_damaged() {
+            // Found out by using it, which happens to no other one of the same files: a new one comes in its place.
+            (ranked, stop, ranking) = search()?;
+        }
+        let ranking = ranking?;
         let first = cursor.as_ref().map_or(0, |cursor| place(&ranking, cursor));
         let hits = ranking.files.get(first..).unwrap_or_default();
         let is_cut = hits.len() > limit;
@@ -164,6 +176,11 @@ impl Tool for SearchIndex {
             Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
         });
         let found = !files.is_empty();
+        let excluded = scope.count_excluded(&ranked.index, &stop)?;
+        let not_searched = match found || cursor.is_some() || excluded == 0 {
+            true => Verdict::none(),
+            false => scope.excluded_matches(&ranked.index, &request.query, &stop)?,
+        };
         let response = Response {
             query: request.query,
             path: start.display().into_owned(),
@@ -177,6 +194,7 @@ impl Tool for SearchIndex {
             ignored: ranking.ignored,
             no_file_chosen: !found && !ranked.index.any_file(|path| scope.allows(path)),
             continued: cursor.is_some(),
+            not_searched,
         };
         let mut outcome = Outcome::new(response, found);
         outcome.add_report(&ranked.report);
@@ -186,6 +204,7 @@ impl Tool for SearchIndex {
         outcome.skipped.merge(&skipped);
         let binary = ranked.index.wordless_files() - ranked.index.unread_files();
         outcome.skipped.add_many(SkipReason::Binary, binary);
+        outcome.skipped.add_many(SkipReason::Ignored, excluded);
         outcome.next_cursor = next;
         let is_at_end = first + hits.len() >= forage_rank::limits::RESULTS;
         if is_cut || (is_at_end && ranking.matching > forage_rank::limits::RESULTS) {
@@ -265,39 +284,69 @@ impl<'a> Scope<'a> {
         index: &RankIndex,
         query: &str,
         limit: usize,
+        allow: &(dyn Fn(&str) -> bool + Sync),
         stop: &Stop,
     ) -> Result<Ranking, ToolError> {
-        let (allow, is_over) = (|path: &str| self.allows(path), || stop.check().is_some());
+        let is_over = || stop.check().is_some();
         let request = forage_rank::Request {
             weights: self.weights,
-            allow: Some(&allow),
+            allow: Some(allow),
             stop: &is_over,
             ..forage_rank::Request::new(query, limit)
         };
         let ranking = search(index, &request).map_err(|error| ToolError::Index(error.to_string()))?;
-        match (ranking.stopped, stop.is_cancelled()) {
-            (false, _) => Ok(ranking),
-            (true, true) => Err(ToolError::Cancelled),
-            (true, false) => Err(ToolError::Index(
+        if ranking.stopped { Err(self.over(stop)) } else { Ok(ranking) }
+    }
+
+    fn over(&self, stop: &Stop) -> ToolError {
+        match stop.is_cancelled() {
+            true => ToolError::Cancelled,
+            false => ToolError::Index(
                 "the time was over before the files were ranked; narrow `path`, or shorten `query`"
                     .to_owned(),
-            )),
+            ),
         }
     }
 
+    /// Files that would be ranked if the configuration did not leave them out.
+    fn count_excluded(&self, index: &RankIndex, stop: &Stop) -> Result<u64, ToolError> {
+        if self.excludes.is_none() {
+            return Ok(0);
+        }
+        let count = index.count_files(|path| self.chosen(path) == Some(false), &|| stop.check().is_some());
+        count.ok_or_else(|| self.over(stop))
+    }
+
+    /// Those of them that have something of the query.
+    fn excluded_matches(&self, index: &RankIndex, query: &str, stop: &Stop) -> Result<Verdict, ToolError> {
+        let ranking = self.search(index, query, 1, &|path| self.chosen(path) == Some(false), stop)?;
+        let line = ranking.files.first().map(|file| {
+            let files = count(ranking.matching as u64, "file");
+            let example = clip(&file.path, limits::NOTE_BYTES);
+            let line = format!("{files} hidden by search.exclude of the configuration, such as {example}");
+            sanitize_line(&line).into_owned()
+        });
+        Ok(Verdict { hidden_matches: line.into_iter().collect(), complete: ranking.not_looked_at == 0 })
+    }
+
     fn allows(&self, path: &str) -> bool {
+        self.chosen(path) == Some(true)
+    }
+
+    /// Whether a file is ranked; `None` for one that is not asked for, and false where the configuration leaves it out.
+    fn chosen(&self, path: &str) -> Option<bool> {
         if !self.languages.is_empty()
             && !language_of(path).is_some_and(|language| self.languages.contains(&language))
         {
-            return false;
+            return None;
         }
         if self.start.is_root() && self.only.is_none() && self.excludes.is_none() {
-            return true;
+            return Some(true);
         }
-        let Ok(path) = RelPath::parse(path, &RelPath::root()) else { return false };
-        path.starts_with(self.start)
-            && self.only.as_ref().is_none_or(|only| only.choose(&path))
-            && !self.excludes.is_some_and(|excludes| excludes.leave_out(&path))
+        let path = RelPath::parse(path, &RelPath::root()).ok()?;
+        let is_asked =
+            path.starts_with(self.start) && self.only.as_ref().is_none_or(|only| only.choose(&path));
+        is_asked.then(|| !self.excludes.is_some_and(|excludes| excludes.leave_out(&path)))
     }
 }
 

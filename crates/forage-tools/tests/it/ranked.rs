@@ -179,3 +179,31 @@ fn an_index_without_time_is_an_error_and_no_answer() {
     context.stop.cancel();
     assert!(refusal(&context, "search_index", json!({"query": "router"})).contains("cancelled"));
 }
+
+/// What the configuration hides, a repository's among others, is counted, and an answer without files says what is there.
+#[test]
+fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
+    let tree = tree();
+    tree.write("many/special.rs", "fn quokka_finder() {}\n");
+    let mut context = tree.context();
+    let open = answer(&context, "search_index", json!({"query": "quokka"}));
+    assert_eq!(paths(&open.records), ["many/special.rs"]);
+    let ignored = |answer: &Value| answer["skipped"]["ignored"].as_u64().unwrap_or(0);
+    context.excludes = Some(forage_fs::Globs::new(&["!many"]).unwrap());
+    let hidden = answer(&context, "search_index", json!({"query": "quokka"}));
+    assert!(!hidden.found && paths(&hidden.records).is_empty());
+    assert_eq!(ignored(&hidden.records), ignored(&open.records) + 31, "{}", hidden.records);
+    let verdict = &hidden.records["not_searched"]["hidden_matches"];
+    assert_eq!(
+        verdict,
+        &json!(["1 file hidden by search.exclude of the configuration, such as many/special.rs"])
+    );
+    assert!(hidden.text.contains("hidden by search.exclude of the configuration"), "{}", hidden.text);
+    // Counted where something is found, too; of what is not asked for there is nothing to say.
+    let found = answer(&context, "search_index", json!({"query": "router"}));
+    assert!(found.found && ignored(&found.records) == ignored(&open.records) + 31, "{}", found.records);
+    let elsewhere = answer(&context, "search_index", json!({"query": "quokka", "path": "src"}));
+    assert_eq!(ignored(&elsewhere.records), ignored(&open.records));
+    let nothing = answer(&context, "search_index", json!({"query": "xyzzy"}));
+    assert_eq!(nothing.records["not_searched"], json!({"hidden_matches": [], "complete": true}));
+}

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use forage_fs::{Listing, Root, Stop, Stopped, WalkOptions, WalkReport, Watched};
-use forage_rank::RankIndex;
 use forage_rank::tree::{Effort, UpdateError, Updated, update};
+use forage_rank::{IndexError, RankIndex};
 use forage_tools::Ranked;
 
 use super::store::Store;
@@ -35,8 +35,10 @@ pub(super) fn fresh(
 ) -> Result<Ranked, UpdateError> {
     let mut kept = lock_until(kept, &effort.stop)?;
     let listing = watched.and_then(|watched| watched.listing(&WalkOptions::default()));
+    let mut is_damaged = kept.index.as_ref().is_some_and(|index| index.is_damaged());
     if let (Some(index), Some((seen, report)), Some(listing)) = (&kept.index, &kept.seen, &listing)
         && Arc::ptr_eq(seen, listing)
+        && !is_damaged
     {
         return Ok(Ranked { index: Arc::clone(index), report: Arc::clone(report), warning: None });
     }
@@ -44,9 +46,17 @@ pub(super) fn fresh(
     let mut problem = String::new();
     // What another process has done to the files of the index meanwhile, another attempt finds out.
     for _ in 0..ATTEMPTS {
-        let index = match kept.index.take().map_or_else(|| store.open_ranked(&effort.stop).map(Arc::new), Ok)
-        {
+        let opened = match kept.index.take().filter(|_| !is_damaged) {
+            Some(index) => Ok(index),
+            None if is_damaged => store.replace_ranked(&effort.stop).map(Arc::new),
+            None => store.open_ranked(&effort.stop).map(Arc::new),
+        };
+        let index = match opened {
             Ok(index) => index,
+            Err(UpdateError::Index(IndexError::Stopped)) if effort.stop.is_cancelled() => {
+                return Err(UpdateError::Cancelled);
+            }
+            Err(error @ UpdateError::Index(IndexError::Stopped)) => return Err(error),
             Err(UpdateError::Index(error)) => {
                 problem = error.to_string();
                 continue;
@@ -66,7 +76,12 @@ pub(super) fn fresh(
                 kept.index = Some(Arc::clone(&index));
                 return Ok(Ranked { index, report, warning: None });
             }
-            Err(error @ (UpdateError::Index(_) | UpdateError::Outdated)) => problem = error.to_string(),
+            // A new one is not damaged: whatever it is would happen again.
+            Err(error) if is_damaged && index.is_damaged() => return Err(error),
+            Err(error @ (UpdateError::Index(_) | UpdateError::Outdated)) => {
+                is_damaged = index.is_damaged();
+                problem = error.to_string();
+            }
             Err(UpdateError::Locked(reason)) => {
                 problem = reason;
                 break;

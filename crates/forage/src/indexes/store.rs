@@ -321,36 +321,49 @@ impl Store {
 
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
     pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
-        let own = || self.place().create().map_err(|error| UpdateError::Locked(error.to_string()));
-        let is_new = own()?.entry(ranked_name()).is_none();
-        let directory = || {
-            let directory = own()?.create_directory(ranked_name());
-            directory.map_err(|error| UpdateError::Locked(error.to_string()))
-        };
-        // The engine opens by path: what it finds there is what is looked at here.
-        let open = |directory: PrivateDirectory| {
-            let is_trusted = directory.check_all(most_bytes_of_ranked);
-            is_trusted.map_err(|error| io::Error::new(ErrorKind::InvalidData, error))?;
-            let index = RankIndex::in_directory(directory.path())?;
-            index.check()?;
-            Ok(index)
-        };
-        if let Ok(index) = open(directory()?) {
-            if is_new {
-                self.remove_others();
+        let own = self.own().map_err(UpdateError::Locked)?;
+        let is_new = own.entry(ranked_name()).is_none();
+        match self.open_ranked_as_it_is(stop) {
+            Ok(index) => {
+                if is_new {
+                    self.remove_others();
+                }
+                return Ok(index);
             }
-            return Ok(index);
+            Err(error @ RankError::Stopped) => return Err(error.into()),
+            Err(_) => {}
         }
         // It may have been written meanwhile. Nobody writes now.
-        let _lock = self.lock_ranked(stop)?;
-        let again: Result<_, RankError> = open(directory()?);
-        Ok(match again {
-            Err(error) if error.is_damage() => {
-                own()?.remove_all(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
-                open(directory()?)?
-            }
-            again => again?,
-        })
+        let lock = self.lock_ranked(stop)?;
+        match self.open_ranked_as_it_is(stop) {
+            Err(error) if error.is_damage() => self.replace_ranked_locked(&lock, stop),
+            again => Ok(again?),
+        }
+    }
+
+    /// An empty ranked index in place of one that was found to be damaged by using it.
+    pub(super) fn replace_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
+        self.replace_ranked_locked(&self.lock_ranked(stop)?, stop)
+    }
+
+    fn replace_ranked_locked(&self, _lock: &File, stop: &Stop) -> Result<RankIndex, UpdateError> {
+        let own = self.own().map_err(UpdateError::Locked)?;
+        own.remove_all(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
+        Ok(self.open_ranked_as_it_is(stop)?)
+    }
+
+    /// The directory, made if there is none; why it can't be had in words.
+    fn own(&self) -> Result<PrivateDirectory, String> {
+        self.place().create().map_err(|error| error.to_string())
+    }
+
+    fn open_ranked_as_it_is(&self, stop: &Stop) -> Result<RankIndex, RankError> {
+        let untrusted = |error: String| io::Error::new(ErrorKind::InvalidData, error);
+        let own = self.own().map_err(untrusted)?;
+        let directory = own.create_directory(ranked_name()).map_err(|error| untrusted(error.to_string()))?;
+        // The engine opens by path: what it finds there is what is looked at here.
+        directory.check_all(most_bytes_of_ranked).map_err(|error| untrusted(error.to_string()))?;
+        RankIndex::in_directory(directory.path(), stop)
     }
 
     /// Keeps other processes from writing the ranked index; waits until they have done.

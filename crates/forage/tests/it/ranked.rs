@@ -43,7 +43,7 @@ fn project() -> Project {
 /// The directory of the engine's files.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
-    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_2")
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_3")
 }
 
 /// All that answers say, but for what they took and remark.
@@ -77,9 +77,9 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
     let project = project();
     let run = project.run(&["rank", "Router"]);
     assert!(run.status == 0 && run.stdout.contains("src/router.rs\n"), "{run:?}");
-    let made = fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap();
+    let made = fs::metadata(directory(&project).join("manifest")).unwrap().modified().unwrap();
     assert_equal(&project, "as made");
-    assert_eq!(fs::metadata(directory(&project).join("meta.json")).unwrap().modified().unwrap(), made);
+    assert_eq!(fs::metadata(directory(&project).join("manifest")).unwrap().modified().unwrap(), made);
 
     project.write("src/session.py", "class Other:\n    pass\n");
     project.write("src/new_router.rs", "pub struct NewRouter;\n");

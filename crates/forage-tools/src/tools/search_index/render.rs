@@ -43,6 +43,8 @@ fn nothing(response: &Response) -> String {
         );
     }
     push_words(&mut text, response);
+    let before = "\nFiles that were left out have something of it:";
+    text.push_str(&response.not_searched.describe(before, ""));
     text
 }
 

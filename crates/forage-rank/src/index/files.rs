@@ -1,0 +1,370 @@
+//! The files of an index: in memory, or in a directory of the user's cache.
+//!
+//! The engine never opens a file by itself. What it reads are bytes whose length and hash are those that the
+//! [`Manifest`](super::manifest::Manifest) names ([`Sealed`]); what it writes is hashed on its way ([`Staged`]), and ends
+//! at once when the time is over. Nothing is synced: what a power failure leaves half written is damage like any other.
+#![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::fs;
+use std::io::{self, BufWriter, ErrorKind, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use forage_fs::{Stop, Stopped};
+use tantivy::Directory;
+use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, FileHandle, MmapDirectory, OwnedBytes, RamDirectory, TerminatingWrite, WatchCallback,
+    WatchHandle, WritePtr,
+};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::IndexError;
+use super::manifest::FileEntry;
+use crate::limits;
+
+/// The file that names all others.
+pub(super) const MANIFEST: &str = "manifest";
+
+/// Where the manifest is while it is not whole.
+const NEW_MANIFEST: &str = "manifest.new";
+
+/// What the engine calls the description of an index. Ours is in a file of each segment.
+const DESCRIPTION: &str = "meta.json";
+
+/// What is known of files before they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// They are read whole, and compared with the manifest.
+    Nothing,
+    /// This process has just written them.
+    Written,
+}
+
+/// Where the files are.
+#[derive(Clone, Debug)]
+pub(super) enum Files {
+    Memory(RamDirectory),
+    Disk { path: PathBuf, mapped: MmapDirectory },
+}
+
+impl Files {
+    pub(super) fn in_memory() -> Self {
+        Self::Memory(RamDirectory::create())
+    }
+
+    pub(super) fn in_directory(path: &Path) -> Result<Self, IndexError> {
+        let mapped = MmapDirectory::open(path).map_err(|error| IndexError::Engine(error.into()))?;
+        Ok(Self::Disk { path: path.to_owned(), mapped })
+    }
+
+    fn engine(&self) -> &dyn Directory {
+        match self {
+            Self::Memory(directory) => directory,
+            Self::Disk { mapped, .. } => mapped,
+        }
+    }
+
+    /// The bytes of a file as it was written.
+    pub(super) fn open(
+        &self,
+        entry: &FileEntry,
+        trust: Trust,
+        stop: &Stop,
+    ) -> Result<OwnedBytes, IndexError> {
+        if let Self::Disk { path, .. } = self {
+            // Before it is opened, which waits for ever where a pipe has its name.
+            let metadata = fs::symlink_metadata(path.join(&entry.name))?;
+            if !metadata.is_file() || metadata.len() != entry.length {
+                return Err(IndexError::Damaged);
+            }
+        }
+        let slice = self.engine().open_read(Path::new(&entry.name)).map_err(tantivy::TantivyError::from)?;
+        let bytes = slice.read_bytes()?;
+        if bytes.len() as u64 != entry.length {
+            return Err(IndexError::Damaged);
+        }
+        if trust == Trust::Nothing && hash_of(&bytes, stop)? != entry.hash {
+            return Err(IndexError::Damaged);
+        }
+        Ok(bytes)
+    }
+
+    /// The manifest; `None` where there is no index yet.
+    pub(super) fn manifest(&self) -> Result<Option<String>, IndexError> {
+        let Self::Disk { path, .. } = self else { return Ok(None) };
+        let path = path.join(MANIFEST);
+        let metadata = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        if !metadata.is_file() || metadata.len() > limits::MANIFEST_BYTES {
+            return Err(IndexError::Damaged);
+        }
+        let mut text = String::new();
+        let read = fs::File::open(path)?.take(limits::MANIFEST_BYTES).read_to_string(&mut text);
+        match read {
+            // Invalid UTF-8 is said to be invalid data, which is damage.
+            Ok(_) => Ok(Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn replace_manifest(&self, text: &str) -> io::Result<()> {
+        let Self::Disk { path, .. } = self else { return Ok(()) };
+        let new = path.join(NEW_MANIFEST);
+        fs::write(&new, text)?;
+        fs::rename(new, path.join(MANIFEST))
+    }
+
+    /// Removes files of whom nobody knows any more. Who has one open goes on reading it; what can't be removed is so
+    /// the next time.
+    pub(super) fn remove<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        for name in names {
+            let _ = self.engine().delete(Path::new(name));
+        }
+    }
+
+    /// Removes what was left behind by a process that was killed while it wrote.
+    pub(super) fn remove_all_but(&self, known: &HashSet<&str>) {
+        let Self::Disk { path, .. } = self else { return };
+        for file in fs::read_dir(path).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            if name.to_str().is_none_or(|name| name != MANIFEST && !known.contains(name)) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+    }
+
+    /// Writes a file at once.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<FileEntry> {
+        let mut file = self.engine().open_write(Path::new(name)).map_err(io::Error::other)?;
+        file.write_all(bytes)?;
+        match self {
+            Self::Memory(_) => file.terminate()?,
+            Self::Disk { .. } => file.flush()?,
+        }
+        Ok(FileEntry { name: name.to_owned(), length: bytes.len() as u64, hash: xxh3_64(bytes) })
+    }
+}
+
+/// Hashes in pieces, so that a large file does not outlast the call.
+fn hash_of(bytes: &[u8], stop: &Stop) -> Result<u64, IndexError> {
+    let mut hasher = Xxh3::new();
+    for piece in bytes.chunks(limits::HASHED_AT_ONCE) {
+        if stop.check().is_some() {
+            return Err(IndexError::Stopped);
+        }
+        hasher.update(piece);
+    }
+    Ok(hasher.digest())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A segment as the engine sees it: a directory of nothing but its files, which are as they were written.
+#[derive(Clone)]
+pub(super) struct Sealed(Arc<HashMap<PathBuf, OwnedBytes>>);
+
+impl Sealed {
+    pub(super) fn new(files: HashMap<PathBuf, OwnedBytes>, description: OwnedBytes) -> Self {
+        let mut files = files;
+        files.insert(DESCRIPTION.into(), description);
+        Self(Arc::new(files))
+    }
+}
+
+impl fmt::Debug for Sealed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+fn missing(path: &Path) -> OpenReadError {
+    OpenReadError::FileDoesNotExist(path.to_owned())
+}
+
+fn read_only() -> io::Error {
+    io::Error::new(ErrorKind::PermissionDenied, "a segment is never changed")
+}
+
+impl Directory for Sealed {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        let bytes = self.0.get(path).ok_or_else(|| missing(path))?;
+        Ok(Arc::new(bytes.clone()))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        self.0.get(path).map(|bytes| bytes.to_vec()).ok_or_else(|| missing(path))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        Ok(self.0.contains_key(path))
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        Err(DeleteError::IoError { io_error: Arc::new(read_only()), filepath: path.to_owned() })
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        Err(OpenWriteError::wrap_io_error(read_only(), path.to_owned()))
+    }
+
+    fn atomic_write(&self, _: &Path, _: &[u8]) -> io::Result<()> {
+        Err(read_only())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}
+
+/// Where the engine writes a segment.
+#[derive(Clone, Debug)]
+pub(super) struct Staged(Arc<Staging>);
+
+#[derive(Debug)]
+struct Staging {
+    files: Files,
+    stop: Stop,
+    written: Mutex<Vec<FileEntry>>,
+    /// Files that were begun, whole or not.
+    begun: Mutex<Vec<String>>,
+    /// What the engine notes of the directory as a whole.
+    notes: Mutex<HashMap<PathBuf, Vec<u8>>>,
+}
+
+impl Staged {
+    pub(super) fn new(files: &Files, stop: &Stop) -> Self {
+        let (files, stop) = (files.clone(), stop.clone());
+        let staging = Staging {
+            files,
+            stop,
+            written: Mutex::default(),
+            begun: Mutex::default(),
+            notes: Mutex::default(),
+        };
+        Self(Arc::new(staging))
+    }
+
+    /// The files of a segment that is written, and how the engine describes it.
+    pub(super) fn take(&self) -> (Vec<FileEntry>, Vec<u8>) {
+        let description = lock(&self.0.notes).remove(Path::new(DESCRIPTION)).unwrap_or_default();
+        (std::mem::take(&mut lock(&self.0.written)), description)
+    }
+
+    /// Removes what was written of a segment that was not finished.
+    pub(super) fn discard(&self) {
+        self.0.files.remove(lock(&self.0.begun).iter().map(String::as_str));
+    }
+}
+
+impl Staging {
+    /// Whether what is written now comes too late. A segment that was begun in time has a little more.
+    fn is_over(&self) -> bool {
+        match self.stop.check() {
+            None => false,
+            Some(Stopped::Cancelled) => true,
+            Some(Stopped::Deadline) => {
+                self.stop.deadline().is_some_and(|deadline| deadline + limits::WRITE_GRACE <= Instant::now())
+            }
+        }
+    }
+}
+
+impl Directory for Staged {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.0.files.engine().get_file_handle(path)
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        lock(&self.0.notes).get(path).cloned().ok_or_else(|| missing(path))
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        Ok(lock(&self.0.notes).contains_key(path))
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        lock(&self.0.written).retain(|entry| Path::new(&entry.name) != path);
+        self.0.files.engine().delete(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let name = path.to_string_lossy().into_owned();
+        let inner = self.0.files.engine().open_write(path)?;
+        lock(&self.0.begun).push(name.clone());
+        let staging = Arc::clone(&self.0);
+        Ok(BufWriter::new(Box::new(Hashing {
+            inner,
+            name,
+            length: 0,
+            hasher: Box::new(Xxh3::new()),
+            staging,
+        })))
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        lock(&self.0.notes).insert(path.to_owned(), data.to_owned());
+        Ok(())
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn watch(&self, _: WatchCallback) -> tantivy::Result<WatchHandle> {
+        Ok(WatchHandle::empty())
+    }
+}
+
+/// A file on its way.
+struct Hashing {
+    inner: WritePtr,
+    name: String,
+    length: u64,
+    hasher: Box<Xxh3>,
+    staging: Arc<Staging>,
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.staging.is_over() {
+            return Err(io::Error::new(
+                ErrorKind::TimedOut,
+                "the time was over before a segment was written",
+            ));
+        }
+        let count = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..count]);
+        self.length += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl TerminatingWrite for Hashing {
+    fn terminate_ref(&mut self, token: AntiCallToken) -> io::Result<()> {
+        match &self.staging.files {
+            Files::Memory(_) => self.inner.terminate_ref(token)?,
+            // Its end would be synced.
+            Files::Disk { .. } => self.inner.flush()?,
+        }
+        let (name, length, hash) = (self.name.clone(), self.length, self.hasher.digest());
+        lock(&self.staging.written).push(FileEntry { name, length, hash });
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! The one file that says what an index consists of.
+//!
+//! It binds the names of all files to their lengths and hashes, and itself to a hash of its own: a file of another time
+//! or another index is noticed as one that was changed. Lines of text:
+//!
+//! ```text
+//! forage_encoded_3 17                 the format, and how often there was a commit
+//! segment 3f…                         one for each, with its files behind it
+//! file 3f….term 1234 a1b2…            the name, bytes, XXH3 in hexadecimal digits
+//! gone 3f….17.gone 64 c3d4…           as a file; documents of the segment that are gone
+//! sum e5f6…                           XXH3 of all lines before
+//! ```
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{FORMAT, IndexError};
+
+/// A file as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FileEntry {
+    pub(super) name: String,
+    pub(super) length: u64,
+    pub(super) hash: u64,
+}
+
+/// The files of a segment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct SegmentEntry {
+    pub(super) id: String,
+    pub(super) files: Vec<FileEntry>,
+    /// The bits of the documents that live, where not all do.
+    pub(super) gone: Option<FileEntry>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Manifest {
+    /// Counts commits.
+    pub(super) commit: u64,
+    pub(super) segments: Vec<SegmentEntry>,
+}
+
+impl Manifest {
+    pub(super) fn names(&self) -> HashSet<&str> {
+        let files = self.segments.iter().flat_map(|segment| segment.files.iter().chain(&segment.gone));
+        files.map(|file| file.name.as_str()).collect()
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        let mut text = format!("{FORMAT} {}\n", self.commit);
+        let line = |text: &mut String, kind: &str, FileEntry { name, length, hash }: &FileEntry| {
+            let _ = writeln!(text, "{kind} {name} {length} {hash:016x}");
+        };
+        for segment in &self.segments {
+            let _ = writeln!(text, "segment {}", segment.id);
+            segment.files.iter().for_each(|file| line(&mut text, "file", file));
+            segment.gone.iter().for_each(|file| line(&mut text, "gone", file));
+        }
+        let sum = xxh3_64(text.as_bytes());
+        let _ = writeln!(text, "sum {sum:016x}");
+        text
+    }
+
+    pub(super) fn from_text(text: &str) -> Result<Self, IndexError> {
+        let (format, _) = text.split_once(' ').ok_or(IndexError::Damaged)?;
+        if format != FORMAT {
+            return Err(IndexError::Format);
+        }
+        Self::parse(text).ok_or(IndexError::Damaged)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let at = text.trim_end_matches('\n').rfind('\n')? + 1;
+        let (body, last) = text.split_at(at);
+        if last != format!("sum {:016x}\n", xxh3_64(body.as_bytes())) {
+            return None;
+        }
+        let mut lines = body.lines();
+        let commit = lines.next()?.split_once(' ')?.1.parse().ok()?;
+        let mut manifest = Self { commit, segments: Vec::new() };
+        for line in lines {
+            let (kind, rest) = line.split_once(' ')?;
+            match kind {
+                "segment" => {
+                    manifest.segments.push(SegmentEntry { id: name(rest)?, ..SegmentEntry::default() })
+                }
+                "file" => manifest.segments.last_mut()?.files.push(file(rest)?),
+                "gone" => manifest.segments.last_mut()?.gone = Some(file(rest)?),
+                _ => return None,
+            }
+        }
+        Some(manifest)
+    }
+}
+
+fn file(line: &str) -> Option<FileEntry> {
+    let mut words = line.split(' ');
+    let (file, length, hash) = (words.next()?, words.next()?, words.next()?);
+    let entry = FileEntry {
+        name: name(file)?,
+        length: length.parse().ok()?,
+        hash: u64::from_str_radix(hash, 16).ok()?,
+    };
+    words.next().is_none().then_some(entry)
+}
+
+/// A name that leads nowhere else.
+fn name(text: &str) -> Option<String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'.';
+    (text.bytes().all(is_plain) && !text.starts_with('.') && !text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_comes_back_as_it_was_and_with_any_bit_changed_not_at_all() {
+        let file = |name: &str| FileEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
+        let segment = |id: &str, gone| SegmentEntry { id: id.to_owned(), files: vec![file("a.term")], gone };
+        let segments = vec![segment("a1", None), segment("b2", Some(file("b2.3.gone")))];
+        let manifest = Manifest { commit: 7, segments };
+        let text = manifest.to_text();
+        assert_eq!(Manifest::from_text(&text).unwrap(), manifest);
+        assert_eq!(Manifest::from_text(&Manifest::default().to_text()).unwrap(), Manifest::default());
+        for bit in 0..text.len() * 8 {
+            let mut bytes = text.clone().into_bytes();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let Ok(changed) = String::from_utf8(bytes) else { continue };
+            Manifest::from_text(&changed).unwrap_err();
+        }
+        for end in 0..text.len() {
+            Manifest::from_text(&text[..end]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn a_manifest_names_no_file_of_another_directory() {
+        for bad in ["../a.term", "/etc/passwd", ".hidden", "a/b", ""] {
+            let mut text = Manifest::default().to_text();
+            text.truncate(text.find("sum").unwrap());
+            text.push_str(&format!("segment a\nfile {bad} 1 1\n"));
+            let text = format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes()));
+            Manifest::from_text(&text).unwrap_err();
+        }
+    }
+}

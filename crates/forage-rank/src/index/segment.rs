@@ -1,0 +1,185 @@
+//! A segment of an index: what the engine reads it with, and the paths of its documents.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_fs::Stop;
+use tantivy::directory::OwnedBytes;
+use tantivy::fastfield::AliveBitSet;
+use tantivy::schema::{IndexRecordOption, Schema};
+use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
+
+use super::files::{Files, Sealed, Trust};
+use super::manifest::SegmentEntry;
+use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS};
+use super::{IndexError, Stamp};
+use crate::limits;
+
+/// How a segment is opened.
+#[derive(Clone, Copy)]
+pub(super) struct Opening<'a> {
+    pub(super) files: &'a Files,
+    pub(super) trust: Trust,
+    pub(super) stop: &'a Stop,
+    pub(super) schema: &'a Schema,
+    pub(super) fields: &'a Fields,
+}
+
+/// A segment and its living documents.
+pub(crate) struct Segment {
+    pub(super) entry: SegmentEntry,
+    pub(super) engine: tantivy::Segment,
+    pub(super) alive: Option<AliveBitSet>,
+    pub(crate) reader: SegmentReader,
+    pub(crate) paths: Arc<Paths>,
+    /// Words of [`Fields::words`] over living documents.
+    pub(super) totals: [u64; FIELD_COUNT],
+}
+
+impl Segment {
+    /// Opens a segment, all of whose bytes are checked before the engine is given any of them.
+    pub(super) fn open(opening: Opening<'_>, entry: SegmentEntry) -> Result<Self, IndexError> {
+        let Opening { files, trust, stop, schema, fields } = opening;
+        let description_name = description_name(&entry.id);
+        let mut description = None;
+        let mut sealed: HashMap<PathBuf, OwnedBytes> = HashMap::new();
+        for file in &entry.files {
+            let bytes = files.open(file, trust, stop)?;
+            match file.name == description_name {
+                true => description = Some(bytes),
+                false => drop(sealed.insert(PathBuf::from(&file.name), bytes)),
+            }
+        }
+        let sealed = Sealed::new(sealed, description.ok_or(IndexError::Damaged)?);
+        let index = Index::open(sealed)?;
+        if index.schema() != *schema {
+            return Err(IndexError::Format);
+        }
+        let [engine] = <[tantivy::Segment; 1]>::try_from(index.searchable_segments()?)
+            .map_err(|_| IndexError::Damaged)?;
+        let alive = entry.gone.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
+        let alive = alive.map(AliveBitSet::open);
+        let reader = SegmentReader::open_with_custom_alive_set(&engine, alive.clone())?;
+        let paths = Arc::new(Paths::read(&reader, fields, stop)?);
+        let totals = totals(&reader, fields)?;
+        Ok(Self { entry, engine, alive, reader, paths, totals })
+    }
+
+    /// The same with fewer living documents.
+    pub(super) fn with_alive(
+        &self,
+        entry: SegmentEntry,
+        alive: AliveBitSet,
+        fields: &Fields,
+    ) -> Result<Self, IndexError> {
+        let reader = SegmentReader::open_with_custom_alive_set(&self.engine, Some(alive.clone()))?;
+        let totals = totals(&reader, fields)?;
+        let (engine, paths) = (self.engine.clone(), Arc::clone(&self.paths));
+        Ok(Self { entry, engine, alive: Some(alive), reader, paths, totals })
+    }
+
+    /// Living documents without words.
+    pub(crate) fn wordless(&self) -> impl Iterator<Item = DocId> {
+        self.only_living(&self.paths.wordless)
+    }
+
+    /// Living documents of which only the beginning is known.
+    pub(super) fn beginnings(&self) -> impl Iterator<Item = DocId> {
+        self.only_living(&self.paths.beginnings)
+    }
+
+    fn only_living<'a>(&'a self, documents: &'a [DocId]) -> impl Iterator<Item = DocId> + 'a {
+        documents.iter().copied().filter(|&document| !self.reader.is_deleted(document))
+    }
+
+    /// The living documents with their paths and stamps.
+    pub(crate) fn living(&self) -> impl Iterator<Item = (DocId, &str, Stamp)> {
+        let file = |document| (document, self.paths.get(document), self.paths.stamps[document as usize]);
+        self.reader.doc_ids_alive().map(file)
+    }
+}
+
+/// The file with the engine's description of a segment.
+pub(super) fn description_name(id: &str) -> String {
+    format!("{id}.meta")
+}
+
+fn totals(reader: &SegmentReader, fields: &Fields) -> Result<[u64; FIELD_COUNT], IndexError> {
+    let mut totals = [0; FIELD_COUNT];
+    for (total, field) in totals.iter_mut().zip(fields.words()) {
+        let norms = reader.get_fieldnorms_reader(field)?;
+        *total = reader.doc_ids_alive().map(|document| u64::from(norms.fieldnorm(document))).sum();
+    }
+    Ok(totals)
+}
+
+/// The paths of a segment's documents, living or not.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    /// One behind the other.
+    text: String,
+    places: Vec<(u32, u32)>,
+    pub(super) stamps: Vec<Stamp>,
+    /// Documents without words, in order.
+    wordless: Vec<DocId>,
+    /// Documents of which only the beginning is known.
+    beginnings: Vec<DocId>,
+}
+
+impl Paths {
+    /// From the terms to delete by: reading documents would take longer.
+    fn read(reader: &SegmentReader, fields: &Fields, stop: &Stop) -> Result<Self, IndexError> {
+        let size = reader.max_doc() as usize;
+        let mut paths = Self {
+            text: String::new(),
+            places: vec![(0, 0); size],
+            stamps: Vec::with_capacity(size),
+            wordless: Vec::new(),
+            beginnings: Vec::new(),
+        };
+        let inverted = reader.inverted_index(fields.key)?;
+        let mut terms = inverted.terms().stream()?;
+        let mut steps = 0_usize;
+        while terms.advance() {
+            steps += 1;
+            if steps.is_multiple_of(limits::STOP_STEPS) && stop.check().is_some() {
+                return Err(IndexError::Stopped);
+            }
+            let start = paths.text.len() as u32;
+            paths.text.push_str(&String::from_utf8_lossy(terms.key()));
+            let place = (start, paths.text.len() as u32);
+            let mut postings =
+                inverted.read_postings_from_terminfo(terms.value(), IndexRecordOption::Basic)?;
+            while postings.doc() != TERMINATED {
+                *paths.places.get_mut(postings.doc() as usize).ok_or(IndexError::Damaged)? = place;
+                postings.advance();
+            }
+        }
+        let [content, state] = STAMP.map(|name| reader.fast_fields().u64(name));
+        let (content, state) = (content?.first_or_default_col(0), state?.first_or_default_col(0));
+        let stamp = |document| Stamp { content: content.get_val(document), state: state.get_val(document) };
+        paths.stamps.extend((0..reader.max_doc()).map(stamp));
+        let inverted = reader.inverted_index(fields.place)?;
+        for (term, documents) in [(WORDLESS, &mut paths.wordless), (BEGINNING, &mut paths.beginnings)] {
+            let term = Term::from_field_text(fields.place, term);
+            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            while postings.doc() != TERMINATED {
+                documents.push(postings.doc());
+                postings.advance();
+            }
+        }
+        Ok(paths)
+    }
+
+    pub(super) fn is_wordless(&self, document: DocId) -> bool {
+        self.wordless.binary_search(&document).is_ok()
+    }
+
+    pub(crate) fn get(&self, document: DocId) -> &str {
+        let (start, end) = self.places.get(document as usize).copied().unwrap_or_default();
+        self.text.get(start as usize..end as usize).unwrap_or_default()
+    }
+}

@@ -1,0 +1,431 @@
+//! Changes to an index.
+//!
+//! Segments are written by the threads that add files, each its own, and merged by the one that finishes: nothing of the
+//! engine runs in a thread of its own, where a panic would end the process and nobody could stop it. Documents go
+//! straight into a segment; there is no queue of them. What is written becomes part of the index with the manifest, in
+//! one step, as soon as a segment is whole.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Instant;
+
+use forage_fs::Stop;
+use tantivy::directory::OwnedBytes;
+use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
+use tantivy::indexer::{LogMergePolicy, MergePolicy as _, merge_filtered_segments};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{
+    BitSet, DocId, DocSet as _, Index, SingleSegmentIndexWriter, TERMINATED, TantivyDocument, TantivyError,
+    Term,
+};
+
+use super::files::{Staged, Trust};
+use super::manifest::{Manifest, SegmentEntry};
+use super::schema::{BEGINNING, WORDLESS};
+use super::segment::{Opening, Segment, description_name};
+use super::{IndexError, RankIndex, Stamp, State, document, encoded, settings};
+use crate::limits;
+use crate::panics::guarded;
+
+/// Changes to an index; nothing is seen of them before they are committed.
+pub struct Writer<'a> {
+    index: &'a RankIndex,
+    /// Ends the writing, too.
+    stop: Stop,
+    /// Bytes that a segment gathers before it is written.
+    budget: usize,
+    /// Segments that are being gathered.
+    gathered: Vec<Mutex<Option<Gathered>>>,
+    /// Where the next file is added first.
+    turn: AtomicUsize,
+    /// The index as it will be.
+    parts: Mutex<Parts>,
+    /// What is gathered has to be written now, to be done in time.
+    is_late: AtomicBool,
+    /// Documents of segments that could not be written in time.
+    lost: AtomicU64,
+    _alone: MutexGuard<'a, ()>,
+}
+
+struct Gathered {
+    writer: SingleSegmentIndexWriter,
+    staged: Staged,
+    began: Instant,
+    documents: u64,
+}
+
+struct Parts {
+    parts: Vec<Part>,
+    /// As it is on the disk.
+    manifest: Manifest,
+}
+
+struct Part {
+    segment: Arc<Segment>,
+    /// The living documents, if some have gone since the last commit.
+    living: Option<BitSet>,
+}
+
+impl Part {
+    fn remove(&mut self, document: DocId) {
+        let reader = &self.segment.reader;
+        let living = self.living.get_or_insert_with(|| {
+            let mut living = BitSet::with_max_value_and_full(reader.max_doc());
+            (0..reader.max_doc()).filter(|&nth| reader.is_deleted(nth)).for_each(|nth| living.remove(nth));
+            living
+        });
+        living.remove(document);
+    }
+}
+
+/// A document of an index as it was when it was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) segment: u32,
+    pub(crate) document: DocId,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, IndexError> {
+    // Who panicked may have left it half done.
+    mutex.lock().map_err(|_| IndexError::Panicked("while the index was written".to_owned()))
+}
+
+/// Whose fault it is that a segment could not be written.
+fn failure(error: TantivyError) -> IndexError {
+    match error {
+        TantivyError::IoError(_) | TantivyError::OpenWriteError(_) => IndexError::Write(error),
+        error => IndexError::Engine(error),
+    }
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(index: &'a RankIndex, threads: usize, stop: &Stop) -> Result<Self, IndexError> {
+        let alone = match index.writing.try_lock() {
+            Ok(alone) => alone,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(IndexError::Busy),
+        };
+        let threads = threads.clamp(1, limits::WRITER_THREADS);
+        let state = index.state();
+        index.files.remove_all_but(&state.manifest.names());
+        let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
+        let parts = state.segments.iter().map(part).collect();
+        Ok(Self {
+            index,
+            stop: stop.clone(),
+            budget: if threads == 1 { limits::LONE_WRITER_BYTES } else { limits::WRITER_BYTES },
+            gathered: (0..threads).map(|_| Mutex::default()).collect(),
+            turn: AtomicUsize::new(0),
+            parts: Mutex::new(Parts { parts, manifest: state.manifest.clone() }),
+            is_late: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            _alone: alone,
+        })
+    }
+
+    /// Adds a file as it is now, in place of what was known of it before. Callable from several threads; each file once.
+    ///
+    /// # Errors
+    /// The index can't be written.
+    pub fn add(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
+        self.remove(path)?;
+        self.add_new(path, text, stamp)
+    }
+
+    /// The same without words: the file is there and can't be found.
+    ///
+    /// # Errors
+    /// The index can't be written.
+    pub fn add_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
+        self.remove(path)?;
+        self.add_new_wordless(path, stamp)
+    }
+
+    /// Adds a file of which nothing is known.
+    pub(crate) fn add_new(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
+        // Also what has become longer than its file by being decoded.
+        if text.len() > limits::FILE_BYTES {
+            return self.add_new_beginning(path, text, stamp);
+        }
+        self.push(document(&self.index.fields, path, text), stamp)
+    }
+
+    /// The same for a file of which this is the beginning.
+    pub(crate) fn add_new_beginning(&self, path: &str, text: &str, stamp: Stamp) -> Result<(), IndexError> {
+        let mut document = document(&self.index.fields, path, text);
+        document.add_text(self.index.fields.place, BEGINNING);
+        self.push(document, stamp)
+    }
+
+    /// The same without words.
+    pub(crate) fn add_new_wordless(&self, path: &str, stamp: Stamp) -> Result<(), IndexError> {
+        let fields = &self.index.fields;
+        let mut document = TantivyDocument::new();
+        document.add_text(fields.key, path);
+        document.add_text(fields.place, WORDLESS);
+        self.push(document, stamp)
+    }
+
+    /// Removes a file that was committed.
+    ///
+    /// # Errors
+    /// The index can't be read.
+    pub fn remove(&self, path: &str) -> Result<(), IndexError> {
+        let key = self.index.fields.key;
+        let term = Term::from_field_text(key, path);
+        guarded(|| {
+            for part in &mut lock(&self.parts)?.parts {
+                let inverted = part.segment.reader.inverted_index(key)?;
+                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                while postings.doc() != TERMINATED {
+                    part.remove(postings.doc());
+                    postings.advance();
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes a document of the index as it was when the writer was made.
+    pub(crate) fn remove_at(&self, place: Place) -> Result<(), IndexError> {
+        let mut parts = lock(&self.parts)?;
+        let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
+        if place.document >= part.segment.reader.max_doc() {
+            return Err(IndexError::Damaged);
+        }
+        part.remove(place.document);
+        Ok(())
+    }
+
+    /// Whether nothing should be added any more, so that what is gathered is written in time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.is_late.load(Ordering::Relaxed) || self.stop.check().is_some()
+    }
+
+    fn push(&self, mut document: TantivyDocument, stamp: Stamp) -> Result<(), IndexError> {
+        let [content, state] = self.index.fields.stamp;
+        document.add_u64(content, stamp.content);
+        document.add_u64(state, stamp.state);
+        let mut gathered = self.free_slot()?;
+        let is_full = guarded(|| {
+            let segment = match &mut *gathered {
+                Some(segment) => segment,
+                none => none.insert(self.begin()?),
+            };
+            segment.writer.add_document(document).map_err(failure)?;
+            segment.documents += 1;
+            // Writing takes a part of the time that gathering took.
+            let writing = segment.began.elapsed() / limits::WRITING_PART + limits::WRITING_TIME;
+            if self.stop.deadline().is_some_and(|deadline| Instant::now() + writing >= deadline) {
+                self.is_late.store(true, Ordering::Relaxed);
+            }
+            Ok::<_, IndexError>(segment.writer.mem_usage() >= self.budget)
+        })?;
+        match gathered.take_if(|_| is_full) {
+            Some(segment) => self.write(segment),
+            None => Ok(()),
+        }
+    }
+
+    /// A place to add to where nobody else adds now.
+    fn free_slot(&self) -> Result<MutexGuard<'_, Option<Gathered>>, IndexError> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
+        slots
+            .clone()
+            .find_map(|slot| slot.try_lock().ok())
+            .map_or_else(|| lock(&self.gathered[turn % self.gathered.len()]), Ok)
+    }
+
+    fn begin(&self) -> Result<Gathered, IndexError> {
+        let staged = Staged::new(&self.index.files, &self.stop);
+        let builder = Index::builder().schema(self.index.schema.clone()).settings(settings());
+        let builder = builder.tokenizers(encoded::tokenizers());
+        let writer = builder.single_segment_index_writer(staged.clone(), self.budget).map_err(failure)?;
+        Ok(Gathered { writer, staged, began: Instant::now(), documents: 0 })
+    }
+
+    /// Writes a segment, which is part of the index from then on.
+    fn write(&self, segment: Gathered) -> Result<(), IndexError> {
+        let Gathered { writer, staged, documents, .. } = segment;
+        match self.finish_segment(&staged, || writer.finalize().map(drop)) {
+            Ok(Some(segment)) => {
+                lock(&self.parts)?.parts.push(Part { segment: Arc::new(segment), living: None });
+                self.save()
+            }
+            Ok(None) => {
+                self.lost.fetch_add(documents, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Has the engine write a segment, and opens it; `None` if there was no time for it.
+    fn finish_segment(
+        &self,
+        staged: &Staged,
+        write: impl FnOnce() -> Result<(), TantivyError>,
+    ) -> Result<Option<Segment>, IndexError> {
+        let finish = || {
+            write().map_err(failure)?;
+            let (mut files, description) = staged.take();
+            let Some(id) = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned)
+            else {
+                return Err(IndexError::Damaged);
+            };
+            let name = description_name(&id);
+            files.push(self.index.files.write(&name, &description).map_err(|error| failure(error.into()))?);
+            Segment::open(self.opening(), SegmentEntry { id, files, gone: None })
+        };
+        match guarded(finish) {
+            Ok(segment) => Ok(Some(segment)),
+            Err(error) => {
+                staged.discard();
+                // It is ended by an error, which is not the disk's.
+                if self.stop.check().is_some() && !error.is_damage() { Ok(None) } else { Err(error) }
+            }
+        }
+    }
+
+    fn opening(&self) -> Opening<'_> {
+        let RankIndex { files, schema, fields, .. } = self.index;
+        Opening { files, trust: Trust::Written, stop: &self.index.never, schema, fields }
+    }
+
+    /// Writes down what the index consists of now.
+    fn save(&self) -> Result<(), IndexError> {
+        let Parts { parts, manifest } = &mut *lock(&self.parts)?;
+        let commit = manifest.commit + 1;
+        let written = |error: std::io::Error| IndexError::Write(error.into());
+        for part in parts.iter_mut() {
+            let Some(living) = part.living.take() else { continue };
+            let mut bytes = Vec::new();
+            write_alive_bitset(&living, &mut bytes).map_err(written)?;
+            let mut entry = part.segment.entry.clone();
+            let name = format!("{}.{commit}.gone", entry.id);
+            entry.gone = Some(self.index.files.write(&name, &bytes).map_err(written)?);
+            let alive = AliveBitSet::open(OwnedBytes::new(bytes));
+            part.segment = Arc::new(guarded(|| part.segment.with_alive(entry, alive, &self.index.fields))?);
+        }
+        parts.retain(|part| part.segment.reader.num_docs() > 0);
+        let segments: Vec<SegmentEntry> = parts.iter().map(|part| part.segment.entry.clone()).collect();
+        if segments == manifest.segments {
+            return Ok(());
+        }
+        let newer = Manifest { commit, segments };
+        self.index.files.replace_manifest(&newer.to_text()).map_err(written)?;
+        let older = std::mem::replace(manifest, newer);
+        // In memory, searches of the state before may still open files.
+        let gone: HashSet<&str> = &older.names() - &manifest.names();
+        self.index.files.remove(gone);
+        Ok(())
+    }
+
+    /// Makes the changes visible to searches.
+    ///
+    /// # Errors
+    /// The index can't be written.
+    pub fn commit(self) -> Result<(), IndexError> {
+        self.finish(true).map(drop)
+    }
+
+    /// The same, with the merges that are due or without them: they may take as long as writing all anew. Returns how
+    /// many documents were added in vain, for there was no time to write them.
+    pub(crate) fn finish(self, merges: bool) -> Result<u64, IndexError> {
+        self.write_gathered()?;
+        self.save()?;
+        if merges {
+            while self.merge()? {}
+            self.save()?;
+        }
+        let Parts { parts, manifest } = self.parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if manifest != self.index.state().manifest {
+            self.index.publish(State::new(parts.into_iter().map(|part| part.segment).collect(), manifest));
+        }
+        Ok(self.lost.into_inner())
+    }
+
+    fn write_gathered(&self) -> Result<(), IndexError> {
+        let gathered = self.gathered.iter().map(|slot| Ok(lock(slot)?.take()));
+        let gathered: Vec<Gathered> =
+            gathered.collect::<Result<Vec<_>, IndexError>>()?.into_iter().flatten().collect();
+        if self.stop.is_cancelled() {
+            self.lost.fetch_add(gathered.iter().map(|segment| segment.documents).sum(), Ordering::Relaxed);
+            gathered.iter().for_each(|segment| segment.staged.discard());
+            return Ok(());
+        }
+        in_parallel(gathered, self.gathered.len(), |segment| self.write(segment)).into_iter().collect()
+    }
+
+    /// Merges what is due once; false if nothing is, or there is no time.
+    fn merge(&self) -> Result<bool, IndexError> {
+        // By default all segments of fewer than 10,000 files are merged as if they were alike: every eighth changed file
+        // would have a whole repository written anew.
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_layer_size(limits::SMALL_SEGMENT);
+        policy.set_max_docs_before_merge(limits::LARGE_SEGMENT);
+        policy.set_del_docs_ratio_before_merge(limits::DELETED_SHARE);
+        let segments: Vec<Arc<Segment>> =
+            lock(&self.parts)?.parts.iter().map(|part| Arc::clone(&part.segment)).collect();
+        let metas = segments.iter().map(|segment| {
+            let meta = segment.engine.meta().clone();
+            meta.with_delete_meta(segment.reader.num_deleted_docs(), 0)
+        });
+        let metas: Vec<_> = metas.collect();
+        let due = policy.compute_merge_candidates(&metas).into_iter().map(|candidate| {
+            let is_one = |segment: &&Arc<Segment>| candidate.0.contains(&segment.engine.id());
+            segments.iter().filter(is_one).map(Arc::clone).collect::<Vec<_>>()
+        });
+        // One without deleted documents, alone, would be written as it is.
+        let is_better = |together: &Vec<Arc<Segment>>| {
+            together.len() > 1 || together.iter().any(|one| one.alive.is_some())
+        };
+        let due: Vec<_> = due.filter(is_better).collect();
+        if due.is_empty() || self.stop.check().is_some() {
+            return Ok(false);
+        }
+        let merged = in_parallel(due, self.gathered.len(), |together| self.merge_together(&together));
+        let mut all = true;
+        for merged in merged {
+            all &= merged?;
+        }
+        Ok(all)
+    }
+
+    /// Replaces segments by one; false if there was no time or no room for it, which leaves them as they are.
+    fn merge_together(&self, together: &[Arc<Segment>]) -> Result<bool, IndexError> {
+        let engines: Vec<tantivy::Segment> = together.iter().map(|segment| segment.engine.clone()).collect();
+        let alive = together.iter().map(|segment| segment.alive.clone()).collect();
+        let staged = Staged::new(&self.index.files, &self.stop);
+        let merge = || merge_filtered_segments(&engines, settings(), alive, staged.clone()).map(drop);
+        let merged = match self.finish_segment(&staged, merge) {
+            Ok(Some(merged)) => merged,
+            Ok(None) | Err(IndexError::Write(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let parts = &mut lock(&self.parts)?.parts;
+        parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
+        parts.push(Part { segment: Arc::new(merged), living: None });
+        Ok(true)
+    }
+}
+
+/// Does pieces of work on so many threads, this one among them.
+fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let items = Mutex::new(items.into_iter());
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let run = || std::iter::from_fn(|| next().map(&work)).collect::<Vec<R>>();
+    let many = items.lock().unwrap_or_else(PoisonError::into_inner).len().min(threads);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..many).map(|_| scope.spawn(run)).collect();
+        let mut results = run();
+        for other in others {
+            results.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    })
+}
