@@ -25,7 +25,8 @@ pub enum RootError {
     },
     /// A directory of the kernel's own file systems, whose files hold keys and environments.
     #[error(
-        "{path} lies on a kernel file system (proc, sys or dev) and can't be a root; name a directory of files"
+        "{path} lies on a kernel file system (proc, sys or dev, or one mounted elsewhere) and can't be a root; name a \
+         directory of files"
     )]
     KernelFileSystem {
         /// The directory, canonical.
@@ -83,6 +84,16 @@ pub enum OpenError {
     NotRegular {
         /// Path as shown to people.
         path: String,
+    },
+    /// Something that the kernel makes of itself, mounted below the root.
+    #[error(
+        "{path} lies on a file system that the kernel makes of itself ({system}), which is never entered or read"
+    )]
+    KernelFileSystem {
+        /// Path as shown to people.
+        path: String,
+        /// Its name.
+        system: &'static str,
     },
     /// The operating system refused.
     #[error("can't open {path}: {source}")]

@@ -40,6 +40,7 @@ pub fn is_safe_to_map(file: &File) -> bool {
 pub struct OpenedFile {
     file: File,
     size: u64,
+    device: u64,
     state: Option<FileState>,
 }
 
@@ -57,7 +58,14 @@ impl OpenedFile {
     /// `None` when the handle is not a regular file.
     pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
         let status = sys::status(&file)?;
-        Ok((status.kind == NodeKind::File).then_some(Self { file, size: status.size, state: status.state }))
+        let sys::Status { kind, size, device, state } = status;
+        Ok((kind == NodeKind::File).then_some(Self { file, size, device, state }))
+    }
+
+    /// The name of the kernel's file system that it lies on, if that is another device than this one.
+    pub(crate) fn kernel_file_system(&self, device: Option<u64>) -> Option<&'static str> {
+        // The device comes with the size; only what lies on another one has to be asked for.
+        if device == Some(self.device) { None } else { sys::kernel_file_system(&self.file) }
     }
 
     /// Its state when it was opened; `None` where the system does not tell enough of it.

@@ -9,6 +9,8 @@
 mod error;
 mod file;
 mod ignore_rules;
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "portable-disk")))]
+mod kernel;
 pub mod limits;
 mod open_path;
 mod private;

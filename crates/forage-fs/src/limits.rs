@@ -109,3 +109,6 @@ pub const WARNINGS_KEPT: usize = 20;
 
 /// Bytes at the beginning of a file in which a NUL byte is looked for before the file is searched.
 pub const BINARY_HEAD_BYTES: usize = 8 << 10;
+
+/// Names of a directory between two looks at the deadline: a millisecond or two.
+pub const NAMES_PER_LOOK: usize = 4096;

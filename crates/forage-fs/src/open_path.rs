@@ -19,6 +19,8 @@ pub(crate) struct Resolved {
 #[derive(Debug)]
 pub(crate) enum ResolveError {
     Outside,
+    /// It leads to this directory, on this file system of the kernel's.
+    Kernels(RelPath, &'static str),
     Io(io::Error),
 }
 
@@ -77,10 +79,14 @@ pub(crate) fn resolve(
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
                 kind = sys::node_kind(&directory, &name)?;
+                resolved = resolved.join(&name);
                 if kind == NodeKind::Directory {
                     directory = sys::open_child(&directory, &name)?;
+                    // Its links lead anywhere, and no name in it is looked up.
+                    if let Some(system) = root.kernel_file_system(&directory) {
+                        return Err(ResolveError::Kernels(resolved, system));
+                    }
                 }
-                resolved = resolved.join(&name);
                 // It could be reached name by name, but not be opened by its path.
                 if resolved.as_bytes().len() >= limits::PATH_BYTES {
                     return Err(io::Error::from(io::ErrorKind::InvalidFilename).into());

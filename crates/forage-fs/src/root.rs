@@ -32,6 +32,8 @@ pub struct Root {
     /// It is the root of the whole file system.
     is_whole_system: bool,
     inside_git: bool,
+    /// What lies on it lies on the root's own file system.
+    device: Option<u64>,
     device_with_states: Option<u64>,
     /// Whether the state of a directory changes with its names.
     directories_have_states: bool,
@@ -54,6 +56,10 @@ impl Root {
             return Err(RootError::KernelFileSystem { path });
         }
         let directory = sys::open_root(&path).map_err(open)?;
+        if !policy.allow_broad && sys::kernel_file_system(&directory).is_some() {
+            return Err(RootError::KernelFileSystem { path });
+        }
+        let device = sys::identity(&directory).map(|(device, _)| device);
         let inside_git = path.ancestors().skip(1).any(has_git);
         let device_with_states = sys::device_with_states(&directory);
         let directories_have_states = sys::directories_have_states(&directory);
@@ -64,6 +70,7 @@ impl Root {
             directory,
             inside_git,
             is_whole_system,
+            device,
             device_with_states,
             directories_have_states,
             secrets,
@@ -125,6 +132,19 @@ impl Root {
                 .is_some_and(|first| KERNEL_DIRECTORIES.iter().any(|name| name.as_bytes() == first))
     }
 
+    /// The name of the kernel's file system that an open directory lies on, unless it is the root's own: that one the
+    /// user named, and allowed.
+    pub(crate) fn kernel_file_system(&self, directory: &Directory) -> Option<&'static str> {
+        let device = sys::identity(directory).map(|(device, _)| device);
+        // Only another device has to be asked what it is. While the root is open, no other gets its number.
+        if device.is_some() && device == self.device { None } else { sys::kernel_file_system(directory) }
+    }
+
+    /// The same of an open file, which can be mounted alone.
+    pub(crate) fn kernel_file_system_of(&self, file: &OpenedFile) -> Option<&'static str> {
+        file.kernel_file_system(self.device)
+    }
+
     pub(crate) fn handle(&self) -> &Directory {
         &self.directory
     }
@@ -170,9 +190,15 @@ impl Root {
         }
         let directory =
             sys::open_directory(&self.directory, &real.parent().unwrap_or_else(RelPath::root)).map_err(io)?;
-        OpenedFile::new(sys::open_leaf(&directory, real.file_name()).map_err(io)?)
+        let kernels = |system| OpenError::KernelFileSystem { path: real.display().into_owned(), system };
+        // Before anything in it is opened, which may have effects there.
+        if let Some(system) = self.kernel_file_system(&directory) {
+            return Err(kernels(system));
+        }
+        let file = OpenedFile::new(sys::open_leaf(&directory, real.file_name()).map_err(io)?)
             .map_err(io)?
-            .ok_or_else(|| OpenError::NotRegular { path: real.display().into_owned() })
+            .ok_or_else(|| OpenError::NotRegular { path: real.display().into_owned() })?;
+        self.kernel_file_system_of(&file).map_or(Ok(file), |system| Err(kernels(system)))
     }
 
     /// The path of the thing itself, links resolved within the root, and whether it is a directory.
@@ -195,6 +221,9 @@ impl Root {
             Ok(resolved) => Ok((resolved.path, resolved.kind)),
             Err(ResolveError::Outside) => {
                 Err(OpenError::OutsideRoot { path: shown, root: self.path.display().to_string() })
+            }
+            Err(ResolveError::Kernels(path, system)) => {
+                Err(OpenError::KernelFileSystem { path: path.display().into_owned(), system })
             }
             Err(ResolveError::Io(source)) => Err(match source.kind() {
                 io::ErrorKind::NotFound => OpenError::NotFound { path: shown },

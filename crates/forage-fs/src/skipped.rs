@@ -30,10 +30,12 @@ pub enum SkipReason {
     TooDeep,
     /// Text that is searched in pieces and has a line longer than a piece.
     LineTooLong,
+    /// It lies on a file system that the kernel makes of itself, such as procfs. A directory counts once.
+    KernelFileSystem,
 }
 
 /// All reasons, in the order in which they are shown.
-pub(crate) const REASONS: [SkipReason; 12] = [
+pub(crate) const REASONS: [SkipReason; 13] = [
     SkipReason::Ignored,
     SkipReason::Hidden,
     SkipReason::Pruned,
@@ -46,6 +48,7 @@ pub(crate) const REASONS: [SkipReason; 12] = [
     SkipReason::Special,
     SkipReason::TooDeep,
     SkipReason::LineTooLong,
+    SkipReason::KernelFileSystem,
 ];
 
 impl SkipReason {
@@ -64,6 +67,7 @@ impl SkipReason {
             Self::Special => "special",
             Self::TooDeep => "too_deep",
             Self::LineTooLong => "line_too_long",
+            Self::KernelFileSystem => "kernel_file_system",
         }
     }
 }

@@ -30,8 +30,9 @@ pub(crate) use watch::{MountTable, Watcher, most_watches};
 
 pub(crate) use system::{
     Directory, device_with_states, directories_have_states, directory_state, identity, is_link_error,
-    is_local, is_ours_alone, leads_inside, link_target, list, node_kind, open_child, open_directory,
-    open_for_names, open_leaf, open_root, read_exact_at, read_some, state, state_and_links, status,
+    is_local, is_ours_alone, kernel_file_system, leads_inside, link_target, list_while, node_kind,
+    open_child, open_directory, open_for_names, open_leaf, open_root, read_exact_at, read_some, state,
+    state_and_links, status,
 };
 
 use std::io;
@@ -106,8 +107,15 @@ pub(crate) struct Status {
     pub(crate) kind: NodeKind,
     /// Bytes.
     pub(crate) size: u64,
+    /// The device that it lies on; 0 where the system does not tell.
+    pub(crate) device: u64,
     /// `None` where the system does not tell enough to know a changed file by it.
     pub(crate) state: Option<FileState>,
+}
+
+/// The names in a directory, in no order.
+pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+    list_while(directory, &mut |_| true)
 }
 
 /// Whether an error says that there is no such directory, and not that it can't be read.

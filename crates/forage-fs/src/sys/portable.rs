@@ -81,7 +81,7 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
 pub(crate) fn status(file: &File) -> io::Result<Status> {
     let metadata = file.metadata()?;
     let kind = if metadata.is_file() { NodeKind::File } else { NodeKind::Special };
-    Ok(Status { kind, size: metadata.len(), state: None })
+    Ok(Status { kind, size: metadata.len(), device: 0, state: None })
 }
 
 /// The state of a file by its name: not known here, because nothing tells a file from another that was given its times.
@@ -106,6 +106,11 @@ pub(crate) fn directories_have_states(_: &Directory) -> bool {
 
 /// The device of a directory whose files can be told from what they were before: none here.
 pub(crate) fn device_with_states(_: &Directory) -> Option<u64> {
+    None
+}
+
+/// The kernel's file system that something lies on: not known here.
+pub(crate) fn kernel_file_system<T>(_: &T) -> Option<&'static str> {
     None
 }
 
@@ -141,13 +146,20 @@ pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKi
     Ok(kind_of(Metadata::file_type(&directory.symlink_metadata(as_path(name)?)?)))
 }
 
-/// The names in a directory, in no order. A name that this system can't give as text is left out.
-pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+/// The names in a directory, in no order, as long as `go_on` says so of their number. A name that this system can't give
+/// as text is left out.
+pub(crate) fn list_while(
+    directory: &Directory,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> io::Result<Vec<Node>> {
     let mut nodes = Vec::new();
     for entry in directory.entries()? {
         let entry = entry?;
         if let Some(name) = os_bytes(&entry.file_name()) {
             nodes.push(Node { name: name.as_ref().into(), kind: kind_of(entry.file_type()?) });
+        }
+        if !go_on(nodes.len()) {
+            break;
         }
     }
     Ok(nodes)

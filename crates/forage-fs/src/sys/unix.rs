@@ -104,7 +104,10 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
 pub(crate) fn status(file: &File) -> io::Result<Status> {
     let stat = fstat(file)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
-    Ok(Status { kind: kind_of(FileType::from_raw_mode(stat.st_mode)), size, state: state_of(&stat) })
+    let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
+    #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+    let device = stat.st_dev as u64;
+    Ok(Status { kind, size, device, state: state_of(&stat) })
 }
 
 /// The state of a directory, unless it is of another device: it changes with its names, and with who may read them.
@@ -178,6 +181,20 @@ pub(crate) fn is_local(_: impl AsFd) -> bool {
     false
 }
 
+/// The name of the file system that something lies on, if the kernel makes it of itself.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+pub(crate) fn kernel_file_system(file: impl AsFd) -> Option<&'static str> {
+    // What can't be asked is nothing that can be read.
+    rustix::fs::fstatfs(file).ok().and_then(|system| crate::kernel::name_of(system.f_type as u32))
+}
+
+/// The name of the file system that something lies on, if the kernel makes it of itself: there is none here.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) fn kernel_file_system(_: impl AsFd) -> Option<&'static str> {
+    None
+}
+
 /// Whether nobody but this user, and whoever may do all, may write an open file.
 pub(crate) fn is_ours_alone(file: impl AsFd) -> bool {
     let others = Mode::WGRP | Mode::WOTH;
@@ -240,9 +257,12 @@ pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
     }
 }
 
-/// The names in a directory, in no order.
+/// The names in a directory, in no order, as long as `go_on` says so of their number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+pub(crate) fn list_while(
+    directory: &Directory,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> io::Result<Vec<Node>> {
     // The system call itself: the portable form opens the directory once more and allocates for every name.
     let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 << 10];
     let mut entries = rustix::fs::RawDir::new(directory, &mut buffer);
@@ -250,17 +270,26 @@ pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
     while let Some(entry) = entries.next() {
         let entry = entry?;
         nodes.extend(node(directory, entry.file_name(), entry.file_type()));
+        if !go_on(nodes.len()) {
+            break;
+        }
     }
     Ok(nodes)
 }
 
-/// The names in a directory, in no order.
+/// The names in a directory, in no order, as long as `go_on` says so of their number.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+pub(crate) fn list_while(
+    directory: &Directory,
+    go_on: &mut dyn FnMut(usize) -> bool,
+) -> io::Result<Vec<Node>> {
     let mut nodes = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {
         let entry = entry?;
         nodes.extend(node(directory, entry.file_name(), entry.file_type()));
+        if !go_on(nodes.len()) {
+            break;
+        }
     }
     Ok(nodes)
 }

@@ -48,8 +48,14 @@ impl Entry<'_> {
                 Err(_) => None,
             },
         };
-        if opened.is_none() {
-            skipped.add(SkipReason::Unreadable);
+        match &opened {
+            None => skipped.add(SkipReason::Unreadable),
+            // A file alone can be mounted, too.
+            Some(file) if self.root.kernel_file_system_of(file).is_some() => {
+                skipped.add(SkipReason::KernelFileSystem);
+                return None;
+            }
+            Some(_) => {}
         }
         opened
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::WalkReport;
 use crate::limits;
 use crate::rel_path::RelPath;
-use crate::skipped::Skipped;
+use crate::skipped::{SkipReason, Skipped};
 use crate::stop::{Stop, Stopped};
 
 /// The longest that a worker sleeps before it looks at the deadline.
@@ -59,6 +59,17 @@ pub(super) struct Done<T, W> {
     pub(super) links: Vec<RelPath>,
     pub(super) warnings: Vec<String>,
     pub(super) stopped: Option<Stopped>,
+}
+
+impl<T, W> Done<T, W> {
+    /// Counts and names a directory of the kernel's own.
+    pub(super) fn leave_out_kernels(&mut self, path: &RelPath, system: &str) {
+        self.skipped.add(SkipReason::KernelFileSystem);
+        self.warnings.push(format!(
+            "{} is a file system that the kernel makes of itself ({system}), and was not entered",
+            path.display()
+        ));
+    }
 }
 
 impl<T, W> Default for Done<T, W> {

@@ -1,5 +1,6 @@
 //! Listing one directory of a walk: which names are visited, which are left out and why.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -71,6 +72,16 @@ pub(super) struct Plan<'a> {
 struct Start {
     is_directory: bool,
     real: Option<RelPath>,
+}
+
+/// The names in a directory, unless the call has to end before all are listed.
+fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<Node>>> {
+    let mut stopped = false;
+    let nodes = sys::list_while(directory, &mut |names| {
+        stopped = names % limits::NAMES_PER_LOOK == 0 && stop.check().is_some();
+        !stopped
+    })?;
+    Ok((!stopped).then_some(nodes))
 }
 
 impl<'a> Plan<'a> {
@@ -202,8 +213,15 @@ impl<'a> Plan<'a> {
         } else {
             let opened = sys::open_directory(self.root.handle(), place.real.as_ref().unwrap_or(path));
             opened.and_then(|directory| {
+                if let Some(system) = self.root.kernel_file_system(&directory) {
+                    done.leave_out_kernels(path, system);
+                    return Ok(directory);
+                }
                 let before = self.recorder.map(|recorder| recorder.before(&directory));
-                let nodes = sys::list(&directory)?;
+                let Some(nodes) = list_within(&directory, stop)? else {
+                    done.stopped = stop.check();
+                    return Ok(directory);
+                };
                 self.list_nodes(path, place, Names { nodes, before }, &directory, stop, done);
                 Ok(directory)
             })
@@ -358,7 +376,13 @@ impl<'a> Plan<'a> {
             let batch = Batch::new(path.clone(), std::mem::take(items));
             done.tasks.push(Task { key: (first, false), work: Work::Visit(batch) });
         };
-        for met in names {
+        for (number, met) in names.enumerate() {
+            if number % limits::NAMES_PER_LOOK == limits::NAMES_PER_LOOK - 1
+                && let Some(stopped) = stop.check()
+            {
+                done.stopped = Some(stopped);
+                return;
+            }
             if let Some(seen) = met.seen
                 && let Some(dismissal) = self.dismissal(path, seen, here)
             {
@@ -457,7 +481,7 @@ impl<'a> Plan<'a> {
         }
         let is_directory = kind == NodeKind::Directory;
         if self.root.is_kernels(&path) {
-            done.skipped.add(SkipReason::Special);
+            done.leave_out_kernels(&path, &String::from_utf8_lossy(met.name));
             return None;
         }
         if is_directory && self.options.prune.iter().any(|name| name.as_bytes() == met.name) {

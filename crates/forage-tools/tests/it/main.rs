@@ -13,6 +13,7 @@ mod files;
 mod filter;
 mod filter_attacks;
 mod ignore_files;
+mod kernel;
 mod limits;
 mod lookup;
 #[path = "../../../forage-sparse/tests/it/memory.rs"]

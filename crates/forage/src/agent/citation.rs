@@ -101,6 +101,7 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
                 OpenError::Secret { .. } => "a secrets file, which is never read",
                 OpenError::IsDirectory { .. } => "a directory",
                 OpenError::NotRegular { .. } => "not a regular file",
+                OpenError::KernelFileSystem { .. } => "on a file system of the kernel's",
                 OpenError::Io { .. } => "it can't be opened",
             });
         }
