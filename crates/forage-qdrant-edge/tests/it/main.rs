@@ -8,6 +8,8 @@ mod damage;
 mod homes;
 mod locking;
 mod peer;
+#[cfg(unix)]
+mod planted;
 mod round_trip;
 mod scores;
 mod support;
