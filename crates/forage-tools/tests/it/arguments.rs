@@ -321,7 +321,7 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
         request["cursor"] = page.records["next_cursor"].clone();
         assert!(request["cursor"].is_string(), "{tool}");
         let left = |name: &str| !page.text.contains(name);
-        for name in ["x.txt", "y.txt", "z.txt"].into_iter().filter(|name| left(name)) {
+        for name in ["a.txt", "x.txt", "y.txt", "z.txt"].into_iter().filter(|name| left(name)) {
             std::fs::remove_file(tree.root().join(name)).unwrap();
         }
         let rest = answer(&tree.context(), tool, request);

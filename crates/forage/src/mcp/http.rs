@@ -4,23 +4,20 @@
 //! the first head and no more, and refuses or hands on ([`door`]); the runtime serves those that were handed on
 //! ([`clients`]). So strangers compete with each other only, for the places of strangers and for that one thread.
 
+mod answer;
 mod clients;
 mod door;
+mod refusal;
 
 use std::convert::Infallible;
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{self, Poll};
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::{Bytes, Frame, Incoming, SizeHint};
-use hyper::header::{
-    AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER,
-    WWW_AUTHENTICATE,
-};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -30,15 +27,15 @@ use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use self::clients::{Call, Clients, Place};
+use self::answer::Answer;
+use self::clients::{Clients, Place};
+use self::refusal::Refusal;
 use super::limits;
 
 const PATH: &str = "/mcp";
@@ -345,7 +342,8 @@ impl<H: ServerHandler + Clone> Front<H> {
         };
         let (ends_session, is_json) = (head.method == Method::DELETE, is_json(&head.headers));
         // A stream that only listens for what the server may have to say is no call, and may have to make room for one.
-        let call = (head.method != Method::GET).then(|| place.call());
+        let is_call = head.method != Method::GET;
+        let call = is_call.then(|| place.call());
         let request = Request::from_parts(head, Full::new(body.clone()));
         let mut response = self.service.handle(request).await;
         match response.status() {
@@ -355,33 +353,8 @@ impl<H: ServerHandler + Clone> Front<H> {
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(Refusal::no_message(&body)),
             _ => {}
         }
-        Ok(response.map(|body| Answer { body, _call: call }.boxed()))
-    }
-}
-
-/// The body of an answer. The call lasts until all of it is sent.
-struct Answer {
-    body: Body,
-    _call: Option<Call>,
-}
-
-impl hyper::body::Body for Answer {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut task::Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        let place = is_call.then(|| place.clone());
+        Ok(response.map(|body| Answer { body, place, call }.boxed()))
     }
 }
 
@@ -405,72 +378,4 @@ fn is_json(headers: &HeaderMap) -> bool {
     named.is_some_and(|named| {
         named.split(';').next().unwrap_or(named).trim().eq_ignore_ascii_case("application/json")
     })
-}
-
-/// An answer to what is not even looked at: a JSON-RPC error without id, which clients of the protocol can show.
-#[derive(Debug)]
-struct Refusal {
-    status: StatusCode,
-    /// As JSON-RPC has it.
-    code: i32,
-    message: &'static str,
-}
-
-impl Refusal {
-    fn new(status: StatusCode, message: &'static str) -> Self {
-        Self { status, code: -32600, message }
-    }
-
-    /// For a body that is no message.
-    fn no_message(body: &[u8]) -> Self {
-        let status = StatusCode::BAD_REQUEST;
-        match serde_json::from_slice::<IgnoredAny>(body) {
-            Ok(_) => Self::new(
-                status,
-                "the body is not a JSON-RPC message, or one with parameters that do not fit",
-            ),
-            Err(_) => Self { status, code: -32700, message: "the body is not JSON" },
-        }
-    }
-
-    fn body(&self) -> String {
-        let error: Value =
-            json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.message } });
-        error.to_string()
-    }
-
-    /// Headers beside those that every refusal has.
-    fn header(&self) -> Option<(HeaderName, &'static str)> {
-        match self.status {
-            StatusCode::UNAUTHORIZED => {
-                Some((WWW_AUTHENTICATE, "Bearer realm=\"forage\", error=\"invalid_token\""))
-            }
-            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, limits::RETRY_AFTER_SECONDS)),
-            _ => None,
-        }
-    }
-
-    fn into_response(self) -> Response<Body> {
-        let mut response = Response::new(Full::new(Bytes::from(self.body())).boxed());
-        *response.status_mut() = self.status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        if let Some((name, value)) = self.header() {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
-        }
-        response
-    }
-
-    /// The whole answer, for a connection that ends with it.
-    fn to_bytes(&self) -> Vec<u8> {
-        let (body, status) = (self.body(), self.status);
-        let reason = status.canonical_reason().unwrap_or_default();
-        let more = self.header().map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {} {reason}\r\ncontent-type: application/json\r\n{more}content-length: {length}\r\nconnection: \
-             close\r\n\r\n{body}",
-            status.as_u16()
-        )
-        .into_bytes()
-    }
 }

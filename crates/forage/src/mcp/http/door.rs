@@ -36,9 +36,11 @@ pub(super) fn open<H: ServerHandler + Clone>(
         runtime.block_on(async {
             let listener = TcpListener::from_std(listener)?;
             // A task among those of the strangers: each of them has its turn before the next ones are taken.
-            tokio::spawn(accept(listener, front, clients));
-            shutdown.cancelled().await;
-            Ok(())
+            let accepting = tokio::spawn(accept(listener, front, clients));
+            tokio::select! {
+                ended = accepting => ended.map_err(io::Error::other),
+                () = shutdown.cancelled() => Ok(()),
+            }
         })
     })
 }

@@ -1,0 +1,89 @@
+//! How long a call runs that is answered.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{self, Poll};
+
+use hyper::body::{Bytes, Frame, SizeHint};
+
+use super::Body;
+use super::clients::{Call, Place};
+
+/// The body of an answer. The call runs while there is something to wait for: an answer that nobody reads is none.
+pub(super) struct Answer {
+    pub(super) body: Body,
+    /// The place of the connection, if it answers a call.
+    pub(super) place: Option<Place>,
+    pub(super) call: Option<Call>,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut task::Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match polled.is_pending() {
+            true if self.call.is_none() => self.call = self.place.as_ref().map(Place::call),
+            true => {}
+            false => self.call = None,
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt as _;
+    use hyper::body::Body as _;
+    use tokio::sync::mpsc;
+
+    use super::super::clients::Clients;
+    use super::*;
+
+    /// A body whose frames come from somewhere.
+    struct Stream(mpsc::Receiver<Bytes>);
+
+    impl hyper::body::Body for Stream {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut task::Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        }
+    }
+
+    /// Who calls, and never reads what it is answered, would otherwise hold its place for ever.
+    #[test]
+    fn an_answer_that_is_not_read_is_no_call() {
+        let clients = Clients::new(1);
+        let place = clients.admit().unwrap();
+        let is_busy = || clients.admit().is_none();
+        let (tell, frames) = mpsc::channel(1);
+        let (call, held) = (Some(place.call()), Some(place.clone()));
+        let mut answer = Answer { body: Stream(frames).boxed(), place: held, call };
+        let mut poll = || {
+            Pin::new(&mut answer).poll_frame(&mut task::Context::from_waker(task::Waker::noop())).is_ready()
+        };
+        assert!(!poll() && is_busy());
+        tell.try_send(Bytes::from_static(b"progress")).unwrap();
+        // It is sent, and there is more to wait for.
+        assert!(poll() && !poll() && is_busy());
+        tell.try_send(Bytes::from_static(b"answer")).unwrap();
+        assert!(poll() && !is_busy());
+    }
+}
