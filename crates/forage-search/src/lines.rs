@@ -32,7 +32,7 @@ pub(crate) struct LineFinder<'p> {
 
 #[derive(Debug)]
 enum Engine<'p> {
-    Exact(Exact<'p>),
+    Exact(Box<Exact<'p>>),
     Fuzzy(Box<FuzzyFinder<'p>>),
 }
 
@@ -71,14 +71,14 @@ impl<'p> LineFinder<'p> {
     pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
         let engine = match pattern.fuzzy() {
             Some(fuzzy) => Engine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
-            None => Engine::Exact(Exact {
+            None => Engine::Exact(Box::new(Exact {
                 pattern,
                 matcher: pattern.matcher(),
                 pace: Pace::new(stop, WORK_PER_LOOK),
                 stepped: RefCell::default(),
                 grace: Cell::default(),
                 is_cut: Cell::default(),
-            }),
+            })),
         };
         Self { engine }
     }

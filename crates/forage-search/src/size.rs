@@ -54,7 +54,7 @@ pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, Pat
 /// Bytes of the automaton of a class, which is built anew for each copy of it.
 fn class_bytes(class: &ClassUnicode) -> u64 {
     let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
-    let build = |hir: &Hir| thompson::Compiler::new().configure(config.clone()).build_from_hir(hir);
+    let build = |hir: &Hir| thompson::Compiler::new().configure(config.clone()).build_from_hir(hir).ok();
     let bytes = |nfa: NFA| nfa.memory_usage() as u64;
     let whole = build(&Hir::class(Class::Unicode(class.clone()))).map_or(0, bytes);
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))

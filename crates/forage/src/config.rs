@@ -229,6 +229,9 @@ fn defaults(path: &Path) -> Config {
     }
 }
 
+/// Files and bytes that a cache has, or why it is not used.
+pub(crate) type CacheSize = Result<(u64, u64), PrivateError>;
+
 impl Config {
     fn apply(&mut self, overrides: Overrides, source: &str) -> anyhow::Result<()> {
         if !matches!((&overrides.exchanges.record, &overrides.exchanges.replay), (None, None)) {
@@ -469,7 +472,7 @@ impl Config {
     }
 
     /// What is kept in the user's cache directory: where, how many files, how many bytes, or why none of it is used.
-    pub(crate) fn cache(&self) -> Option<(PathBuf, Result<(u64, u64), PrivateError>)> {
+    pub(crate) fn cache(&self) -> Option<(PathBuf, CacheSize)> {
         let place = environment::cache_directory()?;
         Some((place.path(), answer_cache::size(&place)))
     }

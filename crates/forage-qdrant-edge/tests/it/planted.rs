@@ -54,7 +54,7 @@ fn count(home: &Path) -> Result<u64, StoreError> {
             .and_then(|store| store.count(&Filter::default(), &Stop::never()));
         let _ = sender.send(count);
     });
-    receiver.recv_timeout(DEADLINE).expect("the call did not end")
+    receiver.recv_timeout(DEADLINE).unwrap()
 }
 
 fn filled() -> tempfile::TempDir {

@@ -4,6 +4,7 @@
     clippy::disallowed_methods,
     reason = "tests make their own trees, and controls read them the way that is banned"
 )]
+#![expect(clippy::disallowed_macros, reason = "a test says how much of it was permitted here")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod arguments;
