@@ -25,7 +25,6 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage::mcp::OutputForm;
-use forage_fs::PrivateError;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
@@ -469,7 +468,7 @@ impl Config {
     }
 
     /// What is kept in the user's cache directory: where, how many files, how many bytes, or why none of it is used.
-    pub(crate) fn cache(&self) -> Option<(PathBuf, Result<(u64, u64), PrivateError>)> {
+    pub(crate) fn cache(&self) -> Option<(PathBuf, answer_cache::Size)> {
         let place = environment::cache_directory()?;
         Some((place.path(), answer_cache::size(&place)))
     }
