@@ -120,12 +120,15 @@ pub(crate) fn resolved(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|| path.to_owned())
 }
 
+/// Files and bytes, or why they are not used.
+pub(crate) type Size = Result<(u64, u64), PrivateError>;
+
 /// Files and bytes below a directory of ours; links are not followed.
-pub(crate) fn size(place: &PrivatePlace) -> Result<(u64, u64), PrivateError> {
+pub(crate) fn size(place: &PrivatePlace) -> Size {
     place.open()?.map_or(Ok((0, 0)), |directory| size_of(&directory))
 }
 
-fn size_of(directory: &PrivateDirectory) -> Result<(u64, u64), PrivateError> {
+fn size_of(directory: &PrivateDirectory) -> Size {
     let (mut files, mut bytes) = (0, 0);
     for entry in directory.entries()? {
         let (more_files, more_bytes) = match entry.is_directory {

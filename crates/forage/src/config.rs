@@ -25,7 +25,6 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage::mcp::OutputForm;
-use forage_fs::PrivateError;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
@@ -228,9 +227,6 @@ fn defaults(path: &Path) -> Config {
         file: path.to_owned(),
     }
 }
-
-/// Files and bytes that a cache has, or why it is not used.
-pub(crate) type CacheSize = Result<(u64, u64), PrivateError>;
 
 impl Config {
     fn apply(&mut self, overrides: Overrides, source: &str) -> anyhow::Result<()> {
@@ -472,7 +468,7 @@ impl Config {
     }
 
     /// What is kept in the user's cache directory: where, how many files, how many bytes, or why none of it is used.
-    pub(crate) fn cache(&self) -> Option<(PathBuf, CacheSize)> {
+    pub(crate) fn cache(&self) -> Option<(PathBuf, answer_cache::Size)> {
         let place = environment::cache_directory()?;
         Some((place.path(), answer_cache::size(&place)))
     }

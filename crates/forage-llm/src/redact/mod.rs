@@ -2,9 +2,9 @@
 //!
 //! [`Redactor::redact`] is the only way from text to [`Redacted`], and [`Redacted`] is the only text that a request
 //! to a model is made of. What a rule finds is replaced by `[redacted:RULE]`; lines are never joined, split or
-//! dropped, so that line numbers stay right. There are two kinds of rules: forms that nothing else has ([`rules`] is
-//! their table), and values behind telling names ([`names`], [`assignment`]), on which [`judge`] decides by how they
-//! stand there and how random they look ([`randomness`]).
+//! dropped, so that line numbers stay right. There are two kinds of rules: forms that nothing else has (`rules` is
+//! their table), and values behind telling names (`names`, `assignment`), on which `judge` decides by how they
+//! stand there and how random they look (`randomness`).
 //!
 //! It cannot find everything. Known gaps: the middle of a key block without its first and last line, which is for those
 //! to hide who have the whole file, and secrets without any telling form or name.

@@ -130,10 +130,11 @@ fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> R
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if began.elapsed() > DEADLINE {
+        let is_late = began.elapsed() > DEADLINE;
+        if is_late {
             child.kill().unwrap();
-            panic!("{arguments:?} did not end");
         }
+        assert!(!is_late, "{arguments:?} did not end");
         std::thread::sleep(Duration::from_millis(5));
     };
     let output = child.wait_with_output().unwrap();
