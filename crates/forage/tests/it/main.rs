@@ -1,10 +1,6 @@
 //! The binary as a user runs it: arguments in, stdout, stderr and exit status out.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees and run the binary")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "in the helpers of tests, too, a panic is a failed test"
-)]
+#![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 mod agent;
 mod ask;
