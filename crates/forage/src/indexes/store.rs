@@ -323,6 +323,8 @@ impl Store {
     pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
         let own = self.own().map_err(UpdateError::Locked)?;
         let is_new = own.entry(ranked_name()).is_none();
+        // A directory of somebody else's is no damage that could be mended.
+        own.create_directory(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
         match self.open_ranked_as_it_is(stop) {
             Ok(index) => {
                 if is_new {

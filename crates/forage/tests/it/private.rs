@@ -30,10 +30,9 @@ const KEPT: &[(&str, &[&str])] = &[
     (
         "index/*/ranked-*",
         &[
-            "meta.json",
-            ".managed.json",
-            ".tantivy-writer.lock",
-            ".tantivy-meta.lock",
+            "manifest",
+            "*.meta",
+            "*.gone",
             "*.term",
             "*.idx",
             "*.pos",
