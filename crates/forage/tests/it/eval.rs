@@ -253,8 +253,6 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     std::fs::create_dir_all(&elsewhere).unwrap();
     git(&project, &["init", "-q", "--bare", elsewhere.to_str().unwrap()]);
     let lacking = git(&project, &["rev-parse", "HEAD~6:src/gamma.rs"]);
-    let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
-    std::fs::remove_file(object).unwrap();
     for key in ["ext", "file", "ssh"] {
         git(&project, &["config", &format!("protocol.{key}.allow"), "always"]);
     }
@@ -288,6 +286,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
     let set = set.to_str().unwrap();
     let saved = project.run_in(&project.root, &["eval", "--from-git", "7", "--save", set], &environment);
     assert_eq!(saved.status, 0, "{saved:?}");
+    let object = project.root.join(".git/objects").join(&lacking[..2]).join(&lacking[2..]);
+    std::fs::remove_file(object).unwrap();
     for remote in &remotes {
         git(&project, &["config", "remote.origin.url", remote]);
         // The control: what forage did about it before, and what a repository makes of that.
@@ -310,7 +310,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
             &["eval", "tune", "--from-git", "7"],
         ] {
             let run = project.run_in(&project.root, arguments, &environment);
-            assert_eq!(run.status, 0, "{remote}: {run:?}");
+            // Whether it comes to the object that is missing depends on the order of commits of one second.
+            assert!(run.status == 0 || run.stderr.contains("not allowed"), "{remote}: {run:?}");
             assert!(!mark.exists(), "{remote}: {}", std::fs::read_to_string(&mark).unwrap());
         }
     }
