@@ -254,7 +254,8 @@ fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
 fn tree_with_secrets() -> (Tree, Vec<String>) {
     let token = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd".to_owned();
     let other = "AKIAIOSFODNN7EXAMPLE".to_owned();
-    let body = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MhgwMbRvI0MBZhpI".to_owned();
+    // Of the middle of a key: the head of one tells by itself what it is.
+    let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX".to_owned();
     let tree = Tree::new();
     tree.write("a.rs", format!("let needle = \"{token}\";\n"));
     tree.write("b.rs", format!("needle\nlet key = \"{other}\";\n"));
