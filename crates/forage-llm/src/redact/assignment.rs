@@ -210,8 +210,17 @@ impl<'t> Scan<'t> {
                 let end = self.skip(at + 1, 7, |byte| byte.is_ascii_digit());
                 !b":-|".contains(&self.byte(end))
             }
-            // A cell of a table, not one of several texts or patterns.
-            "|" => at > name.end && behind == b' ' && !b"\"'".contains(&self.byte(at + 2)),
+            // A cell of a table, not one of several texts, patterns or flags.
+            "|" => {
+                let next = at + 2;
+                let end = self.skip(next, MAX_NAME, |byte| byte.is_ascii_uppercase() || byte == b'_');
+                at > name.end
+                    && behind == b' '
+                    && !b"\"'".contains(&self.byte(next))
+                    && !self.text[next..end].contains('_')
+            }
+            // A member: `credentials->user`.
+            "->" => at > name.end || !behind.is_ascii_alphabetic(),
             // An arm of a match: `Secret => …`.
             "=>" => {
                 at == name.end
@@ -238,9 +247,33 @@ impl<'t> Scan<'t> {
             b'"' | b'\'' if at > closed && (closed - name.start > 5 || self.begins_line(name)) => {
                 self.quoted(at, Stand::Argument)
             }
-            _ if at > closed && self.is_option(name.start) => self.value(name, at, Lead::Blanks),
+            _ if at > name.end
+                && closed == name.end
+                && (self.is_option(name.start) || self.is_directive(name)) =>
+            {
+                self.value(name, at, Lead::Blanks).filter(|value| !self.is_prose(value))
+            }
             _ => None,
         }
+    }
+
+    /// Whether a sentence goes on behind an option: «the --password option».
+    fn is_prose(&self, value: &Value) -> bool {
+        let word =
+            value.parts.first().map_or("", |part| self.text[part.clone()].trim_end_matches(['.', ',']));
+        matches!(
+            word,
+            "option" | "options" | "flag" | "flags" | "parameter" | "argument" | "arguments" | "switch"
+        )
+    }
+
+    /// Whether the name stands in a line of settings that has blanks for an operator: `ENV NAME value` of a Dockerfile,
+    /// `bindpw value` of LDAP.
+    fn is_directive(&self, name: &Range<usize>) -> bool {
+        let head = self.text[self.line_start(name.start)..name.start].trim();
+        let head = head[self.line_prefix.find(head).map_or(0, |prefix| prefix.len())..].trim();
+        matches!(head, "ENV" | "setenv" | "setx" | "set -x" | "set -gx")
+            || head.is_empty() && matches!(&self.text[name.clone()], "bindpw" | "rootpw")
     }
 
     /// Whether the name is an option of a command.

@@ -105,6 +105,10 @@ fn is_token(text: &str, telling: Telling) -> bool {
     if characters < least || text.contains(char::is_whitespace) || is_code(text) {
         return false;
     }
+    // No base64 has both a slash and one of the others.
+    if text.starts_with('/') && text.contains(['-', '_', '.']) {
+        return false;
+    }
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if text.bytes().all(|byte| byte.is_ascii_digit() || b"-.:+ ".contains(&byte)) {
         // Times, versions and counts are shorter, or have signs between.

@@ -85,7 +85,7 @@ pub(super) const RULES: &[Rule] = rules! {
     "google-oauth-token" ["ya29."] r"ya29\.[A-Za-z0-9_-]{30,}", 3.0, Never, "Google: OAuth access tokens";
     "google-oauth-token" ["1//0"] r"\b1//0[A-Za-z0-9_-]{30,}", 3.0, Never, "Google: OAuth refresh tokens";
     "firebase-key" ["APA91b"] before 170 r"\bAAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{100,}", 3.0, Never, "Firebase: server keys";
-    "azure-client-secret" ["Q~"] before 5 r#"(?:^|[\\'"`\s>=:(,)|])([a-zA-Z0-9_~.]{3}[0-9]Q~[a-zA-Z0-9_~.-]{31,})"#, 3.0, Never, "azure-ad-client-secret";
+    "azure-client-secret" ["Q~"] before 5 r#"(?:^|[\\'"`\s>=:(,)|])([a-zA-Z0-9_~.]{3}[0-9]Q~[a-zA-Z0-9_~.-]{31,34})(?:[^a-zA-Z0-9_~.-]|$)"#, 3.0, Never, "azure-ad-client-secret";
     "azure-sas" ["sig="] r"(?i)\bsig=([A-Za-z0-9+/%]{30,}(?:%3d|=)?)", 3.0, Never, "Azure: shared access signatures";
     "alibaba-key-id" ["LTAI"] r"LTAI[A-Za-z0-9]{16,}", 3.0, Never, "alibaba-access-key-id";
     "tencent-key-id" ["AKID"] r"\bAKID[A-Za-z0-9]{32,}", 3.0, Never, "Tencent Cloud: API keys";
@@ -119,7 +119,7 @@ pub(super) const RULES: &[Rule] = rules! {
     "age-secret-key" ["age-secret-key-"] r"(?i)AGE-SECRET-KEY-(?:PQ-)?1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{40,}", 0.0, Never, "age-secret-key";
     "settlemint-token" ["sm_aat_", "sm_pat_", "sm_sat_"] r"sm_[aps]at_[A-Za-z0-9]{16,}", 2.5, Never, "settlemint-application-access-token and its kin";
     "bcrypt-hash" ["$2a$", "$2b$", "$2y$"] r"\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53}", 3.0, Never, "bcrypt: modular crypt format";
-    "crypt-hash" ["$argon2", "$6$", "$5$", "$apr1$", "$y$"] r"(?:\$argon2i?d?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]{10,}\$[A-Za-z0-9+/]{20,}|\$(?:[56]|apr1|y)\$(?:[^\s$:]{1,30}\$){1,2}[./A-Za-z0-9]{22,})", 3.0, Never, "crypt(5)";
+    "crypt-hash" ["$argon2", "$6$", "$5$", "$1$", "$apr1$", "$y$"] r"(?:\$argon2i?d?\$v=[0-9]+\$[a-z0-9=,]+\$[A-Za-z0-9+/]{10,}\$[A-Za-z0-9+/]{20,}|\$(?:[156]|apr1|y)\$(?:[^\s$:]{1,30}\$){1,2}[./A-Za-z0-9]{22,})", 3.0, Never, "crypt(5)";
 
     // Models.
     "llm-api-key" ["sk-"] r"sk-(?:proj|svcacct|admin|ant|or|lf|None)-[A-Za-z0-9_-]{16,}", 2.5, Never, "openai-api-key, anthropic-api-key, anthropic-admin-api-key";
@@ -203,6 +203,13 @@ pub(super) const RULES: &[Rule] = rules! {
     "command-password" ["redis-cli"] r#"\bredis-cli\b[^\r\n|;]{0,300}?[ \t](?:-a|--pass)[ \t=]*(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "redis-cli: manual";
     "command-password" ["htpasswd"] r#"\bhtpasswd[ \t]+-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+[ \t]+(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"']{4,}))"#, 0.0, Placeholder, "htpasswd: manual";
     "command-password" ["net user"] r#"(?i)\bnet user[ \t]+\S+[ \t]+([^\s/"']{6,})[ \t]+/add"#, 0.0, Placeholder, "net user: manual";
+    "command-password" ["smbclient", "rpcclient", "net rpc"] r#"\b(?:smbclient|rpcclient|net rpc)\b[^\r\n|;]{0,300}?[ \t](?:-U|--user)[ \t=]*["']?[^\s%"']{1,60}%([^\s"']{4,})"#, 0.0, Placeholder, "smbclient: manual";
+    "command-password" ["ldap"] r#"\bldap(?:search|add|modify|delete|passwd|whoami|compare|modrdn)\b[^\r\n|;]{0,300}?[ \t]-w[ \t]*(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "ldapsearch: manual";
+    "command-password" ["plink", "pscp", "psftp", "putty"] r#"(?i)\b(?:plink|pscp|psftp|putty)(?:\.exe)?\b[^\r\n|;]{0,300}?[ \t]-pw[ \t]+["']?([^\s"']{4,})"#, 0.0, Placeholder, "PuTTY: manual";
+    "command-password" ["zip", "7z"] r#"\b(?:(?:un)?zip\b[^\r\n|;]{0,300}?[ \t]-P[ \t]*|7z[ar]?\b[^\r\n|;]{0,300}?[ \t]-p)["']?([^\s"'-][^\s"']{3,})"#, 0.0, Placeholder, "zip, 7z: manuals";
+    "command-password" ["sqlplus", "oracle:thin:", "oracle:oci:"] r#"(?i)(?:\bsqlplus[ \t]+(?:-[a-z]+[ \t]+)*|oracle:(?:thin|oci):)["']?[a-z][a-z0-9_$#]{0,30}/([^\s/@"']{4,})@"#, 0.0, Placeholder, "SQL*Plus: manual";
+    "redis-password" ["requirepass", "masterauth"] r#"\b(?:requirepass|masterauth)[ \t]+["']?([^\s"'}\]]{6,})"#, 0.0, Placeholder, "Redis: redis.conf";
+    "snmp-community" ["snmp-server community"] r"snmp-server community[ \t]+(\S{4,})", 0.0, Placeholder, "cisco: IOS command reference";
     "sql-password" ["identified"] r#"(?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, Placeholder, "MySQL, Oracle: CREATE USER";
     "netrc" ["login"] r#"\blogin[ \t]+\S+\s+password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Placeholder, "netrc(5)";
     "bundler-credential" ["BUNDLE_"] r#"BUNDLE_[A-Z0-9_]{2,60}__[A-Z]{2,10}["']?[ \t]*[:=][ \t]*["']?([^\s"':\\]{2,60}:[^\s"'\\]{4,60})"#, 0.0, Placeholder, "sidekiq-secret";
