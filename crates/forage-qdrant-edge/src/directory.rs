@@ -3,6 +3,7 @@
 //! All of them are opened through a [`PrivateDirectory`]; the engine opens its own by their paths, after all of them were
 //! looked at.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -12,9 +13,10 @@ use forage_fs::{PrivateDirectory, PrivatePlace};
 
 use crate::limits;
 
-const DESCRIPTION: &str = "collection.json";
+pub(crate) const DESCRIPTION: &str = "collection.json";
 const TEMPORARY: &str = "collection.json.new";
-const JOURNAL: &str = "journal";
+pub(crate) const JOURNAL: &str = "journal";
+pub(crate) const SEAL: &str = "seal";
 const SHARD: &str = "shard";
 
 /// What stands where a collection's directory would.
@@ -62,7 +64,7 @@ pub(crate) fn look(collection: &Path) -> io::Result<Found> {
         let is_ours = if entry.name == SHARD {
             entry.is_directory
         } else {
-            entry.is_file && [DESCRIPTION, TEMPORARY, JOURNAL].iter().any(|ours| entry.name == *ours)
+            entry.is_file && [DESCRIPTION, TEMPORARY, JOURNAL, SEAL].iter().any(|ours| entry.name == *ours)
         };
         if !is_ours {
             return Ok(Found::Foreign(collection.join(entry.name)));
@@ -115,7 +117,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     Ok(directory.read(name, limits::DESCRIPTION_BYTES)?)
 }
 
-/// Writes `collection.json` whole or not at all, and through to the disk.
+/// Writes a file whole or not at all, and through to the disk.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (directory, name) = split(path)?;
     let directory = directory.open()?.ok_or(io::ErrorKind::NotFound)?;
@@ -141,13 +143,62 @@ pub(crate) fn remove(collection: &Path) -> io::Result<()> {
     let (Some(home), Some(name)) = (collection.parent(), collection.file_name()) else { return Ok(()) };
     let Some(home) = PrivatePlace::at(home).open()? else { return Ok(()) };
     if let Some(directory) = home.directory(name)? {
-        for file in [DESCRIPTION, TEMPORARY, JOURNAL] {
+        for file in [SEAL, DESCRIPTION, TEMPORARY, JOURNAL] {
             directory.remove(file)?;
         }
         directory.remove_all(SHARD)?;
     }
     home.remove_empty(name)?;
     Ok(())
+}
+
+/// `None` if the collection is not sealed.
+pub(crate) fn read_seal(collection: &Path) -> io::Result<Option<Vec<u8>>> {
+    let Some(directory) = place(collection).open()? else { return Ok(None) };
+    Ok(directory.read(SEAL, limits::SEAL_BYTES)?)
+}
+
+pub(crate) fn is_sealed(collection: &Path) -> io::Result<bool> {
+    Ok(place(collection).open()?.is_some_and(|directory| directory.entry(SEAL).is_some()))
+}
+
+/// Before the first change, and through to the disk: a seal must not come back with files that were changed since.
+pub(crate) fn remove_seal(collection: &Path) -> io::Result<()> {
+    let Some(directory) = place(collection).open()? else { return Ok(()) };
+    if directory.remove(SEAL)? {
+        directory.sync()?;
+    }
+    Ok(())
+}
+
+/// The files that a seal is about, by their paths in the collection: all but itself and the journal, which is empty then.
+/// The shard was looked at.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the engine's own directory below the user's, not a repository"
+)]
+pub(crate) fn sealed_files(collection: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    let mut files = BTreeMap::new();
+    let description = collection.join(DESCRIPTION);
+    if fs::symlink_metadata(&description).is_ok() {
+        files.insert(DESCRIPTION.to_owned(), description);
+    }
+    let mut directories = vec![(SHARD.to_owned(), collection.join(SHARD))];
+    while let Some((name, path)) = directories.pop() {
+        for entry in fs::read_dir(path)? {
+            let entry = entry?;
+            let Ok(last) = entry.file_name().into_string() else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            let below = (format!("{name}/{last}"), entry.path());
+            if entry.file_type()?.is_dir() {
+                directories.push(below);
+            } else {
+                files.insert(below.0, below.1);
+            }
+        }
+    }
+    Ok(files)
 }
 
 /// The complete files of the engine's log, oldest first. The shard was looked at.

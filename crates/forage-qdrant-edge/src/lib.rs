@@ -6,6 +6,7 @@
 //! DIRECTORY/.code.lock             held by the process that has the collection open, with its number
 //! DIRECTORY/code/collection.json   what the engine doesn't know: format, contract, name of the vector
 //! DIRECTORY/code/journal           what was written since the engine last wrote through to the disk
+//! DIRECTORY/code/seal              lengths and hashes of all files, while nobody writes
 //! DIRECTORY/code/shard/            the engine's
 //! ```
 //!
@@ -21,6 +22,7 @@ mod journal;
 pub mod limits;
 mod lock;
 mod name;
+mod seal;
 mod store;
 
 pub use store::EmbeddedStore;

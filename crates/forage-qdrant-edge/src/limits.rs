@@ -25,6 +25,12 @@ pub const ENGINE_FILE_BYTES: u64 = 64 << 30;
 /// Bytes that `collection.json` may have.
 pub const DESCRIPTION_BYTES: u64 = 1 << 20;
 
+/// Bytes that a seal may have, which are some hundred for each file of the collection.
+pub const SEAL_BYTES: u64 = 64 << 20;
+
+/// Bytes that are read at once where a file is hashed.
+pub const PIECE_BYTES: usize = 1 << 20;
+
 /// Points that are read and written together where all are looked at.
 pub const PAGE_POINTS: usize = 1_000;
 

@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::failure::{Failure, check, of_file};
 use crate::journal::{self, Change, Journal};
 use crate::lock::{Lock, Refusal};
+use crate::seal::{self, Verdict};
 use crate::{limits, name};
 
 /// A collection in a directory of this machine. From the moment that it is found until this is dropped, nobody else can
@@ -47,6 +48,8 @@ struct Opened {
     engine: Engine,
     journal: Mutex<Journal>,
     description: Description,
+    /// Changed by who has `writer`.
+    is_sealed: AtomicBool,
     lock: Lock,
 }
 
@@ -82,6 +85,7 @@ impl EmbeddedStore {
             let writer = self.writer();
             check(stop, &self.place())?;
             self.with_writer(&writer, |opened| {
+                opened.unseal(&self.path())?;
                 let path = directory::journal(&self.path());
                 opened.journal().append(&journal::arrange()).map_err(of_file(&path))?;
                 opened.engine.flush()
@@ -191,7 +195,9 @@ impl EmbeddedStore {
             return Err(self.foreign(&path));
         }
         if Description::read(&path)?.is_none() {
-            return Err(self.no_collection());
+            // A seal is the first file that goes with a collection.
+            let is_sealed = directory::is_sealed(&path).map_err(of_file(&path))?;
+            return Err(if is_sealed { self.damaged(directory::DESCRIPTION) } else { self.no_collection() });
         }
         let lock = self.lock()?;
         // It may have been removed before the lock was had.
@@ -205,9 +211,18 @@ impl EmbeddedStore {
         let path = self.path();
         let shard = directory::shard(&path);
         directory::check_shard(&path).map_err(of_file(&shard))?;
-        directory::shorten_log(&shard).map_err(of_file(&shard))?;
         let journal_path = directory::journal(&path);
+        let is_sealed = match seal::verify(&path).map_err(of_file(&path))? {
+            Verdict::Damaged(file) => return Err(self.damaged(&file)),
+            verdict => verdict == Verdict::Whole,
+        };
+        if !is_sealed {
+            directory::shorten_log(&shard).map_err(of_file(&shard))?;
+        }
         let (mut journal, changes) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
+        if is_sealed && journal.length() > 0 {
+            return Err(self.damaged(directory::JOURNAL));
+        }
         let load = || -> Result<Engine, Failure> {
             let engine = Engine::load(&shard)?;
             if !changes.is_empty() {
@@ -231,7 +246,16 @@ impl EmbeddedStore {
             ))
         })?;
         journal.cut(0).map_err(of_file(&journal_path))?;
-        Ok(Opened { engine, journal: Mutex::new(journal), description, lock })
+        let is_sealed = AtomicBool::new(is_sealed);
+        Ok(Opened { engine, journal: Mutex::new(journal), description, is_sealed, lock })
+    }
+
+    /// A file is not as it was when the collection was closed.
+    fn damaged(&self, file: &str) -> StoreError {
+        StoreError::Invalid(format!(
+            "{} is damaged ({file} is not as it was written): remove it with `forage sparse drop` and fill it again",
+            self.place()
+        ))
     }
 
     fn foreign(&self, path: &Path) -> StoreError {
@@ -253,6 +277,7 @@ impl EmbeddedStore {
         check(stop, &self.place())?;
         let mut is_full = false;
         self.with_writer(&writer, |opened| {
+            opened.unseal(&self.path())?;
             let path = directory::journal(&self.path());
             let mut journal = opened.journal();
             let before = journal.append(body).map_err(of_file(&path))?;
@@ -279,7 +304,7 @@ impl EmbeddedStore {
             return Ok(());
         }
         let mut opened = self.opened.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Opened { engine, journal, description, lock }) = opened.take() {
+        if let Some(Opened { engine, journal, description, lock, .. }) = opened.take() {
             drop((engine, journal));
             *opened = Some(self.recover(description, lock)?);
         }
@@ -331,6 +356,28 @@ impl Opened {
         Ok(())
     }
 
+    /// Before a change.
+    fn unseal(&self, collection: &Path) -> Result<(), Failure> {
+        if self.is_sealed.swap(false, Ordering::Relaxed) {
+            directory::remove_seal(collection).map_err(of_file(collection))?;
+        }
+        Ok(())
+    }
+
+    /// Writes through to the disk and seals the collection, if it isn't.
+    fn close(self, collection: &Path) -> Result<(), Failure> {
+        if self.is_sealed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.settle(collection)?;
+        let Self { engine, journal, lock, .. } = self;
+        drop((engine, journal));
+        let sealed =
+            directory::shorten_log(&directory::shard(collection)).and_then(|()| seal::close(collection));
+        drop(lock);
+        Ok(sealed.map_err(of_file(collection))?)
+    }
+
     fn check_vector(&self, using: &str) -> Result<(), StoreError> {
         if self.description.vector == using {
             return Ok(());
@@ -346,7 +393,7 @@ impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         if let Some(opened) = self.take() {
             // What fails here is done again from the journal when the collection is next opened.
-            let _ = opened.settle(&self.path());
+            let _ = opened.close(&self.path());
         }
     }
 }
@@ -400,7 +447,8 @@ impl Store for EmbeddedStore {
         let engine = self.judge(made)?;
         let description = Description::new(&creation.using, &creation.contract);
         description.write(&path)?;
-        self.put(Opened { engine, journal: Mutex::new(journal), description, lock });
+        let is_sealed = AtomicBool::new(false);
+        self.put(Opened { engine, journal: Mutex::new(journal), description, is_sealed, lock });
         Ok(())
     }
 

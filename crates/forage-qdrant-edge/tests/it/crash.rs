@@ -149,6 +149,8 @@ fn a_collection_that_was_not_made_to_the_end_is_none_and_can_be_made() {
     let home = tempfile::tempdir().unwrap();
     drop(created(home.path()));
     let collection = home.path().join("code");
+    // The seal comes last and goes first.
+    std::fs::remove_file(collection.join("seal")).unwrap();
     std::fs::remove_file(collection.join("collection.json")).unwrap();
     std::fs::write(collection.join("collection.json.new"), "{").unwrap();
     let store = open(home.path());
@@ -159,6 +161,7 @@ fn a_collection_that_was_not_made_to_the_end_is_none_and_can_be_made() {
     assert!(!collection.join("collection.json.new").exists());
     // So is one that was not removed to the end.
     drop(store);
+    std::fs::remove_file(collection.join("seal")).unwrap();
     std::fs::remove_file(collection.join("collection.json")).unwrap();
     let store = open(home.path());
     assert!(store.drop_collection(&Stop::never()).unwrap());
@@ -173,6 +176,9 @@ fn points_that_are_in_two_segments_are_united() {
     upsert(&store, batch(0));
     store.finish(&Stop::never()).unwrap();
     drop(store);
+    // As a process that was killed leaves it.
+    let unseal = || std::fs::remove_file(home.path().join("code/seal")).unwrap();
+    unseal();
     let segments = home.path().join("code/shard/segments");
     let originals: Vec<_> =
         std::fs::read_dir(&segments).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -185,6 +191,7 @@ fn points_that_are_in_two_segments_are_united() {
     let body = [3];
     let record = [&1_u32.to_le_bytes()[..], &crc32fast::hash(&body).to_le_bytes(), &body].concat();
     std::fs::write(home.path().join("code/journal"), record).unwrap();
+    unseal();
     let store = open(home.path());
     assert_eq!(count(&store), BATCH);
     let found = all(&store, &["batch"], 7);

@@ -59,6 +59,8 @@ fn a_shard_that_the_engine_can_not_read_is_an_error_that_names_it_and_can_be_dro
     for path in files {
         fs::write(path, "damaged").unwrap();
     }
+    // As a process that is killed while it writes leaves it: the engine meets the damage.
+    fs::remove_file(home.path().join("code/seal")).unwrap();
     let store = open(home.path());
     let error = store.count(&Filter::default(), &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "invalid");

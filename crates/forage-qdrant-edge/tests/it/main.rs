@@ -12,5 +12,6 @@ mod peer;
 mod planted;
 mod round_trip;
 mod scores;
+mod seal;
 mod support;
 mod wire;
