@@ -33,7 +33,8 @@ use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::{
-    ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, working_directory,
+    ClientDirectories, client_project, git_configuration, git_program, git_variables, mcp_token, this_program,
+    working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
@@ -45,6 +46,7 @@ pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
 use retrieval::Retrieval;
 pub(crate) use retrieval::{RetrievalOverrides, TelemetryOverrides};
+pub(crate) use sandbox::{Needs, existing};
 use search_tool::SearchTool;
 
 use crate::answer_cache::{self, FileCache};
