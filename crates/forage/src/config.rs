@@ -459,6 +459,11 @@ impl Config {
         Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", models.finish())))))
     }
 
+    /// Whether answers of models are kept.
+    fn keeps_answers(&self) -> bool {
+        self.filter_forms.keeps_answers()
+    }
+
     /// Whether `keyword_search` ranks without a model.
     pub(crate) fn is_lexical(&self) -> bool {
         self.filter.value == "lexical"

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
-use forage::sandbox::{Level, Starter};
+use forage::sandbox::{self, Level, Starter};
 use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
 
 use super::output::Output;
@@ -140,12 +140,14 @@ impl Directories {
     /// could and opens none, each call's has its own directories, and all others have the server's.
     fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
-        let all = [&own[..], &self.for_clients].concat();
-        let level = self.config.enforce_sandbox(&self.config.access(&all, &self.needs), is_required)?;
+        let access = self.config.access(&own, &self.needs);
+        let mut widest = access.clone();
+        widest.read.extend_from_slice(&self.for_clients);
+        let level = self.config.enforce_sandbox(&widest, is_required)?;
         self.is_walled = level.stands();
         if self.is_walled && !self.for_clients.is_empty() {
             self.threads = Some(Starter::of_threads().context("no thread can be started")?);
-            return self.config.enforce_sandbox(&self.config.access(&own, &self.needs), is_required);
+            return self.config.enforce_sandbox(&access, is_required);
         }
         Ok(level)
     }
@@ -156,9 +158,13 @@ impl Directories {
             return Ok(());
         }
         let access = self.config.access(&config::existing(directories), &self.needs);
-        match self.config.enforce_sandbox(&access, true) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(format!("{error:#}; start the server with --root DIR")),
+        let level = sandbox::restrict(&access);
+        match level.stands() {
+            true => Ok(()),
+            // The thread that started this one may read more than the call: so it may not go on.
+            false => Err(format!(
+                "the sandbox can't be put around this call ({level}); start the server with --root DIR"
+            )),
         }
     }
 }

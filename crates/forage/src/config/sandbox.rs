@@ -104,7 +104,8 @@ impl Config {
         needs.keeps |= self.index_name() == "always";
         match tool.name() {
             "keyword_search" if !self.is_lexical() => {
-                needs.keeps = true;
+                // Of models that are named no list is read.
+                needs.keeps |= !self.names_models() || self.keeps_answers();
                 needs.connect.extend(self.ports_of_models());
             }
             "keyword_lookup" => {

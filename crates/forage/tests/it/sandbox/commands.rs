@@ -130,7 +130,8 @@ impl Probe {
     /// What was tried since the last time.
     pub(crate) fn attempts(&self) -> Vec<Attempt> {
         let text = std::fs::read_to_string(&self.report).unwrap();
-        std::fs::remove_file(&self.report).unwrap();
+        // The program has it open and writes at its end.
+        std::fs::write(&self.report, "").unwrap();
         let attempt = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
             let [thread, what, error] = fields[..] else { panic!("{line:?}") };
