@@ -176,7 +176,8 @@ impl PrivatePlace {
         base: PathBuf,
         prepare: impl Fn(&PrivateDirectory, &OsStr) -> Result<(), PrivateError>,
     ) -> Result<PrivateDirectory, PrivateError> {
-        let handle = system::open_directory(&base).map_err(|source| io_error(&base, source))?;
+        let open = if self.below.is_empty() { system::open_directory } else { system::open_for_names };
+        let handle = open(&base).map_err(|source| io_error(&base, source))?;
         let mut directory = PrivateDirectory { handle, path: base };
         if self.below.is_empty() {
             directory.judge()?;

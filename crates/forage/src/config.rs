@@ -33,8 +33,7 @@ use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::{
-    ClientDirectories, client_project, git_configuration, git_program, git_variables, mcp_token, this_program,
-    working_directory,
+    ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};

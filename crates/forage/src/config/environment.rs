@@ -97,16 +97,6 @@ pub(crate) fn git_variables() -> Vec<OsString> {
     names.filter(|name| name.as_encoded_bytes().starts_with(b"GIT_")).collect()
 }
 
-/// The files in which the user's git looks for its settings.
-pub(crate) fn git_configuration() -> Vec<PathBuf> {
-    let system = absolute("GIT_CONFIG_SYSTEM").unwrap_or_else(|| PathBuf::from("/etc/gitconfig"));
-    let home = home();
-    let directory = absolute("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
-    let own = directory.map(|directory| directory.join("git/config"));
-    let files = [Some(system), absolute("GIT_CONFIG_GLOBAL"), home.map(|home| home.join(".gitconfig")), own];
-    files.into_iter().flatten().collect()
-}
-
 /// The absolute path by which this program can be run, and whether its bare name means the same program.
 pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     let program = std::env::current_exe().context("can't tell where this program is")?;

@@ -16,7 +16,7 @@ use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;
 
 use super::databases::databases;
-use super::git::Git;
+use super::git::{Git, SafeDirectories};
 use super::history::{self, Account};
 use super::{Source, set};
 use crate::cli::output::Output;
@@ -150,29 +150,32 @@ impl Plan {
         &self.config
     }
 
-    /// Puts up the kernel's wall around the trees and, if the history is read, git.
-    fn wall_in(&self) -> anyhow::Result<()> {
+    /// Puts up the kernel's wall around the trees and, if the history is read, git, which then has to be told whose
+    /// repositories are safe.
+    fn wall_in(&self) -> anyhow::Result<Option<SafeDirectories>> {
         let of_git = self.from_git.iter().map(|from_git| &from_git.directory);
         let directories: Vec<PathBuf> =
             self.runs.iter().map(|run| &run.directory).chain(of_git).cloned().collect();
-        let mut needs = Needs::default();
+        let (mut needs, mut safe) = (Needs::default(), None);
         if self.from_git.is_some() || self.at_revision {
             let roots: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
-            // Where there is none, the first use says so.
-            needs.programs.extend(config::git_program(&roots));
-            needs.read.extend(config::git_configuration());
+            needs.programs.push(config::git_program(&roots)?.0);
             needs.read.extend(directories.iter().flat_map(|directory| databases(directory)));
+            if self.config.sandbox_mode() != "off" {
+                safe = Some(SafeDirectories::of_the_user(&roots)?);
+            }
         }
-        self.config.wall_in(&directories, &needs)
+        self.config.wall_in(&directories, &needs)?;
+        Ok(safe)
     }
 
     /// Runs all sets, one after the other, behind the kernel's wall, and with `with_answers` also the tool on each query.
     pub(super) fn run(self, weights: &Weights, with_answers: bool) -> anyhow::Result<Measured> {
-        self.wall_in()?;
+        let safe = self.wall_in()?;
         let progress = Arc::default();
         let _shown = Progress::start(&progress, "files");
         let mut running =
-            Running { plan: &self, weights, with_answers, progress, measured: Measured::default() };
+            Running { plan: &self, weights, safe, with_answers, progress, measured: Measured::default() };
         if let Some(from_git) = &self.from_git {
             running.history(from_git)?;
         }
@@ -234,6 +237,7 @@ impl Plan {
 struct Running<'a> {
     plan: &'a Plan,
     weights: &'a Weights,
+    safe: Option<SafeDirectories>,
     with_answers: bool,
     progress: Arc<AtomicU64>,
     measured: Measured,
@@ -243,7 +247,7 @@ impl Running<'_> {
     fn history(&mut self, from_git: &FromGit) -> anyhow::Result<()> {
         let began = Instant::now();
         let root = self.plan.open(&from_git.directory)?;
-        let git = Git::new(root.path())?;
+        let git = Git::new(root.path(), self.safe.as_ref())?;
         let base = history::base(&git, from_git.commits)?;
         let tree = history::tree(&git, &root, &base, self.plan.threads(), &self.progress)?;
         let seconds = began.elapsed().as_secs_f64();
@@ -264,7 +268,7 @@ impl Running<'_> {
         let root = self.plan.open_below(&whole, set.benchmark_root.as_deref().unwrap_or_default())?;
         let subject = if self.plan.at_revision {
             let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
-            let git = Git::new(root.path())?;
+            let git = Git::new(root.path(), self.safe.as_ref())?;
             Subject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
         } else {
             self.plan.indexed(&root, &self.progress)?
