@@ -134,9 +134,6 @@ const PROCESSORS: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null"];
 
-/// The version of Landlock from which on everything holds that is promised.
-const WHOLE: i32 = 6;
-
 /// What the wall refuses, and since which version of Landlock it can.
 const REFUSALS: &[(i32, &str)] = &[
     (
@@ -249,10 +246,13 @@ mod system {
         RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
 
-    use super::{Access, Level, WHOLE};
+    use super::{Access, Level};
 
     /// The last version whose restrictions are known here. Kernels with an older one enforce what they know of them.
     const RIGHTS: ABI = ABI::V9;
+
+    /// The version from which on everything holds that is promised.
+    const WHOLE: i32 = 6;
 
     pub(super) fn restrict(access: &Access) -> Level {
         match try_restrict(access) {
@@ -318,5 +318,28 @@ mod system {
 
     pub(super) fn restrict(_: &Access) -> Level {
         Level::None { reason: "not available on this system; Landlock is Linux's".to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_version_says_what_it_refuses_and_what_not() {
+        let none = Level::None { reason: "none".to_owned() };
+        assert!(none.refuses().is_empty());
+        // Each has what the one before has: files first, TCP with Linux 6.7, signals with 6.12.
+        let news = [(1, "files"), (3, "cutting"), (4, "TCP"), (5, "devices"), (6, "signals"), (9, "by path")];
+        let all = none.leaves_open();
+        for abi in 1..=9 {
+            let level = Level::Partial { abi };
+            let (refused, open) = (level.refuses(), level.leaves_open());
+            assert_eq!(refused.len() + open.len(), all.len());
+            for (since, what) in news {
+                assert_eq!(refused.iter().any(|entry| entry.contains(what)), abi >= since, "{abi}: {what}");
+            }
+            assert!(NEVER_REFUSED.iter().all(|never| open.contains(never)), "{abi}");
+        }
     }
 }

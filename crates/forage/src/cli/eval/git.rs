@@ -75,8 +75,15 @@ impl SafeDirectories {
     pub(super) fn of_the_user(roots: &[&Path]) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(roots)?;
         let git = Git { program, directory: PathBuf::from("/"), path, safe: None };
-        let listed = git.output(&["config", "--type=path", "-z", "--get-all", "safe.directory"])?;
-        let listed = String::from_utf8_lossy(&listed);
+        let asked = git
+            .command(&["config", "--type=path", "-z", "--get-all", "safe.directory"], false)
+            .output()
+            .with_context(|| format!("{} can't be run", git.program.display()))?;
+        // That is how it says that there are none.
+        if !asked.status.success() && asked.status.code() != Some(1) {
+            bail!("git config failed: {}", String::from_utf8_lossy(&asked.stderr).trim());
+        }
+        let listed = String::from_utf8_lossy(&asked.stdout);
         Ok(Self(listed.split_terminator('\0').map(str::to_owned).collect()))
     }
 }

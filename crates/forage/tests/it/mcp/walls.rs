@@ -8,7 +8,7 @@ use serde_json::json;
 use super::wire::Pipes;
 use super::{call, initialize, text};
 use crate::Project;
-use crate::sandbox::commands::{Probe, check, is_whole};
+use crate::sandbox::commands::{Probe, check, modes};
 
 /// A project with two others in the user's home directory.
 fn projects() -> (Project, [PathBuf; 2]) {
@@ -40,11 +40,8 @@ fn search(pipes: &mut Pipes, id: u64, root: &Path) -> String {
 fn each_call_of_a_server_may_read_its_own_roots_alone() {
     let (project, [one, two]) = projects();
     let probe = Probe::new(&project, &one);
-    for mode in ["off", "auto"] {
-        let is_walled = mode == "auto";
-        if is_walled && !is_whole() {
-            return;
-        }
+    for (mode, abi) in modes() {
+        let is_walled = abi > 0;
         project.configure(&format!("sandbox = \"{mode}\"\n"));
         let mut pipes = Pipes::start_with(&project, &[], &probe.environment());
         let mut hello = initialize("2025-11-25", 0);
@@ -53,7 +50,7 @@ fn each_call_of_a_server_may_read_its_own_roots_alone() {
         // The threads of calls have a name where each call has its own.
         let is_theirs = |thread: &str| !is_walled || thread == "call";
         assert!(search(&mut pipes, 1, &one).contains("needle_of_one"));
-        check(&probe.attempts_of(is_theirs), is_walled, is_theirs, "the first call");
+        check(&probe.attempts_of(is_theirs), abi, is_theirs, "the first call");
         // Another root is another wall, in which the first is closed.
         assert!(search(&mut pipes, 2, &two).contains("needle_of_two"));
         if is_walled {
@@ -69,16 +66,13 @@ fn each_call_of_a_server_may_read_its_own_roots_alone() {
 fn a_server_with_roots_of_its_own_may_read_nothing_else() {
     let (project, [one, _]) = projects();
     let probe = Probe::new(&project, &one);
-    for mode in ["off", "auto"] {
-        if mode == "auto" && !is_whole() {
-            return;
-        }
+    for (mode, abi) in modes() {
         project.configure(&format!("sandbox = \"{mode}\"\n"));
         let arguments = ["--root", one.to_str().unwrap()];
         let mut pipes = Pipes::start_with(&project, &arguments, &probe.environment());
         pipes.handshake(initialize("2025-11-25", 0));
         let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", json!({ "pattern": "needle_of_" })));
         assert!(text(&answer).0.contains("needle_of_one"), "{answer}");
-        check(&probe.attempts_of(|_| true), mode == "auto", |_| true, "a call");
+        check(&probe.attempts_of(|_| true), abi, |_| true, "a call");
     }
 }
