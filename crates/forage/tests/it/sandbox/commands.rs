@@ -114,16 +114,20 @@ impl Probe {
 
     /// What was tried by the time at which a thread that `is_theirs` names has tried everything.
     pub(crate) fn attempts_of(&self, is_theirs: impl Fn(&str) -> bool) -> Vec<Attempt> {
-        let begun = Instant::now();
-        let is_last = |line: &str| {
+        self.attempts_until(|line| {
             line.split_once(' ').is_some_and(|(thread, rest)| is_theirs(thread) && rest.starts_with("signal"))
-        };
+        })
+    }
+
+    /// What was tried by the time at which a line of the report, `THREAD WHAT ERROR`, is the one that is waited for.
+    pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
+        let begun = Instant::now();
         loop {
             let text = std::fs::read_to_string(&self.report).unwrap_or_default();
-            if text.lines().any(is_last) {
+            if text.lines().any(&is_last) {
                 return self.attempts();
             }
-            assert!(begun.elapsed() < PATIENCE, "nothing was tried: {text}");
+            assert!(begun.elapsed() < PATIENCE, "it was never tried: {text}");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
