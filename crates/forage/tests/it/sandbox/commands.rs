@@ -43,7 +43,7 @@ fn library() -> &'static Path {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/sandbox/probe.c");
         let compiled =
             Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&made).arg(source).output();
-        let compiled = compiled.expect("the C compiler that Rust links with");
+        let compiled = compiled.map_err(|error| format!("the tests need `cc`: {error}")).unwrap();
         assert!(compiled.status.success(), "{compiled:?}");
         // Tests that run in another process find it whole or not at all.
         std::fs::rename(made, &library).unwrap();
@@ -139,7 +139,7 @@ impl Probe {
         std::fs::write(&self.report, "").unwrap();
         let attempt = |line: &str| {
             let fields: Vec<&str> = line.split(' ').collect();
-            let [thread, what, error] = fields[..] else { panic!("{line:?}") };
+            let [thread, what, error] = fields.try_into().unwrap();
             Attempt { thread: thread.to_owned(), what: what.to_owned(), error: error.parse().unwrap() }
         };
         text.lines().map(attempt).collect()
