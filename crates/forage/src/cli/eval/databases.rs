@@ -4,6 +4,7 @@
     reason = "git's own files, of which nothing but the places of others is taken"
 )]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -25,23 +26,24 @@ pub(super) fn databases(directory: &Path) -> Vec<PathBuf> {
     let Some(own) = own.filter(|own| own.join("HEAD").is_file()) else { return Vec::new() };
     let common = named_in(&own.join("commondir"), None).map_or_else(|| own.clone(), |named| own.join(named));
     let objects = common.join("objects");
-    if !objects.is_dir() {
+    if !objects.is_dir() || !common.join("HEAD").is_file() {
         return Vec::new();
     }
-    let mut found = vec![own, common];
+    let mut found = BTreeSet::from([own, common]);
     let mut borrowed = alternates(&objects);
     for _ in 0..limits::GIT_ALTERNATES {
-        let next = borrowed.iter().flat_map(|objects| alternates(objects)).collect();
-        found.append(&mut borrowed);
-        borrowed = next;
+        borrowed.retain(|objects| found.len() < limits::GIT_DATABASES && found.insert(objects.clone()));
+        borrowed = borrowed.iter().flat_map(|objects| alternates(objects)).collect();
     }
-    found
+    found.into_iter().collect()
 }
 
-/// The directories whose objects are used as if they were in this one.
+/// The directories whose objects are used as if they were in this one, without links: one that leads elsewhere may have
+/// any name.
 fn alternates(objects: &Path) -> Vec<PathBuf> {
     let named = read(&objects.join("info/alternates")).unwrap_or_default();
-    let paths = named.lines().filter(|line| !line.starts_with('#')).map(|line| objects.join(line.trim()));
+    let lines = named.lines().filter(|line| !line.starts_with('#')).take(limits::GIT_DATABASES);
+    let paths = lines.filter_map(|line| std::fs::canonicalize(objects.join(line.trim())).ok());
     paths.filter(|path| path.file_name().is_some_and(|name| name == "objects") && path.is_dir()).collect()
 }
 
@@ -60,4 +62,41 @@ fn read(file: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(file).ok()?.take(limits::GIT_LINK_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_borrowed_of_objects_alone_and_a_circle_ends() {
+        let place = tempfile::tempdir().unwrap();
+        let top = fs::canonicalize(place.path()).unwrap();
+        for directory in ["one/.git/objects/info", "two/.git/objects/info", "secret"] {
+            fs::create_dir_all(top.join(directory)).unwrap();
+        }
+        for repository in ["one", "two"] {
+            fs::write(top.join(repository).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        }
+        // Each line of a circle is followed once, however many there are.
+        let circle = "../../../two/.git/objects\n../../../one/.git/objects\n../objects\n".repeat(500);
+        let named = format!("# A comment.\n../../../secret\n../link/objects\n{circle}");
+        for repository in ["one", "two"] {
+            fs::write(top.join(repository).join(".git/objects/info/alternates"), &named).unwrap();
+        }
+        #[cfg(unix)]
+        {
+            fs::create_dir(top.join("one/.git/link")).unwrap();
+            std::os::unix::fs::symlink(top.join("secret"), top.join("one/.git/link/objects")).unwrap();
+        }
+        let expected = [".git", ".git/objects"].map(|name| top.join("one").join(name));
+        let found = databases(&top.join("one"));
+        assert_eq!(found, [&expected[..], &[top.join("two/.git/objects")]].concat());
+        // A directory that is no repository's is none although a file says so.
+        fs::write(top.join("one/.git/commondir"), "../../secret\n").unwrap();
+        fs::create_dir(top.join("secret/objects")).unwrap();
+        assert!(databases(&top.join("one")).is_empty());
+    }
 }
