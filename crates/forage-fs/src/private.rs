@@ -176,7 +176,8 @@ impl PrivatePlace {
         base: PathBuf,
         prepare: impl Fn(&PrivateDirectory, &OsStr) -> Result<(), PrivateError>,
     ) -> Result<PrivateDirectory, PrivateError> {
-        let handle = system::open_directory(&base).map_err(|source| io_error(&base, source))?;
+        let open = if self.below.is_empty() { system::open_directory } else { system::open_for_names };
+        let handle = open(&base).map_err(|source| io_error(&base, source))?;
         let mut directory = PrivateDirectory { handle, path: base };
         if self.below.is_empty() {
             directory.judge()?;
@@ -267,11 +268,14 @@ impl PrivateDirectory {
         check_name(&self.path, name)?;
         let path = self.path.join(name);
         let handle = system::open_child(&self.handle, name).map_err(|source| {
-            match self.facts(name).map(|facts| facts.kind) {
-                Ok(NodeKind::Symlink) => distrusted(&path, Distrust::Link),
-                Ok(NodeKind::File | NodeKind::Special) => distrusted(&path, Distrust::NoDirectory),
-                _ => io_error(&path, source),
-            }
+            // One that is not believed is closed behind the kernel's wall, and yet its name tells why.
+            let facts = self.facts(name).ok();
+            let reason = facts.and_then(|facts| match facts.kind {
+                NodeKind::Symlink => Some(Distrust::Link),
+                NodeKind::File | NodeKind::Special => Some(Distrust::NoDirectory),
+                NodeKind::Directory => facts.foreign.or(facts.writable),
+            });
+            reason.map_or_else(|| io_error(&path, source), |reason| distrusted(&path, reason))
         })?;
         let directory = Self { handle, path };
         directory.judge()?;

@@ -45,6 +45,7 @@ pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
 use retrieval::Retrieval;
 pub(crate) use retrieval::{RetrievalOverrides, TelemetryOverrides};
+pub(crate) use sandbox::{Needs, existing};
 use search_tool::SearchTool;
 
 use crate::answer_cache::{self, FileCache};
@@ -455,6 +456,11 @@ impl Config {
         format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses))
             .hash(&mut models);
         Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", models.finish())))))
+    }
+
+    /// Whether answers of models are kept.
+    fn keeps_answers(&self) -> bool {
+        self.filter_forms.keeps_answers()
     }
 
     /// Whether `keyword_search` ranks without a model.

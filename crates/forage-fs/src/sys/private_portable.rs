@@ -26,7 +26,12 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
     Dir::open_ambient_dir(path, ambient_authority())
 }
 
-/// Opens a directory that the user names, whatever links lead there.
+/// The same for asking about its names and opening them.
+pub(crate) fn open_for_names(path: &Path) -> io::Result<PrivateHandle> {
+    open_directory(path)
+}
+
+/// The same for one that the user names, whatever links lead there.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
     open_directory(path)
 }

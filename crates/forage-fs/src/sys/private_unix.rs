@@ -24,6 +24,11 @@ pub(crate) type PrivateHandle = OwnedFd;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// For asking about its names and opening them only: it can't be listed, and who may not list it may open it so.
+#[cfg(target_os = "linux")]
+const FOR_NAMES: OFlags = DIRECTORY.union(OFlags::PATH);
+#[cfg(not(target_os = "linux"))]
+const FOR_NAMES: OFlags = DIRECTORY;
 /// Never a link; a pipe is not waited for, a terminal not taken.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
@@ -118,9 +123,14 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// Opens a directory that the user names, whatever links lead there.
+/// The same for asking about its names and opening them only: behind the kernel's wall it is closed to all else.
+pub(crate) fn open_for_names(path: &Path) -> io::Result<PrivateHandle> {
+    Ok(rustix::fs::open(path, FOR_NAMES, Mode::empty())?)
+}
+
+/// The same for one that the user names, whatever links lead there.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
-    Ok(rustix::fs::open(path, DIRECTORY.difference(OFlags::NOFOLLOW), Mode::empty())?)
+    Ok(rustix::fs::open(path, FOR_NAMES.difference(OFlags::NOFOLLOW), Mode::empty())?)
 }
 
 /// Opens a file that the user names to be read, whatever links lead there.

@@ -7,7 +7,7 @@ use forage::agent::{Agent, AskError, Ended, usable_tools};
 use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
-use crate::config::{AskOverrides, Overrides};
+use crate::config::{AskOverrides, Config, Overrides};
 use crate::indexes::Lifetime;
 use view::View;
 
@@ -67,7 +67,8 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let (mut context, config) = session::open_with_config(global, arguments.overrides(), None, output)?;
+    let (mut context, config) =
+        session::open_with_config(global, arguments.overrides(), Config::needs_of_agent, None, output)?;
     context.stop = signals::stop()?;
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
     let tools = usable_tools(&context, config.tools())?;

@@ -32,6 +32,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let request = serde_json::from_str(&text)
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
-    let context = session::open(global, Overrides::default(), None, output)?;
+    let context = session::open(global, Overrides::default(), &arguments.tool, None, output)?;
     session::call(&arguments.tool, request, &context, output)
 }

@@ -3,6 +3,7 @@
 //! The queries come from a file, or from the history of the repository; their figures are those of
 //! `forage_rank::evaluation`. `tune` fits the weights of the ranking's rules to them.
 
+mod databases;
 mod git;
 mod history;
 mod limits;

@@ -7,6 +7,9 @@ use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Overrides;
 
+/// The tool that is called.
+const TOOL: &str = "grep_search";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Regular expression to search for, matched line by line
@@ -34,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Overrides::default(), arguments.path.as_deref(), output)?;
+    let context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
     let request = json!({
         "pattern": arguments.pattern,
         "path": path_argument(&context, arguments.path.as_deref())?,
@@ -45,5 +48,5 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "include_ignored": arguments.include_ignored,
         "cursor": arguments.cursor,
     });
-    session::call("grep_search", request, &context, output)
+    session::call(TOOL, request, &context, output)
 }

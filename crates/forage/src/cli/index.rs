@@ -14,7 +14,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::session;
 use super::{Global, Status};
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Config, Needs, Overrides};
 use crate::indexes::verify::{self, Verified};
 use crate::indexes::{Lifetime, Store, Update};
 
@@ -44,6 +44,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let config = session::load(global, Overrides::default())?;
     let working = config::working_directory()?;
     let directories = session::directories(&config, &working, None);
+    let keeps = matches!(arguments.command, Command::Build { .. });
+    config.wall_in(&directories, &Needs { keeps, ..Needs::default() })?;
     let mut status = Status::Found;
     for directory in &directories {
         let root = session::open_root(&config, directory)?;

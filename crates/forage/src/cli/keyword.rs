@@ -8,6 +8,9 @@ use super::session;
 use super::{Global, Status};
 use crate::config::Overrides;
 
+/// The tool that is called.
+const TOOL: &str = "keyword_search";
+
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  forage keyword --filter lexical 'how are failed requests retried' 'retry_after' 'backoff' 'retr(y|ies)'"
@@ -27,7 +30,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let overrides = Overrides { filter: arguments.filter.clone(), ..arguments.model.overrides() };
-    let context = session::open(global, overrides, None, output)?;
+    let context = session::open(global, overrides, TOOL, None, output)?;
     let request = json!({ "query": arguments.query, "search_terms": arguments.terms });
-    session::call("keyword_search", request, &context, output)
+    session::call(TOOL, request, &context, output)
 }

@@ -7,6 +7,9 @@ use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Overrides;
 
+/// The tool that is called.
+const TOOL: &str = "list_directory";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Directory to list
@@ -23,12 +26,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Overrides::default(), arguments.path.as_deref(), output)?;
+    let context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
     let request = json!({
         "path": path_argument(&context, arguments.path.as_deref())?,
         "recursive": arguments.recursive.then_some(true),
         "max_depth": arguments.max_depth,
         "include_ignored": arguments.include_ignored,
     });
-    session::call("list_directory", request, &context, output)
+    session::call(TOOL, request, &context, output)
 }

@@ -7,6 +7,9 @@ use super::session;
 use super::{Global, Status};
 use crate::config::{Overrides, RetrievalOverrides};
 
+/// The tool that is called.
+const TOOL: &str = "keyword_lookup";
+
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
@@ -35,7 +38,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let retrieval =
         RetrievalOverrides { collection: arguments.collection.clone(), ..RetrievalOverrides::default() };
-    let context = session::open(global, Overrides { retrieval, ..Overrides::default() }, None, output)?;
+    let context = session::open(global, Overrides { retrieval, ..Overrides::default() }, TOOL, None, output)?;
     let request = json!({
         "query": arguments.query.join(" "),
         "repo": arguments.repo,
@@ -43,5 +46,5 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "language": arguments.language,
         "limit": arguments.limit,
     });
-    session::answer("keyword_lookup", request, &context, output)
+    session::answer(TOOL, request, &context, output)
 }

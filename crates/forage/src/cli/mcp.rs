@@ -1,18 +1,18 @@
 //! `forage mcp`: the tools as a server.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
-use forage::sandbox::Level;
+use forage::sandbox::{self, Level, Starter};
 use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
 use super::{Global, Status};
-use crate::config::{self, Config, McpOverrides, Overrides};
+use crate::config::{self, Config, McpOverrides, Needs, Overrides};
 use crate::indexes::{self, KeptIndexes, Lifetime};
 
 #[derive(Debug, clap::Args)]
@@ -39,8 +39,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let mcp = McpOverrides { output: arguments.output.clone(), client_roots: None };
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
-    let mut workspace = Directories::choose(config, arguments.http.is_some(), output)?;
-    workspace.wall_in(arguments.require_sandbox, output)?;
+    let workspace = Directories::choose(config, arguments, output)?;
     let tools = registry::advertised(&workspace.config.tools())?;
     let form = workspace.config.mcp_output();
     let server = Server::new(Settings { tools, workspace: Box::new(workspace), output: form })
@@ -76,30 +75,48 @@ struct Directories {
     own: Vec<PathBuf>,
     /// Directories beneath which a client may choose the roots; none where the user has chosen them.
     for_clients: Vec<PathBuf>,
+    /// What calls need beside the directories.
+    needs: Needs,
+    /// Starts the threads of calls, of which each is then walled in with its own directories; none where all calls have
+    /// the same.
+    threads: Option<Starter>,
     /// The kernel's wall stands around the directories that there were at the start.
     is_walled: bool,
     indexes: Option<Arc<KeptIndexes>>,
 }
 
 impl Directories {
-    fn choose(config: Config, over_http: bool, output: &mut Output) -> anyhow::Result<Self> {
+    fn choose(config: Config, arguments: &Arguments, output: &mut Output) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
         let named: Vec<PathBuf> = config.roots.value.iter().map(|root| working.join(root)).collect();
-        let may_choose = || match over_http {
+        let may_choose = || match arguments.http {
             // Any program of this machine may be a client.
-            true => config.client_roots_that_are_set(&working),
-            false => config.client_roots(&working),
+            Some(_) => config.client_roots_that_are_set(&working),
+            None => config.client_roots(&working),
         };
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
             (false, _) => (named, "--root or the configuration", Vec::new()),
             (true, Some(project)) => (vec![project], "CLAUDE_PROJECT_DIR", may_choose()),
             (true, None) => (vec![session::project(&working)], "the working directory", may_choose()),
         };
-        let for_clients = for_clients.iter().filter_map(|directory| real(directory)).collect();
+        let for_clients = config::existing(&for_clients);
         let indexes = config.indexes(Lifetime::Server);
         let lookup = config.lookup_settings();
-        let chosen = Self { config, filter, lookup, working, own, for_clients, is_walled: false, indexes };
+        let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
+        let mut chosen = Self {
+            config,
+            filter,
+            lookup,
+            working,
+            own,
+            for_clients,
+            needs,
+            threads: None,
+            is_walled: false,
+            indexes,
+        };
+        let level = chosen.wall_in(arguments.require_sandbox)?;
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -114,7 +131,41 @@ impl Directories {
                 output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
             }
         }
+        output.note(&format!("sandbox: {level}"));
         Ok(chosen)
+    }
+
+    /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it. Where clients may
+    /// choose directories, no thread that opens a file may read all of those: the thread that starts those of calls
+    /// could and opens none, each call's has its own directories, and all others have the server's.
+    fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
+        let own = config::existing(&self.own);
+        let access = self.config.access(&own, &self.needs);
+        let mut widest = access.clone();
+        widest.read.extend_from_slice(&self.for_clients);
+        let level = self.config.enforce_sandbox(&widest, is_required)?;
+        self.is_walled = level.stands();
+        if self.is_walled && !self.for_clients.is_empty() {
+            self.threads = Some(Starter::of_threads().context("no thread can be started")?);
+            return self.config.enforce_sandbox(&access, is_required);
+        }
+        Ok(level)
+    }
+
+    /// Puts this thread, which is one call's, behind a wall around the directories of the call.
+    fn wall_in_call(&self, directories: &[PathBuf]) -> Result<(), String> {
+        if self.threads.is_none() {
+            return Ok(());
+        }
+        let access = self.config.access(&config::existing(directories), &self.needs);
+        let level = sandbox::restrict(&access);
+        match level.stands() {
+            true => Ok(()),
+            // The thread that started this one may read more than the call: so it may not go on.
+            false => Err(format!(
+                "the sandbox can't be put around this call ({level}); start the server with --root DIR"
+            )),
+        }
     }
 }
 
@@ -123,11 +174,16 @@ impl Workspace for Directories {
         !self.for_clients.is_empty()
     }
 
+    fn threads(&self) -> Option<&Starter> {
+        self.threads.as_ref()
+    }
+
     fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
         let (allowed, refused) = match client_roots {
             [] => (self.own.clone(), None),
             _ => self.allowed(client_roots)?,
         };
+        self.wall_in_call(&allowed)?;
         let (mut context, _) =
             session::beneath(self.config.clone(), &allowed, &self.working, self.filter.clone()).map_err(
                 |error| {
@@ -153,7 +209,7 @@ impl Directories {
         };
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
         for root in client_roots {
-            match real(root) {
+            match config::existing(std::slice::from_ref(root)).pop() {
                 Some(real) if self.for_clients.iter().any(|directory| real.starts_with(directory)) => {
                     allowed.push(real);
                 }
@@ -175,23 +231,4 @@ impl Directories {
             )),
         }
     }
-
-    /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it.
-    fn wall_in(&mut self, is_required: bool, output: &mut Output) -> anyhow::Result<()> {
-        let own: Vec<PathBuf> = self.own.iter().filter_map(|directory| real(directory)).collect();
-        let own: Vec<&Path> = own.iter().map(PathBuf::as_path).collect();
-        let level = self.config.enforce_sandbox(&own, &self.for_clients, is_required)?;
-        self.is_walled = !matches!(level, Level::None { .. });
-        output.note(&format!("sandbox: {level}"));
-        Ok(())
-    }
-}
-
-/// The directory with all links followed. It is opened by [`forage_fs::Root`], which says what it really opened.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "directories that the user or the client names, not a repository's"
-)]
-fn real(directory: &Path) -> Option<PathBuf> {
-    std::fs::canonicalize(directory).ok()
 }

@@ -12,6 +12,9 @@ use crate::config::Overrides;
 /// Time for an index when a person waits who can see it grow, and can end it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The tool that is called.
+const TOOL: &str = "search_index";
+
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
@@ -39,7 +42,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut context = session::open(global, Overrides::default(), arguments.path.as_deref(), output)?;
+    let mut context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
     if global.timeout_ms.is_none() {
         context.indexing_time = INDEXING_TIME;
     }
@@ -52,5 +55,5 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "explain": output.wants_explanation(),
         "cursor": arguments.cursor,
     });
-    session::answer("search_index", request, &context, output)
+    session::answer(TOOL, request, &context, output)
 }

@@ -7,6 +7,9 @@ use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Overrides;
 
+/// The tool that is called.
+const TOOL: &str = "read_file";
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// File to read
@@ -20,11 +23,11 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Overrides::default(), Some(&arguments.path), output)?;
+    let context = session::open(global, Overrides::default(), TOOL, Some(&arguments.path), output)?;
     let request = json!({
         "path": path_argument(&context, Some(&arguments.path))?,
         "start_line": arguments.start_line,
         "end_line": arguments.end_line,
     });
-    session::call("read_file", request, &context, output)
+    session::call(TOOL, request, &context, output)
 }

@@ -20,6 +20,9 @@ Examples:
   forage search --all TODO                     every match, as rg prints it
   forage search --engine ugrep 'foo(?=bar)'    another engine";
 
+/// The tool that is called.
+const TOOL: &str = "Search";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -91,7 +94,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let overrides = Overrides { search_engine: arguments.engine.clone(), ..Overrides::default() };
-    let context = session::open(global, overrides, arguments.path.as_deref(), output)?;
+    let context = session::open(global, overrides, TOOL, arguments.path.as_deref(), output)?;
     let request = json!({
         "pattern": arguments.pattern,
         "path": path_argument(&context, arguments.path.as_deref())?,
@@ -110,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "cursor": arguments.cursor,
     });
     let format = match (output.wants_json(), arguments.all) {
-        (false, false) => return session::call("Search", request, &context, output),
+        (false, false) => return session::call(TOOL, request, &context, output),
         (true, _) => Format::Records,
         (false, true) => Format::Lines,
     };

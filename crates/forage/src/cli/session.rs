@@ -11,24 +11,28 @@ use serde_json::Value;
 use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status};
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Config, Needs, Overrides};
 use crate::indexes::{self, Lifetime};
 
-/// Reads the configuration and opens the roots. `path` is a path that a person named on the command line: when no
-/// root was given and it lies outside of the default one, its own project becomes the root.
+/// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots. `path` is a path that a
+/// person named on the command line: when no root was given and it lies outside of the default one, its own project
+/// becomes the root.
 pub(crate) fn open(
     global: &Global,
     overrides: Overrides,
+    tool: &str,
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<Context> {
-    open_with_config(global, overrides, path, output).map(|(context, _)| context)
+    let needs = |config: &Config| config.needs_of_tool(tool);
+    open_with_config(global, overrides, needs, path, output).map(|(context, _)| context)
 }
 
 /// As [`open`], with the configuration for whoever needs more of it.
 pub(crate) fn open_with_config(
     global: &Global,
     overrides: Overrides,
+    needs: impl FnOnce(&Config) -> Needs,
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<(Context, Config)> {
@@ -36,9 +40,11 @@ pub(crate) fn open_with_config(
     let working = config::working_directory()?;
     let directories = directories(&config, &working, path);
     let filter = config.filter_settings()?;
+    let lookup = config.lookup_settings();
+    config.wall_in(&directories, &needs(&config))?;
     let (mut context, config) = beneath(config, &directories, &working, filter)?;
     context.indexes = indexes(&config, &context, Lifetime::Search);
-    context.lookup = config.lookup_settings();
+    context.lookup = lookup;
     for notice in &config.notices {
         output.note(notice);
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::output::Output;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{self, Overrides};
+use crate::config::{self, Needs, Overrides};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {}
@@ -18,6 +18,7 @@ pub(crate) fn run(_: &Arguments, global: &Global, output: &mut Output) -> anyhow
     let working = config::working_directory()?;
     let root = find_git_root(&working).unwrap_or(working);
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    config.wall_in(std::slice::from_ref(&root), &Needs::default())?;
     if let Ok(root) = Root::open(&root, &policy, SecretPolicy::standard(&[])) {
         config::narrow(&mut config, &[root]);
     }

@@ -64,6 +64,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
     let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
     let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
+    let working = config::working_directory()?;
+    let directories: Vec<PathBuf> = match &arguments.command {
+        Command::Index { paths, .. } => paths.iter().map(|path| working.join(path)).collect(),
+        Command::Status { .. } | Command::Drop { .. } => Vec::new(),
+    };
+    config.wall_in(&directories, &config.needs_of_collections())?;
     match &arguments.command {
         Command::Index { paths, repo, .. } => index(&config, &store, paths, repo.as_deref(), output),
         Command::Status { .. } => show(&config, &store, output),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
+use forage::sandbox::Outside;
 use forage_fs::{NamedFile, open_named};
 use forage_llm::{
     ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink, Exchanges, RecordedModel, Recordings,
@@ -35,8 +36,13 @@ impl ExchangeFiles {
                 let (file, named) = created.with_context(|| {
                     format!("can't record to {}: name a file that does not exist yet", path.display())
                 })?;
-                let path = path.clone();
-                Ok(Exchanges::Record(Arc::new(RecordingFile { path, named, file: Mutex::new(file) })))
+                // Its directory is closed to what stands behind the wall.
+                let remove = Outside::start("recording", move |file| drop(named.remove(&file)))?;
+                Ok(Exchanges::Record(Arc::new(RecordingFile {
+                    path: path.clone(),
+                    file: Mutex::new(file),
+                    remove,
+                })))
             }
             (None, Some(path)) => Ok(Exchanges::Replay(Arc::new(read(path)?))),
             (None, None) => Ok(Exchanges::Live),
@@ -59,8 +65,8 @@ fn read(path: &Path) -> anyhow::Result<Recordings> {
 #[derive(Debug)]
 struct RecordingFile {
     path: PathBuf,
-    named: NamedFile,
     file: Mutex<File>,
+    remove: Outside<File>,
 }
 
 impl Drop for RecordingFile {
@@ -68,8 +74,9 @@ impl Drop for RecordingFile {
     fn drop(&mut self) {
         if let Ok(file) = self.file.get_mut()
             && file.metadata().is_ok_and(|data| data.len() == 0)
+            && let Ok(file) = file.try_clone()
         {
-            let _ = self.named.remove(file);
+            self.remove.ask(file);
         }
     }
 }

@@ -82,6 +82,11 @@ impl ModelSetting {
         }
     }
 
+    /// Where it is asked.
+    pub(super) fn address(&self, table: &ProviderTable) -> Option<String> {
+        self.base_url.clone().or_else(|| self.resolve(table)?.base_url)
+    }
+
     /// The provider's name in the table, for what the table knows.
     fn name_in_table<'a>(&'a self, table: &'a ProviderTable) -> Option<&'a str> {
         let named = self.provider.as_deref().filter(|name| table.provider(name).is_some());

@@ -71,6 +71,18 @@ impl Config {
         Ok(found)
     }
 
+    /// The addresses at which models may be asked: of those that are named, else of all providers that can be chosen.
+    pub(super) fn addresses_of_models(&self) -> Vec<String> {
+        if !self.names_models() {
+            let market = Market::open(self);
+            let usable =
+                market.iter().flat_map(|market| &market.providers).filter(|it| it.obstacle.is_none());
+            return usable.filter_map(|provider| provider.base_url.clone()).collect();
+        }
+        let Ok(table) = self.table() else { return Vec::new() };
+        self.models.value.iter().filter_map(|model| model.address(&table)).collect()
+    }
+
     /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
     /// which takes up to two seconds.
     pub(crate) fn agent_models(&self) -> anyhow::Result<FoundModels> {

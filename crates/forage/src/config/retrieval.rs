@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
+use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Retriever, Sharding};
 use forage_tools::registry::Choice;
-use forage_tools::{LookupSettings, limits};
+use forage_tools::{LookupSettings, Telemetry, limits};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::sandbox::port;
 use super::{Config, Setting, environment};
 use crate::retrieval::{Home, OnDemand, Place, encoder};
 use crate::telemetry::TelemetryFile;
@@ -79,6 +81,9 @@ const PAYLOAD: [&str; 10] =
 
 /// The encoders, and `auto`: what the collection says of itself.
 const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, Bm42::NAME];
+
+/// The port of Qdrant's gRPC, where an address names none.
+const GRPC_PORT: u16 = 6334;
 
 /// Names of collections, and of tools as all providers take them.
 fn is_name(name: &str) -> bool {
@@ -252,6 +257,24 @@ impl Retrieval {
     }
 }
 
+/// The file is written in front of the wall: its directory is the user's, and closed to everything else.
+struct TelemetryOutside(Outside<Map<String, Value>>);
+
+impl Telemetry for TelemetryOutside {
+    fn record(&self, event: Map<String, Value>) {
+        self.0.ask(event);
+    }
+}
+
+fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
+    let file = Arc::new(TelemetryFile::new(path, rotate_bytes));
+    let writer = Arc::clone(&file);
+    match Outside::start("telemetry", move |event| writer.record(event)) {
+        Ok(outside) => Arc::new(TelemetryOutside(outside)),
+        Err(_) => file,
+    }
+}
+
 impl Config {
     /// Which tools agents are told of.
     pub(crate) fn tools(&self) -> Choice {
@@ -293,9 +316,21 @@ impl Config {
         })
     }
 
-    /// Whether lookups need that directory.
-    pub(crate) fn keeps_collections(&self) -> bool {
-        self.retrieval.enable_keyword_tool.value && !self.retrieval.is_on_server()
+    /// Whether collections are on a server.
+    pub(super) fn is_on_server(&self) -> bool {
+        self.retrieval.is_on_server()
+    }
+
+    /// The port of that server.
+    pub(super) fn port_of_collections(&self) -> Option<u16> {
+        let url = self.retrieval.url().filter(|_| self.retrieval.is_on_server())?;
+        let has_port = url.trim().parse::<hyper::Uri>().is_ok_and(|uri| uri.port().is_some());
+        if has_port { port(&url) } else { Some(GRPC_PORT) }
+    }
+
+    /// Where an encoder has its files.
+    pub(super) fn encoder_directory(&self) -> Option<&Path> {
+        self.retrieval.encoder_directory.value.as_deref()
     }
 
     /// Takes secrets out of what is sent to a server, unless the user has turned that off.
@@ -358,8 +393,7 @@ impl Config {
             }))
         });
         let telemetry = retrieval.telemetry_path.value.as_ref();
-        let telemetry =
-            telemetry.map(|path| Arc::new(TelemetryFile::new(path, retrieval.rotate_bytes.value)) as Arc<_>);
+        let telemetry = telemetry.map(|path| telemetry_at(path, retrieval.rotate_bytes.value));
         LookupSettings {
             retriever,
             limit: retrieval.top_k.value,

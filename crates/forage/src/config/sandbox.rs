@@ -1,17 +1,38 @@
-//! `sandbox`: whether the kernel keeps the server from other files, and from which.
+//! `sandbox`: whether the kernel keeps a command from everything that it does not need, and what it needs.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use forage::sandbox::{self, Access, Level};
+use forage_fs::PrivatePlace;
+use forage_llm::Exchanges;
 use forage_tools::EngineSetting;
+use forage_tools::registry::{AnyTool, TOOLS};
 
 use super::{Config, environment};
 use crate::answer_cache;
-use crate::private_file;
 
 /// What `sandbox` can be.
 const MODES: [&str; 3] = ["auto", "off", "require"];
+
+/// What a command needs beside the roots. By default that is to read what is kept of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needs {
+    /// TCP ports to connect to.
+    pub(crate) connect: Vec<u16>,
+    /// The TCP port to listen at.
+    pub(crate) listen: Option<u16>,
+    /// Whether files are made in the cache directory.
+    pub(crate) keeps: bool,
+    /// Whether collections are looked in.
+    pub(crate) collections: bool,
+    /// Whether the configured engines are run.
+    pub(crate) engines: bool,
+    /// Other programs to run.
+    pub(crate) programs: Vec<PathBuf>,
+    /// Other files and directories to read.
+    pub(crate) read: Vec<PathBuf>,
+}
 
 impl Config {
     pub(super) fn check_sandbox(&self) -> anyhow::Result<()> {
@@ -22,22 +43,18 @@ impl Config {
         Ok(())
     }
 
-    /// Restricts this thread, and what it starts from now on, to reading these roots, the directories from which clients
-    /// may choose theirs, and what the program itself needs. With `sandbox = "require"` or `is_required`, anything less than a full wall is an error.
-    pub(crate) fn enforce_sandbox(
-        &self,
-        roots: &[&Path],
-        for_clients: &[PathBuf],
-        is_required: bool,
-    ) -> anyhow::Result<Level> {
+    /// What the user wants: `auto`, `off` or `require`.
+    pub(crate) fn sandbox_mode(&self) -> &str {
+        &self.sandbox.value
+    }
+
+    /// Restricts this thread, and what it starts from now on, to `access`. Where a wall is required, anything less than
+    /// the whole of it is an error.
+    pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
         let is_required = is_required || self.sandbox.value == "require";
         let level = match self.sandbox.value == "off" && !is_required {
             true => Level::None { reason: format!("`sandbox` is \"off\" ({})", self.sandbox.source) },
-            false => {
-                let mut access = self.access(roots);
-                access.read.extend_from_slice(for_clients);
-                sandbox::restrict(&access)
-            }
+            false => sandbox::restrict(access),
         };
         if is_required && !level.is_full() {
             bail!("the sandbox is required and stands only in part or not at all: {level}");
@@ -45,41 +62,126 @@ impl Config {
         Ok(level)
     }
 
-    /// What the user wants: `auto`, `off` or `require`.
-    pub(crate) fn sandbox_mode(&self) -> &str {
-        &self.sandbox.value
+    /// Puts this thread behind the wall of a command, before it opens anything of these directories.
+    pub(crate) fn wall_in(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
+        self.enforce_sandbox(&self.access(&existing(directories), needs), false).map(drop)
     }
 
-    /// What a server that searches these roots has to reach.
-    pub(crate) fn access(&self, roots: &[&Path]) -> Access {
+    /// What calls of a tool need.
+    pub(crate) fn needs_of_tool(&self, name: &str) -> Needs {
+        let mut needs = Needs::default();
+        if let Some(tool) = TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)) {
+            self.add_needs(&mut needs, *tool);
+        }
+        needs
+    }
+
+    /// What calls of all the tools need that agents are told of.
+    pub(crate) fn needs_of_tools(&self) -> Needs {
+        let choice = self.tools();
+        let mut needs = Needs { keeps: true, ..Needs::default() };
+        TOOLS.iter().filter(|tool| choice.has(**tool)).for_each(|tool| self.add_needs(&mut needs, *tool));
+        needs
+    }
+
+    /// What the agent needs.
+    pub(crate) fn needs_of_agent(&self) -> Needs {
+        let mut needs = self.needs_of_tools();
+        needs.connect.extend(self.ports_of_models());
+        needs
+    }
+
+    /// What it takes to fill a collection, or to look into one.
+    pub(crate) fn needs_of_collections(&self) -> Needs {
+        let mut needs = Needs { collections: true, ..Needs::default() };
+        needs.connect.extend(self.port_of_collections());
+        needs.read.extend(self.encoder_directory().map(Path::to_owned));
+        needs
+    }
+
+    fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
+        // An index that is always wanted is made before the search.
+        needs.keeps |= self.index_name() == "always";
+        match tool.name() {
+            "keyword_search" if !self.is_lexical() => {
+                // Of models that are named no list is read.
+                needs.keeps |= !self.names_models() || self.keeps_answers();
+                needs.connect.extend(self.ports_of_models());
+            }
+            "keyword_lookup" => {
+                let Needs { connect, read, .. } = self.needs_of_collections();
+                needs.collections = true;
+                needs.connect.extend(connect);
+                needs.read.extend(read);
+            }
+            "search_index" => needs.keeps = true,
+            "Search" => needs.engines = true,
+            _ => {}
+        }
+    }
+
+    /// The ports at which models are asked, and their lists: those of the models that are named, else those of all
+    /// providers that could be asked. No proxy is ever used.
+    fn ports_of_models(&self) -> Vec<u16> {
+        if matches!(self.exchanges, Exchanges::Replay(_)) {
+            return Vec::new();
+        }
+        let mut ports: Vec<u16> = self.addresses_of_models().iter().filter_map(|url| port(url)).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports
+    }
+
+    /// What a command that searches these directories has to reach. They have no links in them.
+    pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
         let mut access = Access::of_the_system();
-        access.read.extend(roots.iter().map(|root| root.to_path_buf()));
-        access.read.extend(self.file.parent().map(Path::to_owned));
-        access.write.extend(self.writable_cache(roots));
-        access.write.extend(self.writable_for_lookups(roots));
-        if let EngineSetting::External { programs, .. } = self.search_settings(roots).engine {
-            access.execute.extend(programs.iter().map(|program| program.path().to_owned()));
+        access.read.extend_from_slice(roots);
+        access.read.extend_from_slice(&needs.read);
+        access.write.extend(self.writable(roots, needs));
+        access.allow_ports(needs.connect.iter().copied());
+        access.listen.extend(needs.listen);
+        needs.programs.iter().for_each(|program| access.allow_program(program));
+        if needs.engines {
+            let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+            if let EngineSetting::External { programs, .. } = self.search_settings(&roots).engine {
+                programs.iter().for_each(|program| access.allow_program(program.path()));
+            }
         }
         access
     }
 
-    /// Where the embedded store and telemetry write.
-    fn writable_for_lookups(&self, roots: &[&Path]) -> Vec<PathBuf> {
-        let collections = self.keeps_collections().then(|| self.collections_directory().ok()).flatten();
-        let telemetry = self.telemetry_path().and_then(Path::parent).map(Path::to_owned);
-        let directories = collections.into_iter().chain(telemetry).map(|path| answer_cache::resolved(&path));
-        let is_outside = |path: &PathBuf| !roots.iter().any(|root| path.starts_with(root));
-        directories.filter(|path| is_outside(path) && private_file::create_directory(path).is_ok()).collect()
+    /// The directories in which Forage keeps its own files, which have to be there before anything is restricted; never
+    /// within a root.
+    fn writable(&self, roots: &[PathBuf], needs: &Needs) -> Vec<PathBuf> {
+        let cache = environment::cache_directory().map(|place| (place, needs.keeps));
+        let collections = needs.collections && !self.is_on_server() && cfg!(feature = "embedded-store");
+        let collections = collections.then(|| self.collections_directory().ok()).flatten();
+        let collections = collections.map(|path| (PrivatePlace::from(path), true));
+        let places = cache.into_iter().chain(collections);
+        let places = places.map(|(place, is_made)| (answer_cache::resolved(&place.path()), place, is_made));
+        let is_usable = |(path, place, is_made): &(PathBuf, PrivatePlace, bool)| {
+            let is_outside = !roots.iter().any(|root| path.starts_with(root));
+            is_outside && (!is_made || place.create().is_ok())
+        };
+        places.filter(is_usable).map(|(path, ..)| path).collect()
     }
+}
 
-    /// The cache directory, which has to be there before anything is restricted; never within a root.
-    fn writable_cache(&self, roots: &[&Path]) -> Option<PathBuf> {
-        let place = environment::cache_directory()?;
-        let directory = answer_cache::resolved(&place.path());
-        if roots.iter().any(|root| directory.starts_with(root)) {
-            return None;
-        }
-        place.create().ok()?;
-        Some(directory)
-    }
+/// The port of an address.
+pub(super) fn port(url: &str) -> Option<u16> {
+    let uri: hyper::Uri = url.trim().parse().ok()?;
+    uri.port_u16().or(match uri.scheme_str()? {
+        "https" => Some(443),
+        "http" => Some(80),
+        _ => None,
+    })
+}
+
+/// The directories that are there, with their links followed.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "directories that the user or the client names, not a repository's"
+)]
+pub(crate) fn existing(directories: &[PathBuf]) -> Vec<PathBuf> {
+    directories.iter().filter_map(|directory| std::fs::canonicalize(directory).ok()).collect()
 }

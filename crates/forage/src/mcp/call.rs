@@ -15,6 +15,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
 
 use super::client::{self, ClientDirectories, ClientRoots};
 use super::client_model::{self, ClientModel, Questions};
@@ -86,7 +87,7 @@ async fn answer(
         let (shared, stop) = (Arc::clone(shared), stop.0.clone());
         let text_bytes = client::text_bytes(context);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let work = move || {
+        move || {
             // The place is free only when the work has really ended, whoever still waits for it.
             let place = Place::new(place, Arc::clone(&shared));
             let mut context = match shared.workspace.open(&roots.found) {
@@ -109,21 +110,11 @@ async fn answer(
                 Ok(answer) => Done::Answered(answer),
                 Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
             }
-        };
-        // Not every runtime that this handler is served in can hand its messages to another thread.
-        let hands_over = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        match served.cost {
-            // On this very thread: another one takes over the messages meanwhile, and is not waited for. A call that is
-            // done before that one has woken is answered without any thread having been woken for it. A task of its own,
-            // so that what ends the call is seen while it runs.
-            Cost::Quick if hands_over => tokio::spawn(async { tokio::task::block_in_place(work) }),
-            // For a search it costs more to be on the processor of the messages than to wake another thread.
-            Cost::Quick | Cost::Search => tokio::task::spawn_blocking(work),
         }
     };
     // The client is asked from here: what a server asks belongs to the request that it is answering.
     let done = tokio::select! {
-        done = work => done,
+        done = run(shared, served.cost, work) => done,
         never = client_model::ask(&context.peer, asked) => match never {},
     };
 
@@ -132,19 +123,44 @@ async fn answer(
         return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
     }
     Ok(match done {
-        Ok(Done::Answered(answer)) => {
+        Some(Done::Answered(answer)) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
             if shared.output == OutputForm::Structured {
                 result.structured_content = Some(answer.records);
             }
             result.into()
         }
-        Ok(Done::Failed(problem)) => failure(&problem),
-        Err(_) => failure(&format!(
+        Some(Done::Failed(problem)) => failure(&problem),
+        None => failure(&format!(
             "internal error in {}: it panicked; please report it, and try another tool",
             tool.name()
         )),
     })
+}
+
+/// Runs the work of a call on a thread on which it may block; `None` when it panicked.
+async fn run<T: Send + 'static>(
+    shared: &Shared,
+    cost: Cost,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    if let Some(threads) = shared.workspace.threads() {
+        let (tell, told) = oneshot::channel();
+        // Nobody waits for work that was cancelled, and work that panics tells nothing.
+        threads.begin(Box::new(move || drop(tell.send(work()))));
+        return told.await.ok();
+    }
+    // Not every runtime that this handler is served in can hand its messages to another thread.
+    let hands_over = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    let task = match cost {
+        // On this very thread: another one takes over the messages meanwhile, and is not waited for. A call that is
+        // done before that one has woken is answered without any thread having been woken for it. A task of its own,
+        // so that what ends the call is seen while it runs.
+        Cost::Quick if hands_over => tokio::spawn(async { tokio::task::block_in_place(work) }),
+        // For a search it costs more to be on the processor of the messages than to wake another thread.
+        Cost::Quick | Cost::Search => tokio::task::spawn_blocking(work),
+    };
+    task.await.ok()
 }
 
 /// Ends the work when nobody waits for it any more.

@@ -22,11 +22,18 @@ use tokio_util::sync::CancellationToken;
 use super::client::is_stateless;
 use super::gate::{Cost, Gate};
 use super::limits;
+use crate::sandbox::Starter;
 
 /// Where calls run.
 pub trait Workspace: Send + Sync + 'static {
     /// Whether clients that offer roots are asked for them.
     fn asks_clients(&self) -> bool;
+
+    /// Starts the threads of calls where each call needs one of its own, as [`Self::open`] restricts it to what the call
+    /// may read; `None` where calls may share threads.
+    fn threads(&self) -> Option<&Starter> {
+        None
+    }
 
     /// The context of one call: beneath these directories of the client's, or beneath the server's own when there are
     /// none. It is opened anew for every call, because a directory that was replaced is another one.

@@ -36,7 +36,17 @@ fn a_usable_installation_is_told_so() {
     assert_eq!(record["roots"]["roots"][0]["root"], project.root.display().to_string());
     assert_eq!(record["index"]["roots"][0]["index"]["state"], "none");
     assert_eq!(record["clients"].as_array().unwrap().len(), 13);
-    assert!(["none", "partial", "full"].contains(&record["sandbox"]["possible"].as_str().unwrap()));
+    let sandbox = &record["sandbox"];
+    let (possible, refused) = (sandbox["possible"].as_str().unwrap(), sandbox["refused"].to_string());
+    assert!(["none", "partial", "full"].contains(&possible));
+    // What this kernel refuses, and what it leaves open: names of files are left open by every one.
+    assert_eq!(refused.contains("files outside of the roots"), possible != "none", "{sandbox}");
+    assert!(possible != "full" || refused.contains("TCP") && refused.contains("signals"), "{sandbox}");
+    assert!(sandbox["left_open"].to_string().contains("UDP"), "{sandbox}");
+    assert!(run.stdout.contains("left open: names, sizes and times of files"), "{}", run.stdout);
+    project.configure("sandbox = \"off\"\n");
+    let off = self::record(&project, &[("PATH", &path)]).1;
+    assert_eq!((&off["sandbox"]["mode"], &off["sandbox"]["refused"]), (&json!("off"), &json!([])));
 }
 
 #[test]

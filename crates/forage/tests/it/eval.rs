@@ -164,6 +164,8 @@ fn a_history_asks_what_its_base_can_not_know() {
 fn a_hostile_repository_runs_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = repository();
+    // The kernel's wall would hide what is run.
+    project.configure("sandbox = \"off\"\n");
     let (script, mark) = (project.home.join("script"), project.home.join("was-run"));
     let text = format!("#!/bin/sh\necho \"$0 $*\" >> '{}'\nexit 1\n", mark.display());
     std::fs::write(&script, text).unwrap();
@@ -240,6 +242,8 @@ fn a_hostile_repository_runs_nothing() {
 fn a_hostile_repository_runs_nothing_with_an_older_git() {
     use std::os::unix::fs::PermissionsExt as _;
     let project = repository();
+    // The kernel's wall would hide what is run.
+    project.configure("sandbox = \"off\"\n");
     let executable = |path: &Path, text: &str| {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
@@ -314,6 +318,52 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
             assert!(run.status == 0 || run.stderr.contains("not allowed"), "{remote}: {run:?}");
             assert!(!mark.exists(), "{remote}: {}", std::fs::read_to_string(&mark).unwrap());
         }
+    }
+}
+
+/// The files of the user's configuration are closed behind the kernel's wall, and what they include, too.
+#[cfg(unix)]
+#[test]
+fn the_users_configuration_of_git_may_include_files_and_name_safe_directories() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = repository();
+    let included = beside(&project, "included", "[core]\n\tquotePath = false\n");
+    let conditional = project.home.join("conditional");
+    let configuration = |safe: &str| {
+        let is_here = format!("[includeIf \"gitdir:{}/\"]", project.root.canonicalize().unwrap().display());
+        std::fs::write(&conditional, format!("[safe]\n\tdirectory = {safe}\n")).unwrap();
+        let include = format!("[include]\n\tpath = {included}\n[include]\n\tpath = ~/conditional\n");
+        beside(&project, ".gitconfig", &format!("{include}{is_here}\n\tpath = {included}\n"))
+    };
+    configuration("/nowhere");
+    // As if the repository were another user's.
+    let foreign = project.home.join("foreign/git");
+    std::fs::create_dir_all(foreign.parent().unwrap()).unwrap();
+    let script =
+        format!("#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec '{}' \"$@\"\n", own_git().display());
+    std::fs::write(&foreign, script).unwrap();
+    std::fs::set_permissions(&foreign, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let set = beside(&project, "set.json", "");
+    std::fs::remove_file(&set).unwrap();
+    let own = std::env::var("PATH").unwrap();
+    let foreign = format!("{}:{own}", foreign.parent().unwrap().display());
+    let environment = |path| [("PATH", path), ("GIT_CONFIG_NOSYSTEM", "1")];
+    for mode in ["off", "auto"] {
+        project.configure(&format!("sandbox = \"{mode}\"\n"));
+        let from_git = ["eval", "--from-git", "7", "--save", &set];
+        let run = project.run_in(&project.root, &from_git, &environment(&own));
+        assert_eq!(run.status, 0, "{mode}: {run:?}");
+        let run = project.run_in(&project.root, &["eval", &set, "--at-revision"], &environment(&own));
+        assert_eq!(run.status, 0, "{mode}: {run:?}");
+        std::fs::remove_file(&set).unwrap();
+        // Git goes on being asked whose repositories it may read.
+        for (safe, status) in [("/nowhere", 2), ("*", 0), ("~/elsewhere", 2)] {
+            configuration(safe);
+            let run = project.run_in(&project.root, &from_git[..3], &environment(&foreign));
+            assert_eq!(run.status, status, "{mode}, {safe}: {run:?}");
+            assert_eq!(run.stderr.contains("dubious ownership"), status != 0, "{mode}, {safe}: {run:?}");
+        }
+        configuration("/nowhere");
     }
 }
 

@@ -12,6 +12,8 @@ mod page;
 mod stdio;
 #[cfg(unix)]
 mod strangers;
+#[cfg(target_os = "linux")]
+mod walls;
 mod wire;
 
 use std::io::{Read as _, Write as _};

@@ -6,6 +6,8 @@
     reason = "a machine without the wall is told, because there is less tested on it"
 )]
 
+pub(crate) mod commands;
+
 use std::path::Path;
 
 use forage::sandbox::{Access, Level, probe, restrict};
@@ -86,7 +88,7 @@ fn processes_and_threads_behind_the_wall_are_bound_too() {
     let show = move |path: &Path| std::process::Command::new(cat).arg(path).output().unwrap();
     assert_eq!(show(&secret).stdout, b"outside\n", "the control");
     let mut access = access(&project.root);
-    access.execute.push(cat.into());
+    access.allow_program(Path::new(cat));
     let inside = project.root.join("inside.txt");
     behind_the_wall(access, move || {
         assert_eq!(show(&inside).stdout, b"inside\n");
@@ -130,7 +132,7 @@ fn tools_answer_behind_the_wall_as_before_it() {
         assert!(before.iter().all(is_answer), "{before:?}");
         let mut access = access(&project.root);
         if let EngineSetting::External { programs, .. } = &engine {
-            access.execute.extend(programs.iter().map(|program| program.path().to_owned()));
+            programs.iter().for_each(|program| access.allow_program(program.path()));
         }
         let (root, answers) = (project.root.clone(), answers.clone());
         if let Some(behind) = behind_the_wall(access, move || answers(&root, engine)) {

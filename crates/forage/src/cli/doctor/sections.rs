@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use forage::sandbox::Level;
 use forage_fs::{Stop, find_git_root};
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{Choice, Role};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::{Global, session, setup};
 use super::{Report, Subject, told};
-use crate::config::{self, Market};
+use crate::config::{self, Market, Needs};
 use crate::setup::State;
 
 /// Time for an engine to tell its version.
@@ -60,9 +61,24 @@ pub(super) fn roots(report: &mut Report, subject: &mut Subject) {
             Err(_) => report.problems.extend(problem.map(|problem| format!("root: {problem}"))),
         }
     }
-    config::narrow(&mut subject.config, &subject.roots);
+    read_repositories(subject);
     let record = json!({ "working_directory": working.display().to_string(), "roots": records });
     report.section("roots", &lines, record);
+}
+
+/// What the repositories say of the configuration is read by a thread of its own, behind the wall of any command: the
+/// rest of the report is about what lies in front of it.
+fn read_repositories(subject: &mut Subject) {
+    let roots: Vec<_> = subject.roots.iter().map(|root| root.path().to_owned()).collect();
+    let Subject { config, roots: opened, .. } = subject;
+    let access = config.access(&roots, &Needs::default());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // That a wall is required and missing is told elsewhere, and ends no report.
+            let _ = config.enforce_sandbox(&access, false);
+            config::narrow(config, opened);
+        });
+    });
 }
 
 pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[anyhow::Error]) {
@@ -303,15 +319,24 @@ pub(super) fn index(report: &mut Report, subject: &Subject) {
 pub(super) fn sandbox(report: &mut Report, subject: &Subject) {
     let level = forage::sandbox::probe();
     let mode = subject.config.sandbox_mode();
-    let lines = [format!("{level}; `sandbox` is {mode:?}")];
+    let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
     if mode == "require" && !level.is_full() {
-        report.problems.push(format!("`sandbox` is \"require\", but there is none here: {level}"));
+        report.problems.push(format!("`sandbox` is \"require\", and the wall is not whole here: {level}"));
     }
-    report.section(
-        "sandbox",
-        &lines,
-        json!({ "possible": level.name(), "detail": level.to_string(), "mode": mode }),
-    );
+    // What is turned off refuses nothing.
+    let used = if mode == "off" { Level::None { reason: "it is off".to_owned() } } else { level.clone() };
+    let (refused, open) = (used.refuses(), used.leaves_open());
+    for (what, list) in [("refused", &refused), ("left open", &open)] {
+        lines.extend(list.iter().map(|entry| format!("{what}: {entry}")));
+    }
+    let record = json!({
+        "possible": level.name(),
+        "detail": level.to_string(),
+        "mode": mode,
+        "refused": refused,
+        "left_open": open,
+    });
+    report.section("sandbox", &lines, record);
 }
 
 pub(super) fn clients(report: &mut Report, global: &Global) {

@@ -56,20 +56,54 @@ const VARIABLES: [(&str, &str); 5] = [
 /// By the others git would look at another repository than the one it is given, run a program, or write a file.
 const KEPT: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
 
+/// What keeps git from the user's own configuration and that of the system, which are closed to it behind the kernel's
+/// wall with all that they include. Git of before 2.32 goes by `HOME` alone.
+const NO_CONFIGURATION: [(&str, &str); 4] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("HOME", "/dev/null"),
+    ("XDG_CONFIG_HOME", "/dev/null"),
+];
+
+/// The directories of other users whose repositories the user's configuration lets git read, in its order: all of that
+/// configuration that is needed behind the kernel's wall.
+#[derive(Debug)]
+pub(super) struct SafeDirectories(Vec<String>);
+
+impl SafeDirectories {
+    /// Asks git for them, in front of the wall and in no repository.
+    pub(super) fn of_the_user(roots: &[&Path]) -> anyhow::Result<Self> {
+        let (program, path) = config::git_program(roots)?;
+        let git = Git { program, directory: PathBuf::from("/"), path, safe: None };
+        let asked = git
+            .command(&["config", "--type=path", "-z", "--get-all", "safe.directory"], false)
+            .output()
+            .with_context(|| format!("{} can't be run", git.program.display()))?;
+        // That is how it says that there are none.
+        if !asked.status.success() && asked.status.code() != Some(1) {
+            bail!("git config failed: {}", String::from_utf8_lossy(&asked.stderr).trim());
+        }
+        let listed = String::from_utf8_lossy(&asked.stdout);
+        Ok(Self(listed.split_terminator('\0').map(str::to_owned).collect()))
+    }
+}
+
 /// Git in a directory.
 #[derive(Debug)]
-pub(super) struct Git {
+pub(super) struct Git<'a> {
     program: PathBuf,
     directory: PathBuf,
+    /// Where it is behind the kernel's wall.
+    safe: Option<&'a SafeDirectories>,
     /// The directories in which git looks up programs: as for git itself, none that is the repository's.
     path: OsString,
 }
 
-impl Git {
-    /// The user's git, for an absolute directory.
-    pub(super) fn new(directory: &Path) -> anyhow::Result<Self> {
+impl<'a> Git<'a> {
+    /// The user's git, for an absolute directory; with `safe`, it reads no configuration but the repository's.
+    pub(super) fn new(directory: &Path, safe: Option<&'a SafeDirectories>) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(&[directory])?;
-        Ok(Self { program, directory: directory.to_owned(), path })
+        Ok(Self { program, directory: directory.to_owned(), path, safe })
     }
 
     /// Runs a command and hands what it prints to `read`, up to `most` bytes. What `read` leaves is not wanted.
@@ -140,7 +174,6 @@ impl Git {
             .arg("-C")
             .arg(&self.directory)
             .args(OPTIONS)
-            .args(arguments)
             .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -150,6 +183,13 @@ impl Git {
             }
         }
         command.envs(VARIABLES).env("PATH", &self.path);
+        if let Some(SafeDirectories(directories)) = self.safe {
+            command.envs(NO_CONFIGURATION);
+            for directory in directories {
+                command.arg("-c").arg(format!("safe.directory={directory}"));
+            }
+        }
+        command.args(arguments);
         command
     }
 }

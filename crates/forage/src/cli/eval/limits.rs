@@ -21,6 +21,15 @@ pub(super) const GIT_TIME: Duration = Duration::from_secs(600);
 /// How often it is looked whether that time is over, and whether git has ended.
 pub(super) const GIT_TICK: Duration = Duration::from_millis(20);
 
+/// Bytes of a file in which git names other directories of its own.
+pub(super) const GIT_LINK_BYTES: u64 = 64 << 10;
+
+/// How often borrowed objects may be borrowed themselves: git's own bound.
+pub(super) const GIT_ALTERNATES: usize = 5;
+
+/// Directories in which git may find what it reads of one repository.
+pub(super) const GIT_DATABASES: usize = 64;
+
 /// Bytes that git may print of names, messages and trees.
 pub(super) const GIT_BYTES: u64 = 512 << 20;
 

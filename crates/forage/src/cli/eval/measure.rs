@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
+use forage::sandbox::Outside;
 use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
 use forage_rank::evaluation::{Answered, Places, QuerySet, answer};
 use forage_rank::tree::{Effort, UpdateError, Updated, update};
@@ -14,13 +15,14 @@ use forage_search::index::Index;
 use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;
 
-use super::git::Git;
+use super::databases::databases;
+use super::git::{Git, SafeDirectories};
 use super::history::{self, Account};
 use super::{Source, set};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::{Global, session};
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Config, Needs, Overrides};
 
 /// What is run, and on which trees.
 pub(super) struct Plan {
@@ -39,7 +41,21 @@ struct Run {
 struct FromGit {
     directory: PathBuf,
     commits: Option<usize>,
-    save: Option<PathBuf>,
+    save: Option<Save>,
+}
+
+/// Where the set goes. It is written in front of the wall: the file's directory is closed to everything else.
+struct Save {
+    path: PathBuf,
+    writer: Outside<QuerySet, anyhow::Result<()>>,
+}
+
+impl Save {
+    fn to(path: PathBuf) -> anyhow::Result<Self> {
+        let file = path.clone();
+        let writer = Outside::start("set", move |set| set::save(&file, &set));
+        Ok(Self { path, writer: writer.context("no thread can be started")? })
+    }
 }
 
 /// All sets, run.
@@ -95,6 +111,7 @@ impl Plan {
                     save.display()
                 );
             }
+            let save = save.map(Save::to).transpose()?;
             plan.from_git = Some(FromGit { directory: directory()?, commits: commits.number(), save });
             return Ok(plan);
         }
@@ -133,12 +150,32 @@ impl Plan {
         &self.config
     }
 
-    /// Runs all sets, one after the other, and with `with_answers` also the tool on each query.
+    /// Puts up the kernel's wall around the trees and, if the history is read, git, which then has to be told whose
+    /// repositories are safe.
+    fn wall_in(&self) -> anyhow::Result<Option<SafeDirectories>> {
+        let of_git = self.from_git.iter().map(|from_git| &from_git.directory);
+        let directories: Vec<PathBuf> =
+            self.runs.iter().map(|run| &run.directory).chain(of_git).cloned().collect();
+        let (mut needs, mut safe) = (Needs::default(), None);
+        if self.from_git.is_some() || self.at_revision {
+            let roots: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
+            needs.programs.push(config::git_program(&roots)?.0);
+            needs.read.extend(directories.iter().flat_map(|directory| databases(directory)));
+            if self.config.sandbox_mode() != "off" {
+                safe = Some(SafeDirectories::of_the_user(&roots)?);
+            }
+        }
+        self.config.wall_in(&directories, &needs)?;
+        Ok(safe)
+    }
+
+    /// Runs all sets, one after the other, behind the kernel's wall, and with `with_answers` also the tool on each query.
     pub(super) fn run(self, weights: &Weights, with_answers: bool) -> anyhow::Result<Measured> {
+        let safe = self.wall_in()?;
         let progress = Arc::default();
         let _shown = Progress::start(&progress, "files");
         let mut running =
-            Running { plan: &self, weights, with_answers, progress, measured: Measured::default() };
+            Running { plan: &self, weights, safe, with_answers, progress, measured: Measured::default() };
         if let Some(from_git) = &self.from_git {
             running.history(from_git)?;
         }
@@ -200,6 +237,7 @@ impl Plan {
 struct Running<'a> {
     plan: &'a Plan,
     weights: &'a Weights,
+    safe: Option<SafeDirectories>,
     with_answers: bool,
     progress: Arc<AtomicU64>,
     measured: Measured,
@@ -209,16 +247,16 @@ impl Running<'_> {
     fn history(&mut self, from_git: &FromGit) -> anyhow::Result<()> {
         let began = Instant::now();
         let root = self.plan.open(&from_git.directory)?;
-        let git = Git::new(root.path())?;
+        let git = Git::new(root.path(), self.safe.as_ref())?;
         let base = history::base(&git, from_git.commits)?;
         let tree = history::tree(&git, &root, &base, self.plan.threads(), &self.progress)?;
         let seconds = began.elapsed().as_secs_f64();
         let name =
             root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (set, account) = history::queries(&git, &base, &name, &tree)?;
-        if let Some(save) = &from_git.save {
-            set::save(save, &set)?;
-            self.measured.saved = Some(save.clone());
+        if let Some(Save { path, writer }) = &from_git.save {
+            writer.ask(set.clone()).context("the set could not be saved")??;
+            self.measured.saved = Some(path.clone());
         }
         self.measured.history = Some(account);
         self.measure(&set, &root, Subject::of(tree), seconds)
@@ -230,7 +268,7 @@ impl Running<'_> {
         let root = self.plan.open_below(&whole, set.benchmark_root.as_deref().unwrap_or_default())?;
         let subject = if self.plan.at_revision {
             let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
-            let git = Git::new(root.path())?;
+            let git = Git::new(root.path(), self.safe.as_ref())?;
             Subject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
         } else {
             self.plan.indexed(&root, &self.progress)?

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use anyhow::Context as _;
+use forage::sandbox::Outside;
 use forage_rank::evaluation::{Figures, Fold, Paired, Validation, cross_validate};
 use forage_rank::{RuleWeights, Weights};
 use serde_json::{Map, Value, json};
@@ -67,6 +69,10 @@ fn decide(queries: usize, folds: usize, gain: Paired) -> Decision {
 pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let plan = Plan::new(&arguments.source, global, output)?;
     let file = plan.config().file().to_owned();
+    let shown = file.display().to_string();
+    // The file is changed in front of the wall, behind which only the trees are read.
+    let keep = Outside::start("weights", move |value: Value| setup::put_table(&file, TABLE, &value))
+        .context("no thread can be started")?;
     let weights = Weights::default();
     let measured = plan.run(&weights, false)?;
     let validation = cross_validate(&measured.queries, &weights.rules);
@@ -77,11 +83,10 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let value = json!({ "weights": weights_record(&tuned.validation.fitted) });
     let lines = setup::table_lines(TABLE, &value);
     let stored = match (&tuned.decision, arguments.dry_run) {
-        (Decision::Keep, false) => Some(setup::put_table(&file, TABLE, &value)),
+        (Decision::Keep, false) => Some(keep.ask(value.clone()).context("the weights could not be kept")?),
         _ => None,
     };
     let is_stored = matches!(stored, Some(Ok(())));
-    let shown = file.display();
     let told = match (&tuned.decision, &stored) {
         (Decision::Leave(reason), _) => format!("nothing is kept: {reason}"),
         (Decision::Keep, None) => format!("nothing is kept (--dry-run); this would be, in {shown}:"),

@@ -1,0 +1,263 @@
+//! Every command that reads a repository, tried from inside: a library that is loaded into the real program attempts
+//! what the wall is to refuse, after the command has done its work. With `sandbox = "off"` the same attempts succeed.
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use forage::sandbox::Level;
+use serde_json::json;
+
+use crate::Project;
+use crate::peer::{Peer, content, good};
+
+/// Attempts that have to be refused, whichever the command, and the version of Landlock that is the first to do it.
+const REFUSED: [(&str, i32); 9] = [
+    ("environment", 1),
+    ("neighbour", 1),
+    ("home", 1),
+    ("password", 1),
+    ("making", 1),
+    ("connecting", 4),
+    ("listening", 4),
+    ("abstract", 6),
+    ("signal", 6),
+];
+
+/// Time after which what was not tried never will be.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Threads that were started before the wall, each for one thing: to write a file that the user named.
+const OUTSIDE: [&str; 2] = ["set", "weights"];
+
+/// The library, compiled once.
+fn library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let (made, library) =
+            (directory.join(format!("probe-{}.so", std::process::id())), directory.join("probe.so"));
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/sandbox/probe.c");
+        let compiled =
+            Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&made).arg(source).output();
+        let compiled = compiled.map_err(|error| format!("the tests need `cc`: {error}")).unwrap();
+        assert!(compiled.status.success(), "{compiled:?}");
+        // Tests that run in another process find it whole or not at all.
+        std::fs::rename(made, &library).unwrap();
+        library
+    })
+}
+
+/// What one attempt gave.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    /// The name of the thread.
+    pub(crate) thread: String,
+    pub(crate) what: String,
+    /// The number of the error; 0 where it succeeded.
+    pub(crate) error: i32,
+}
+
+/// What the program will be made to try, and those whom it would reach.
+pub(crate) struct Probe {
+    report: PathBuf,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Probe {
+    /// Whatever is tried, the file `src/a.rs` of this root has to be open.
+    pub(crate) fn new(project: &Project, root: &Path) -> Self {
+        let home = &project.home;
+        std::fs::write(home.join(".config/forage/neighbour.txt"), "not a configuration\n").unwrap();
+        std::fs::write(home.join("secret.txt"), "the user's\n").unwrap();
+        let report = home.join("probe-report");
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let name = format!("forage-probe-{}-{}", std::process::id(), tcp.local_addr().unwrap().port());
+        let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+        let files = [
+            ("root", root.join("src/a.rs")),
+            ("environment", "/proc/self/environ".into()),
+            ("neighbour", home.join(".config/forage/neighbour.txt")),
+            ("home", home.join("secret.txt")),
+            ("password", "/etc/passwd".into()),
+            // Not on every machine, nor for every user.
+            ("private", "/etc/ssl/private".into()),
+        ];
+        let files: Vec<String> =
+            files.iter().map(|(name, path): &(_, PathBuf)| format!("{name}={}", path.display())).collect();
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let variables = vec![
+            ("LD_PRELOAD", text(library())),
+            ("PROBE_REPORT", text(&report)),
+            ("PROBE_FILES", files.join("\n")),
+            // Where no search meets it.
+            ("PROBE_MADE", text(&root.join(".git/made-by-the-probe"))),
+            ("PROBE_TCP", tcp.local_addr().unwrap().port().to_string()),
+            ("PROBE_ABSTRACT", name),
+            ("PROBE_PROCESS", std::process::id().to_string()),
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("GIT_CONFIG_GLOBAL", "/dev/null".to_owned()),
+            ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
+        ];
+        // Whoever connects is let go at once: places for those who wait are few. The threads end with the tests.
+        std::thread::spawn(move || tcp.incoming().for_each(drop));
+        std::thread::spawn(move || unix.incoming().for_each(drop));
+        Self { report, variables }
+    }
+
+    pub(crate) fn environment(&self) -> Vec<(&str, &str)> {
+        self.variables.iter().map(|(name, value)| (*name, value.as_str())).collect()
+    }
+
+    /// What was tried by the time at which a thread that `is_theirs` names has tried everything.
+    pub(crate) fn attempts_of(&self, is_theirs: impl Fn(&str) -> bool) -> Vec<Attempt> {
+        self.attempts_until(|line| {
+            line.split_once(' ').is_some_and(|(thread, rest)| is_theirs(thread) && rest.starts_with("signal"))
+        })
+    }
+
+    /// What was tried by the time at which a line of the report, `THREAD WHAT ERROR`, is the one that is waited for.
+    pub(crate) fn attempts_until(&self, is_last: impl Fn(&str) -> bool) -> Vec<Attempt> {
+        let begun = Instant::now();
+        loop {
+            let text = std::fs::read_to_string(&self.report).unwrap_or_default();
+            if text.lines().any(&is_last) {
+                return self.attempts();
+            }
+            assert!(begun.elapsed() < PATIENCE, "it was never tried: {text}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// What was tried since the last time.
+    pub(crate) fn attempts(&self) -> Vec<Attempt> {
+        let text = std::fs::read_to_string(&self.report).unwrap();
+        // The program has it open and writes at its end.
+        std::fs::write(&self.report, "").unwrap();
+        let attempt = |line: &str| {
+            let fields: Vec<&str> = line.split(' ').collect();
+            let [thread, what, error] = fields.try_into().unwrap();
+            Attempt { thread: thread.to_owned(), what: what.to_owned(), error: error.parse().unwrap() }
+        };
+        text.lines().map(attempt).collect()
+    }
+}
+
+/// The values of `sandbox` that can be tested here, each with the version of Landlock that then holds; 0 for none, which
+/// is the control. Where the wall is not whole, what it lacks is tested to be as without it, which is said.
+#[expect(
+    clippy::disallowed_macros,
+    reason = "a machine without the wall is told, because there is less tested on it"
+)]
+pub(crate) fn modes() -> Vec<(&'static str, i32)> {
+    let level = forage::sandbox::probe();
+    if !level.is_full() {
+        eprintln!("the wall is not whole here, and only what it has is tested: {level}");
+    }
+    let walled = match level {
+        Level::None { .. } => None,
+        Level::Partial { abi } | Level::Full { abi } => Some(("auto", abi)),
+    };
+    [("off", 0)].into_iter().chain(walled).collect()
+}
+
+/// Checks the attempts of the threads that `is_theirs` names: all succeed without the wall, and only the root is open
+/// behind that of a version of Landlock.
+pub(crate) fn check(attempts: &[Attempt], abi: i32, is_theirs: impl Fn(&str) -> bool, context: &str) {
+    let attempts: Vec<_> = attempts.iter().filter(|attempt| is_theirs(&attempt.thread)).collect();
+    let of = |what: &str| -> Vec<i32> {
+        attempts.iter().filter(|attempt| attempt.what == what).map(|attempt| attempt.error).collect()
+    };
+    let root = of("root");
+    assert!(!root.is_empty() && root.iter().all(|error| *error == 0), "{context}: {attempts:?}");
+    for (what, since) in REFUSED {
+        let results = of(what);
+        // A thread that the end of the process meets may not have tried everything.
+        assert!(!results.is_empty(), "{context}: {what}: {attempts:?}");
+        // EPERM and EACCES: the kernel refused it, and it did not merely fail.
+        let is_as_wanted = |error: &i32| if abi >= since { matches!(error, 1 | 13) } else { *error == 0 };
+        assert!(results.iter().all(is_as_wanted), "{context}, Landlock {abi}: {what}: {attempts:?}");
+    }
+    if abi > 0 {
+        assert!(of("private").iter().all(|error| *error != 0), "{context}: {attempts:?}");
+    }
+}
+
+/// A repository with a short history, and a set of queries beside it.
+fn project() -> (Project, String) {
+    let project = Project::new(&[
+        ("src/a.rs", "fn open_needle() {}\n"),
+        ("src/b.rs", "fn close_needle() { open_needle() }\n"),
+    ]);
+    let git = |arguments: &[&str]| {
+        let author = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+        let run =
+            Command::new("git").args(author).args(arguments).current_dir(&project.root).output().unwrap();
+        assert!(run.status.success(), "{run:?}");
+    };
+    git(&["init", "-q", "."]);
+    for change in ["one", "two", "three", "four"] {
+        project.write("src/a.rs", &format!("fn open_needle() {{}}\n// {change}\n"));
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", &format!("Open the {change} needle of all the hay")]);
+    }
+    let set = project.home.join("set.json");
+    let query = json!({ "query": "open needle", "relevant": ["src/a.rs"] });
+    std::fs::write(&set, json!({ "name": "own", "queries": [query] }).to_string()).unwrap();
+    (project, set.to_str().unwrap().to_owned())
+}
+
+#[test]
+fn every_command_that_reads_a_repository_stands_behind_the_wall() {
+    let (project, set) = project();
+    let probe = Probe::new(&project, &project.root);
+    let save = project.home.join("saved.json");
+    let save = save.to_str().unwrap();
+    let call = r#"{"pattern": "needle"}"#;
+    let commands: [(&[&str], i32); 24] = [
+        (&["list"], 0),
+        (&["read", "src/a.rs"], 0),
+        (&["grep", "needle"], 0),
+        (&["search", "needle"], 0),
+        (&["search", "--json", "--all", "needle"], 0),
+        (&["search", "--engine", "rg", "needle"], 0),
+        (&["search", "--engine", "ugrep", "needle"], 0),
+        (&["rank", "open", "needle"], 0),
+        (&["keyword", "--filter", "lexical", "what opens", "needle"], 0),
+        (&["keyword", "what opens", "needle"], 0),
+        (&["ask", "--quiet", "what opens?"], 0),
+        (&["call", "grep_search", call], 0),
+        (&["call", "no_such_tool", "--json"], 2),
+        (&["lookup", "--json", "needle"], 2),
+        (&["index", "build"], 0),
+        (&["index", "status"], 0),
+        (&["index", "build", "--ranked"], 0),
+        (&["index", "verify"], 0),
+        (&["index", "drop"], 0),
+        (&["eval", &set], 0),
+        (&["eval", "--from-git", "2", "--save", save], 0),
+        (&["eval", "tune", &set], 0),
+        (&["eval", "tune", "--from-git", "2", "--json"], 0),
+        (&["config"], 0),
+    ];
+    for (mode, abi) in modes() {
+        for (arguments, status) in commands {
+            let peer = match arguments[0] {
+                "keyword" => Peer::start([content("\"src/a.rs: opens it\"")]),
+                _ => Peer::start([good("It is opened in `src/a.rs:1`.")]),
+            };
+            let model = format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url());
+            project.configure(&format!("sandbox = \"{mode}\"\n{model}"));
+            let run = project.run_in(&project.root, arguments, &probe.environment());
+            assert_eq!(run.status, status, "{mode}, {arguments:?}: {run:?}");
+            let is_model = matches!(arguments, ["keyword", "what opens", _] | ["ask", ..]);
+            assert_eq!(peer.requests().len(), usize::from(is_model), "{mode}, {arguments:?}: {run:?}");
+            let is_theirs = |thread: &str| !OUTSIDE.contains(&thread);
+            check(&probe.attempts(), abi, is_theirs, &format!("{arguments:?}"));
+            let _ = std::fs::remove_file(save);
+        }
+    }
+}
