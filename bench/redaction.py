@@ -5,6 +5,7 @@
     bench/redaction.py cases FILE.jsonl      # {"rule", "kind": "tp" | "fp", "text", "secret", "regex"} on each line
     bench/redaction.py marks DIR...          # marks per million lines of source trees, with every marked line
     bench/redaction.py cost FILE             # milliseconds for a text, median of nine
+    bench/redaction.py share FORAGE ROOT     # of a keyword search whose model answers at once
 
 The cases are those that gitleaks generates for its own rules: in a checkout of it (MIT), let `utils.Validate` and
 `utils.ValidateWithPaths` print their arguments as JSON, with what `Rule.Regex` finds as the secret, in place of
@@ -17,7 +18,10 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 PROGRAM = os.environ.get("FORAGE_REDACT", "target/release/examples/redact")
 # A rule has a form of its own where its regex begins with no name of a vendor's; these find no token.
@@ -103,6 +107,65 @@ def cost(path):
     print(f"{len(data)} bytes: {statistics.median(times):.2f} ms (least {min(times):.2f}, most {max(times):.2f})")
 
 
+def process(data):
+    start = time.perf_counter()
+    subprocess.run([PROGRAM, "--text", "1"], input=data, stdout=subprocess.DEVNULL, check=True)
+    return 1000 * (time.perf_counter() - start)
+
+
+class Model(BaseHTTPRequestHandler):
+    """Keeps what it is sent, and answers at once."""
+
+    sent = ""
+
+    def do_POST(self):
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        type(self).sent = "\n".join(str(message["content"]) for message in request["messages"])
+        message = {"role": "assistant", "content": "No relevant files found"}
+        body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+# Terms of the kernel; broader ones are refused.
+SEARCHES = [
+    ["tcp_retransmit_skb", "rto_min", "tcp_rto_max", "retransmit.{0,20}timer", "icsk_rto"],
+    ["futex_wait_setup", "futex_q"],
+    ["dentry_kill", "shrink_dcache", "d_invalidate", "dput_to_list", "lockref_put_or_lock", "d_walk"],
+]
+
+
+def share(forage, root):
+    server = HTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "HOME": home, "FORAGE_API_KEY": "k"}
+        environment = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        subprocess.run([forage, "index", "build", "--root", root], env=environment, stdout=subprocess.DEVNULL, check=True)
+        for terms in SEARCHES:
+            command = [forage, "keyword", "how is it done", *terms, "--root", root, "--model", "m", "--base-url", address]
+            times = []
+            for _ in range(9):
+                start = time.perf_counter()
+                subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                times.append(1000 * (time.perf_counter() - start))
+            assert Model.sent, "the model was not asked"
+            whole = statistics.median(times)
+            # A process of its own compiles the rules, too, as the search does: more than redaction takes of it.
+            alone = statistics.median(process(Model.sent.encode()) for _ in range(25))
+            print(f"{terms}: {whole:.0f} ms with an index; {len(Model.sent)} bytes redacted by a process of its own:",
+                  f"{alone:.1f} ms, {100 * alone / whole:.1f} %")
+            Model.sent = ""
+
+
 if __name__ == "__main__":
     command, arguments = sys.argv[1], sys.argv[2:]
-    {"cases": lambda: cases(arguments[0]), "marks": lambda: marks(arguments), "cost": lambda: cost(arguments[0])}[command]()
+    {"cases": lambda: cases(arguments[0]), "marks": lambda: marks(arguments), "cost": lambda: cost(arguments[0]),
+     "share": lambda: share(*arguments)}[command]()
