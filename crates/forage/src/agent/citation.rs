@@ -265,4 +265,33 @@ mod tests {
         }
         assert!(!looks_like_path("localhost") && looks_like_path("a.rs") && looks_like_path("src/x"));
     }
+
+    #[test]
+    fn fuzz_citations_are_parts_of_the_text_in_its_order() {
+        let seeds = forage_fuzz::seeds([
+            "see `src/a.rs:12-40`, src/ö.rs#L1-L4 and src/b.rs:L7.\nhttp://x/y:80, 10:30am, `a b/c.rs:1`",
+            "a/b:1–2 (c.rs:18446744073709551616) \"d.rs:3\" `x, y.rs:9`",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            let mut before = 0;
+            for found in find(&text) {
+                assert!(found.at > before && text.is_char_boundary(found.at), "{found:?}");
+                assert!(text[..found.at].contains(found.path) && !found.path.contains('\n'), "{found:?}");
+                before = found.at;
+            }
+        });
+    }
+
+    /// As much as an answer can have, in one line.
+    #[test]
+    fn citations_in_a_line_without_end_are_found_in_time() {
+        for piece in ["a/b:1 ", ":1", "`:1", "#L1", "a:1-"] {
+            let text = piece.repeat((1 << 20) / piece.len());
+            let started = std::time::Instant::now();
+            find(&text);
+            let took = started.elapsed();
+            assert!(took.as_secs() < 10, "{piece:?} took {took:?}");
+        }
+    }
 }

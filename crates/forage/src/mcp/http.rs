@@ -7,6 +7,8 @@
 mod answer;
 mod clients;
 mod door;
+#[cfg(test)]
+mod fuzz;
 mod refusal;
 
 use std::convert::Infallible;

@@ -1,0 +1,26 @@
+//! Bodies of strangers.
+
+use forage_fuzz::target;
+use serde_json::Value;
+
+use super::{Refusal, opens_session};
+
+#[test]
+fn any_body_is_told_from_json_and_from_one_that_opens_a_session() {
+    let seeds = forage_fuzz::seeds([
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+        r#"{"method":"init\u0069alize","method2":"initialize"}"#,
+        r#"[{"method":"initialize"}]"#,
+    ]);
+    target!(&seeds, |body| {
+        let value = serde_json::from_slice::<Value>(body).ok();
+        if opens_session(body) {
+            assert_eq!(value.as_ref().unwrap()["method"], "initialize");
+        }
+        let refusal = String::from_utf8(Refusal::no_message(body).to_bytes()).unwrap();
+        let (_, answer) = refusal.split_once("\r\n\r\n").unwrap();
+        let code = &serde_json::from_str::<Value>(answer).unwrap()["error"]["code"];
+        // A number that no `f64` holds is JSON by its grammar alone.
+        assert!(value.is_none() || *code == -32600, "{refusal}");
+    });
+}
