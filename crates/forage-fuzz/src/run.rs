@@ -180,4 +180,22 @@ mod tests {
         });
         assert!(text.contains("bytes of memory"), "{text}");
     }
+
+    #[test]
+    fn a_file_chooses_one_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, seeds) = (directory.path().join("entropy"), crate::seeds(["valid"]));
+        let mut given = Vec::new();
+        // Nothing decides for what is first.
+        std::fs::write(&file, b"").unwrap();
+        one(PLACE, &file, &seeds, &mut |input: &[u8]| given.push(input.to_vec()));
+        std::fs::write(&file, bytes_of(5, ENTROPY_BYTES)).unwrap();
+        one(PLACE, &file, &seeds, &mut |input: &[u8]| given.push(input.to_vec()));
+        let expected = mutated(&seeds, &mut Entropy::new(&bytes_of(5, ENTROPY_BYTES)), MUTATIONS);
+        assert_eq!((given.len(), &given[1]), (2, &expected));
+        let failed = catch_unwind(|| one(PLACE, &file, &seeds, &mut |_: &[u8]| panic!("on purpose")));
+        assert!(
+            failed.unwrap_err().downcast_ref::<String>().unwrap().contains("entropy panics (on purpose)")
+        );
+    }
 }
