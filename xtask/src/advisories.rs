@@ -23,7 +23,16 @@ pub(crate) fn check(workspace: &Workspace, database: &str) -> Result<(), String>
     // version was withdrawn only the registry can tell, which `cargo deny check advisories` asks.
     let database = std::path::absolute(database).map_err(|error| format!("{database}: {error}"))?;
     let database = database.display().to_string();
-    workspace.cargo(&["audit", "--db", &database, "--no-fetch", "--stale", "--deny", "warnings"])
+    workspace.cargo(&[
+        "audit",
+        "--db",
+        &database,
+        "--no-fetch",
+        "--no-yanked",
+        "--stale",
+        "--deny",
+        "warnings",
+    ])
 }
 
 /// Whether it is a database: of an empty directory nothing would be found, and all would be well.

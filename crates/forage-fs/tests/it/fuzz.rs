@@ -55,7 +55,8 @@ fn expected(root: &Root) -> Vec<Vec<u8>> {
     let path = |entry: ignore::DirEntry| {
         entry.path().strip_prefix(root.path()).unwrap().as_os_str().as_encoded_bytes().to_vec()
     };
-    let mut found: Vec<Vec<u8>> = files.map(path).collect();
+    // No rule brings back what is git's own.
+    let mut found: Vec<Vec<u8>> = files.map(path).filter(|path| !path.starts_with(b".git/")).collect();
     found.sort();
     found
 }
@@ -85,7 +86,8 @@ fn any_ignore_file_decides_as_it_does_for_ripgrep() {
         let found = walked(&root);
         // A line that is no text ends the file for the other walk.
         if let Some(found) = found.filter(|_| std::str::from_utf8(input).is_ok()) {
-            assert_eq!(found, expected(&root), "{place}");
+            let shown = |paths: Vec<Vec<u8>>| String::from_utf8(paths.join(&b'\n')).unwrap();
+            assert_eq!(shown(found), shown(expected(&root)), "{place}");
             compared += 1;
         }
     });

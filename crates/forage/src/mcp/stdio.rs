@@ -194,7 +194,8 @@ impl Lines {
     }
 
     fn answer_bad_line(&mut self, line: &[u8]) {
-        let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        let text = std::str::from_utf8(line);
+        let is_json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         let value = serde_json::from_slice::<Value>(line).unwrap_or_default();
         // What has a method and no id is a notification, and notifications are never answered.
         if value["method"].is_string() && value.get("id").is_none() {

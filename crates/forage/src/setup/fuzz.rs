@@ -78,6 +78,8 @@ fn any_json_is_refused_or_keeps_every_byte() {
         "{\r\n\t\"theme\": \"dark\",\r\n\t\"context_servers\": {\"forage\": {\"command\": \"forage\"}}\r\n}\r\n",
         "{}",
         "// nothing else\n{\n}\n",
+        // Found: what was put in had other line ends than what was put there again.
+        "\r\n",
     ]);
     target!(&seeds, |input| check_all(Format::Json, &String::from_utf8_lossy(input)));
 }
@@ -100,6 +102,8 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         "---\nextensions:\n    a:\n        b: 1\n# end",
         "a: >-\n  folded\n  text\nb:\n- 1\n- x: 2\n",
         "# >>> forage\nextensions:\n  forage:\n    enabled: true\n# <<< forage\n",
+        // Found: what somebody has put between the marks went.
+        "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
     ]);
     target!(&seeds, |input| check_all(Format::Yaml, &String::from_utf8_lossy(input)));
 }

@@ -308,7 +308,10 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
         let fields: Vec<&str> = head.split_ascii_whitespace().collect();
         let ["100644" | "100755", "blob", id, size] = fields[..] else { continue };
         let Ok(path) = RelPath::from_bytes(&entry[tab + 1..], &RelPath::root()) else { continue };
-        if path.names().any(|name| name.starts_with(b".")) || root.secrets().denies(&path).is_some() {
+        if path.is_root()
+            || path.names().any(|name| name.starts_with(b"."))
+            || root.secrets().denies(&path).is_some()
+        {
             continue;
         }
         // Of a file that is not in a partial clone there is no size.

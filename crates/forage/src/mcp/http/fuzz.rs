@@ -12,6 +12,9 @@ fn any_body_is_told_from_json_and_from_one_that_opens_a_session() {
         r#"{"method":"init\u0069alize","method2":"initialize"}"#,
         r#"[{"method":"initialize"}]"#,
     ]);
+    // Found: what is no text opened a session, and was JSON.
+    let seeds =
+        [seeds, vec![b"{\"jsonrpc\":\"2\xff\xfe.0\",\"id\":1,\"method\":\"initialize\"}".to_vec()]].concat();
     target!(&seeds, |body| {
         let value = serde_json::from_slice::<Value>(body).ok();
         if opens_session(body) {
@@ -22,5 +25,6 @@ fn any_body_is_told_from_json_and_from_one_that_opens_a_session() {
         let code = &serde_json::from_str::<Value>(answer).unwrap()["error"]["code"];
         // A number that no `f64` holds is JSON by its grammar alone.
         assert!(value.is_none() || *code == -32600, "{refusal}");
+        assert!(std::str::from_utf8(body).is_ok() || *code == -32700, "{refusal}");
     });
 }
