@@ -87,7 +87,7 @@ mod tests {
         Description::new("text", &contract).write(home.path()).unwrap();
         let path = Description::path(home.path());
         let right = std::fs::read(&path).unwrap();
-        forage_fuzz::target!(&vec![right], |input| {
+        forage_fuzz::target!(&[right], |input| {
             std::fs::write(&path, input).unwrap();
             let Ok(Some(read)) = Description::read(home.path()) else { return };
             assert_eq!(read.format, FORMAT);

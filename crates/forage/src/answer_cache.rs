@@ -314,7 +314,7 @@ mod tests {
         let lies = String::from_utf8(right.clone()).unwrap();
         let lies =
             lies.replace("a.txt: why", "/etc/passwd: all\\n../b.txt: b\\na.txt: \\u001b[31m\\u202e red");
-        forage_fuzz::target!(&vec![right, lies.into_bytes()], |input| {
+        forage_fuzz::target!(&[right, lies.into_bytes()], |input| {
             fs::write(path, input).unwrap();
             let request = json!({"query": "q", "search_terms": ["needle"]});
             let answer = registry::find("keyword_search").unwrap().call(&fixture.context, request).unwrap();

@@ -10,7 +10,7 @@ use super::*;
 fn altered_bytes_are_refused() {
     let (_directory, root) = tree();
     let snapshot = take(&root);
-    target!(&vec![snapshot.clone()], |input| {
+    target!(&[snapshot.clone()], |input| {
         assert!(!Snapshot::default().fill(input.to_vec()) || input == snapshot);
     });
 }
@@ -22,7 +22,7 @@ fn any_bytes_with_a_right_checksum_are_walked_with() {
     let (_directory, root) = tree();
     let snapshot = take(&root);
     let mut filled = 0_u64;
-    target!(&vec![snapshot[16..].to_vec()], |said| {
+    target!(&[snapshot[16..].to_vec()], |said| {
         let whole = [&snapshot[..12], &checksum(said).to_le_bytes()[..], said].concat();
         if Loaded::new(whole.clone().into()).is_none() {
             return;
