@@ -138,6 +138,7 @@ const READERS: &[(&str, &[Cover])] = &[
         "forage-llm/src/recording.rs",
         &[Target("forage-llm/src/recording.rs", "fuzz_what_is_read_of_a_recording_is_what_was_written")],
     ),
+    ("forage-llm/src/table.rs", &[NoneForeign("the table of providers that is built in")]),
     (
         "forage-llm/src/message.rs",
         &[Target("forage-llm/src/wire/fuzz.rs", "a_refusal_is_an_error_without_the_key")],
@@ -285,13 +286,22 @@ const READERS: &[(&str, &[Cover])] = &[
     ),
 ];
 
-/// The part of a source that is in the product: up to its first test.
-fn product(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().take_while(|line| !line.starts_with("#[cfg(test)]") && !line.starts_with("#[cfg(all(test"))
+/// The part of a source that is in the product: up to the module with its tests.
+fn product(text: &str) -> Vec<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let begins_tests = |at: &usize| {
+        let is_for_tests = lines[*at].starts_with("#[cfg(test)]") || lines[*at].starts_with("#[cfg(all(test");
+        // A module in a file of its own leaves the rest of this one in the product.
+        let item = lines[*at..].iter().find(|line| line.starts_with("mod ") || line.starts_with("pub"));
+        is_for_tests && item.is_some_and(|line| line.ends_with('{'))
+    };
+    let end = (0..lines.len()).find(begins_tests).unwrap_or(lines.len());
+    lines[..end].to_vec()
 }
 
 fn is_reader(text: &str) -> bool {
     product(text)
+        .iter()
         .filter(|line| !line.trim_start().starts_with("//"))
         .any(|line| CALLS.iter().any(|call| line.contains(call)))
 }
@@ -354,6 +364,7 @@ mod tests {
     fn what_reads_a_format_in_the_product_is_seen() {
         assert!(is_reader("fn f() {\n    let x = serde_json::from_slice(b);\n}\n"));
         assert!(is_reader("fn f() { u32::from_le_bytes(x) }\n#[cfg(test)]\nmod tests {}\n"));
+        assert!(is_reader("#[cfg(test)]\nmod tests;\nfn f() { toml::from_str(x) }\n"));
         assert!(!is_reader("// serde_json::from_slice(\nfn f() {}\n"));
         assert!(!is_reader("fn f() {}\n#[cfg(test)]\nmod tests {\n    toml::from_str(\"\");\n}\n"));
     }
