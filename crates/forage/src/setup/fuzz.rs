@@ -80,6 +80,8 @@ fn any_json_is_refused_or_keeps_every_byte() {
         "// nothing else\n{\n}\n",
         // Found: what was put in had other line ends than what was put there again.
         "\r\n",
+        // Found: an entry was put behind what is no JSON.
+        "\r\n\u{2028}",
     ]);
     target!(&seeds, |input| check_all(Format::Json, &String::from_utf8_lossy(input)));
 }
@@ -104,6 +106,8 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         "# >>> forage\nextensions:\n  forage:\n    enabled: true\n# <<< forage\n",
         // Found: what somebody has put between the marks went.
         "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
+        // Found: an entry was put beside keys that are all indented.
+        "---\n    a:\n        b: 1\n# end",
     ]);
     target!(&seeds, |input| check_all(Format::Yaml, &String::from_utf8_lossy(input)));
 }

@@ -133,7 +133,8 @@ fn within(name: &str, value: &Value) -> Value {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.strip_prefix(BOM).unwrap_or(text).trim().is_empty()
+    // JSON's own white space: what Unicode has beside it is no part of a document.
+    text.strip_prefix(BOM).unwrap_or(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
 }
 
 const BOM: char = '\u{feff}';

@@ -149,7 +149,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
     let mut layout =
         Layout { section: None, indent: 2, entries: Vec::new(), last: 0, has_block_texts: false };
     let mut within = false;
-    let mut begun = false;
+    let (mut begun, mut has_keys) = (false, false);
     for (number, line) in body.lines().enumerate() {
         let refuse = |problem: &str| Err(Refusal::new(format!("line {} {problem}", number + 1)));
         let content = line.trim_end();
@@ -183,6 +183,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
                 continue;
             }
             let Some((key, value)) = key_of(code) else { return refuse("is no `name: value`") };
+            has_keys = true;
             within = key == spot.section;
             if within {
                 if layout.section.is_some() {
@@ -208,7 +209,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
                 layout.entries.push(key.to_owned());
             }
             layout.last = number;
-        } else if !begun {
+        } else if !has_keys {
             return refuse("is indented, with nothing above it");
         }
     }
