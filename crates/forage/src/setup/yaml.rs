@@ -170,8 +170,12 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         if !is_closed(value) {
             return refuse("begins a text or a collection that goes on in the next line");
         }
-        layout.has_block_texts |= value.starts_with(['|', '>']);
-        if value.starts_with(['|', '>']) && value.contains('+') {
+        // Whatever the name before it, and behind a tag, too.
+        let last =
+            code.split(" #").next().unwrap_or(code).split_ascii_whitespace().next_back().unwrap_or(code);
+        let begins_block_text = last.starts_with(['|', '>']) || value.starts_with(['|', '>']);
+        layout.has_block_texts |= begins_block_text;
+        if begins_block_text && (last.contains('+') || value.contains('+')) {
             return refuse("begins a text whose empty lines count");
         }
         if indent == 0 {
