@@ -3,14 +3,17 @@
 use std::time::Instant;
 
 use crate::cargo::{STORES, Workspace};
-use crate::{direction, generate, house};
+use crate::{direction, generate, house, parsers};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
 /// The steps in their order: what takes a second before what takes minutes.
 const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
-    ("house rules", house::check),
+    ("house rules", |workspace| {
+        house::check(workspace)?;
+        parsers::check(workspace)
+    }),
     // As it is built by default, and with both stores.
     ("clippy", |workspace| {
         workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;

@@ -19,9 +19,7 @@ const PROGRAMS: [&str; 2] = ["claude-code", "gemini-cli"];
 
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    let mut files = Vec::new();
-    rust_files(&workspace.path("crates"), &mut files)?;
-    files.sort();
+    let files = sources(workspace)?;
     let mut found = Vec::new();
     for file in &files {
         let text = workspace.read(file)?;
@@ -36,6 +34,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     }
     println!("    {} files follow them", files.len());
     Ok(())
+}
+
+/// All Rust files below `crates/`, in order.
+pub(crate) fn sources(workspace: &Workspace) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    rust_files(&workspace.path("crates"), &mut files)?;
+    files.sort();
+    Ok(files)
 }
 
 fn rust_files(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {

@@ -1,6 +1,7 @@
 //! Development tasks.
 //!
 //! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure.
+//! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
     clippy::disallowed_methods,
@@ -8,18 +9,21 @@
     reason = "a development tool: it reads the sources, runs cargo and prints; no user's file is near"
 )]
 
+mod advisories;
 mod cargo;
 mod check;
 mod direction;
 mod generate;
 mod house;
+mod parsers;
 
 use std::process::ExitCode;
 
 use cargo::Workspace;
 
 const USAGE: &str = "usage: cargo xtask check
-       cargo xtask generate [--check]";
+       cargo xtask generate [--check]
+       cargo xtask advisories PATH-OF-ADVISORY-DB";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -27,6 +31,7 @@ fn main() -> ExitCode {
     let workspace = Workspace::of_this_source();
     let result = match arguments.as_slice() {
         ["check"] => check::run(&workspace),
+        ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace),
         ["generate", "--check"] => generate::compare(&workspace),
         _ => {

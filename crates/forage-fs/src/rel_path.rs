@@ -329,4 +329,28 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn fuzz_a_written_path_stays_below_and_reads_back() {
+        let seeds = forage_fuzz::seeds([
+            "./a//b/../c/",
+            "src/main.rs",
+            r#""a\n\t\"\\ b\xc3\xa9\xff/c""#,
+            "../x/../../etc/passwd",
+            "\u{202e}x/\u{1f600}\u{200b}",
+        ]);
+        let base = path("x/y").unwrap();
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            for parsed in [RelPath::parse(&text, &base), RelPath::from_bytes(input, &base)] {
+                let Ok(path) = parsed else { continue };
+                let mut names = path.as_bytes().split(|byte| *byte == b'/');
+                let is_plain = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !name.contains(&0);
+                assert!(path.is_root() || names.all(is_plain), "{path:?}");
+                let shown = path.display();
+                assert!(!shown.chars().any(needs_escape), "{shown:?}");
+                assert_eq!(RelPath::parse(&shown, &RelPath::root()).as_ref(), Ok(&path), "{shown}");
+            }
+        });
+    }
 }

@@ -111,4 +111,41 @@ mod tests {
     fn counts_a_last_line_without_feed() {
         assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(count_lines), [0, 1, 1, 2, 2]);
     }
+
+    #[test]
+    fn fuzz_any_bytes_are_decoded_as_their_mark_says() {
+        let text = "\u{feff}one \u{1f600}\r\ntwo\n";
+        let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+        let seeds = vec![
+            text.as_bytes().to_vec(),
+            utf16(u16::to_le_bytes),
+            utf16(u16::to_be_bytes),
+            b"plain\nb\xffd\n".to_vec(),
+        ];
+        forage_fuzz::target!(&seeds, |input| {
+            let lossy = |unit: fn([u8; 2]) -> u16| {
+                let (units, half) = input[2..].as_chunks();
+                let units: Vec<u16> = units.iter().map(|bytes| unit(*bytes)).collect();
+                // Half a unit at the end is shown as one that is none, and with half a pair before it as that one.
+                let is_half_pair = units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit));
+                let rest = if half.is_empty() || is_half_pair { "" } else { "\u{fffd}" };
+                (String::from_utf16_lossy(&units) + rest).into_bytes()
+            };
+            let expected = match input {
+                [0xef, 0xbb, 0xbf, rest @ ..] => rest.to_vec(),
+                [0xff, 0xfe, ..] => lossy(u16::from_le_bytes),
+                [0xfe, 0xff, ..] => lossy(u16::from_be_bytes),
+                plain => plain.to_vec(),
+            };
+            match decode(input) {
+                Decoded::Binary => assert!(expected.contains(&0)),
+                Decoded::Text { bytes, .. } => {
+                    assert_eq!(&*bytes, expected);
+                    assert!(!bytes.contains(&0));
+                    let lines = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+                    assert_eq!(count_lines(&bytes), lines);
+                }
+            }
+        });
+    }
 }

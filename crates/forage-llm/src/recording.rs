@@ -493,4 +493,29 @@ mod tests {
         let word = ApiKey::new("test").unwrap();
         assert_eq!(masked(b"tests/a.rs".to_vec(), Some(&word)), b"tests/a.rs");
     }
+
+    #[test]
+    fn fuzz_what_is_read_of_a_recording_is_what_was_written() {
+        let bytes = Exchange { body: b"caf\xe9\n".to_vec(), ..exchange(json!({"a": [1, {"b": null}]})) };
+        let failed =
+            Exchange { failure: Some(Failure::Stalled(Duration::from_millis(1500))), ..bytes.clone() };
+        let lines =
+            [bytes, failed, exchange(json!({"messages": "hello"}))].map(|exchange| exchange.to_line());
+        let mut seeds = forage_fuzz::seeds(&lines);
+        seeds.push(lines.join("\n").into_bytes());
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            let Ok(recordings) = Recordings::from_lines(&text) else { return };
+            assert!(recordings.models().len() <= recordings.len());
+            for exchange in recordings.exchanges.values().flatten() {
+                let line = exchange.to_line();
+                assert!(!line.contains(['\n', '\r']), "{line}");
+                // A fraction of many digits may be read as its neighbour.
+                let body = exchange.request.body.to_string();
+                if serde_json::from_str::<Value>(&body).is_ok_and(|read| read == exchange.request.body) {
+                    assert_eq!(Exchange::from_line(&line).as_ref(), Ok(exchange), "{line}");
+                }
+            }
+        });
+    }
 }

@@ -153,4 +153,24 @@ mod tests {
             prop_assert_eq!(read(&pieces), read(&[bytes]));
         }
     }
+
+    #[test]
+    fn fuzz_events_hang_on_no_cut_and_hold_what_came() {
+        let seeds = forage_fuzz::seeds([
+            "data: a\n\ndata: b\r\n\r\n: c\rdata:  d\r\r",
+            "\u{feff}event: x\nid: 1\ndata: {\"a\": \"\u{1f600}\"}\ndata\ndata:\n\n[DONE]\n",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let read = |length: usize| {
+                let (mut reader, mut events) = (EventReader::default(), Vec::new());
+                let whole = input.chunks(length).try_for_each(|piece| reader.push(piece, &mut events));
+                let whole = whole.and_then(|()| reader.end().map(|last| events.extend(last)));
+                (events, whole)
+            };
+            let (events, whole) = read(input.len().max(1));
+            assert!(events.iter().map(Vec::len).sum::<usize>() <= input.len());
+            assert_eq!(read(1), (events.clone(), whole), "byte by byte");
+            assert_eq!(read(7), (events, whole), "in sevens");
+        });
+    }
 }

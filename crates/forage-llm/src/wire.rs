@@ -6,6 +6,8 @@
 mod answer;
 mod anthropic;
 mod client;
+#[cfg(test)]
+mod fuzz;
 mod gemini;
 mod listing;
 mod openai_chat;

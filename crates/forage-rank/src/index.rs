@@ -7,6 +7,8 @@
 
 mod encoded;
 mod files;
+#[cfg(test)]
+mod fuzz;
 mod manifest;
 mod record;
 mod schema;

@@ -6,6 +6,8 @@
 
 mod chunk;
 pub mod evaluation;
+#[cfg(test)]
+mod fuzz;
 mod halt;
 mod index;
 mod languages;

@@ -123,4 +123,28 @@ mod tests {
         let check = |text: &str| text.split('.').nth(1).unwrap().to_owned();
         refused(&elsewhere.replace(&check(&elsewhere), &check(&text)));
     }
+
+    #[test]
+    fn fuzz_no_altered_cursor_is_taken() {
+        let cursors =
+            [("src/ö.rs", 12, 0), ("", 0, 0), ("a/b", u64::MAX, 255)].map(|(path, line, distance)| {
+                let path = RelPath::parse(path, &RelPath::root()).unwrap();
+                Cursor { distance, path, line }.encode(7)
+            });
+        let seeds = forage_fuzz::seeds(&cursors);
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            assert!(
+                Cursor::decode(&text, 7).is_err() || cursors.contains(&text.clone().into_owned()),
+                "{text}"
+            );
+            assert!(Cursor::decode(&text, 8).is_err(), "{text}");
+            // With the check made right, as anybody can: it is a place below the root, or none.
+            let Some(place) = text.splitn(3, '.').nth(2) else { return };
+            if let Ok(cursor) = Cursor::decode(&format!("1.{}.{place}", check(7, place)), 7) {
+                assert!(cursor.path.names().all(|name| name != b".."), "{cursor:?}");
+                assert_eq!(Cursor::decode(&cursor.encode(7), 7).unwrap(), cursor);
+            }
+        });
+    }
 }

@@ -304,4 +304,25 @@ mod tests {
         assert!(!fixture.is_hit());
         assert!(!fixture.is_hit());
     }
+
+    /// Whatever stands in an entry, the answer is of the file that was searched, in the model's words or the entry's.
+    #[test]
+    fn fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked() {
+        let fixture = Fixture::new();
+        let [path] = &fixture.entries()[..] else { panic!("one entry") };
+        let right = fs::read(path).unwrap();
+        let lies = String::from_utf8(right.clone()).unwrap();
+        let lies =
+            lies.replace("a.txt: why", "/etc/passwd: all\\n../b.txt: b\\na.txt: \\u001b[31m\\u202e red");
+        forage_fuzz::target!(&[right, lies.into_bytes()], |input| {
+            fs::write(path, input).unwrap();
+            let request = json!({"query": "q", "search_terms": ["needle"]});
+            let answer = registry::find("keyword_search").unwrap().call(&fixture.context, request).unwrap();
+            for file in answer.records["files"].as_array().unwrap() {
+                let name = file["path"].as_str().unwrap();
+                assert!(name.ends_with("a.txt"), "{name}");
+            }
+            assert!(!answer.text.contains(['\u{1b}', '\u{202e}']) && !answer.text.contains("passwd"));
+        });
+    }
 }

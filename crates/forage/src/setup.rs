@@ -6,6 +6,8 @@
 
 mod clients;
 mod file;
+#[cfg(test)]
+mod fuzz;
 mod jsonc;
 mod marked;
 #[cfg(test)]

@@ -416,6 +416,9 @@ impl<'a> Record<'a> {
     }
 }
 
+#[cfg(all(test, target_os = "linux", not(feature = "portable-disk")))]
+mod fuzz;
+
 #[cfg(test)]
 #[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
 #[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
@@ -430,7 +433,7 @@ mod tests {
     use crate::secrets::SecretPolicy;
     use crate::walk::walk;
 
-    fn tree() -> (tempfile::TempDir, Arc<Root>) {
+    pub(super) fn tree() -> (tempfile::TempDir, Arc<Root>) {
         let directory = tempfile::tempdir().unwrap();
         for name in ["a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs", "src/deep/e.txt"] {
             fs::create_dir_all(directory.path().join(name).parent().unwrap()).unwrap();
@@ -447,11 +450,11 @@ mod tests {
         Root::open(path, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
     }
 
-    fn take(root: &Arc<Root>) -> Vec<u8> {
+    pub(super) fn take(root: &Arc<Root>) -> Vec<u8> {
         Snapshot::take(root, &WalkOptions::default(), &Stop::never()).unwrap().unwrap()
     }
 
-    fn paths(root: &Arc<Root>, snapshot: &[u8]) -> Vec<String> {
+    pub(super) fn paths(root: &Arc<Root>, snapshot: &[u8]) -> Vec<String> {
         let options = WalkOptions::default();
         let (kept, snapshot_options) = (Arc::new(Snapshot::default()), options.clone());
         assert!(kept.fill(snapshot.to_vec()));

@@ -2,6 +2,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod fuzz;
+
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

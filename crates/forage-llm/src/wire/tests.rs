@@ -35,14 +35,14 @@ fn a_model_id_stays_one_segment() {
 
 /// One answer as it comes whole and in events, with all that a wire knows: reasoning, text of several bytes a
 /// character, two calls, signatures, token counts.
-struct Sample {
+pub(super) struct Sample {
     wire: Wire,
-    whole: Value,
+    pub(super) whole: Value,
     events: Vec<Value>,
     end: &'static str,
 }
 
-fn samples() -> Vec<Sample> {
+pub(super) fn samples() -> Vec<Sample> {
     let chunk =
         |delta: Value| json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": {}});
     let call = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": ""}});
@@ -147,7 +147,7 @@ fn samples() -> Vec<Sample> {
 }
 
 impl Sample {
-    fn lines(&self, line_end: &str) -> String {
+    pub(super) fn lines(&self, line_end: &str) -> String {
         let mut text = format!(": OPENROUTER PROCESSING{line_end}{line_end}");
         for event in &self.events {
             let kind = event["type"].as_str().unwrap_or("message");

@@ -146,4 +146,31 @@ mod tests {
             Manifest::from_text(&text).unwrap_err();
         }
     }
+
+    #[test]
+    fn fuzz_a_manifest_names_plain_files_and_comes_back() {
+        let file = |name: &str| FileEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
+        let segments = vec![
+            SegmentEntry { id: "a1".to_owned(), files: vec![file("a1.term"), file("a1.pos")], gone: None },
+            SegmentEntry { id: "b2".to_owned(), files: vec![file("b2.fast")], gone: Some(file("b2.3.gone")) },
+        ];
+        let manifest = Manifest { commit: 7, segments };
+        let seeds = forage_fuzz::seeds([manifest.to_text(), Manifest::default().to_text()]);
+        forage_fuzz::target!(&seeds, |input| {
+            let said = String::from_utf8_lossy(input);
+            // Altered, with the sum that it had.
+            if let Ok(read) = Manifest::from_text(&said) {
+                assert!(read == manifest || read == Manifest::default(), "{said}");
+            }
+            // And with one that is right.
+            let body = said.rfind("sum ").map_or(&*said, |at| &said[..at]);
+            let sealed = format!("{body}sum {:016x}\n", xxh3_64(body.as_bytes()));
+            let Ok(read) = Manifest::from_text(&sealed) else { return };
+            for name in read.names() {
+                let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
+                assert!(is_plain && !name.starts_with('.') && !name.is_empty(), "{name:?}");
+            }
+            assert_eq!(Manifest::from_text(&read.to_text()).unwrap(), read);
+        });
+    }
 }

@@ -179,4 +179,22 @@ mod tests {
         let (found, noise, spanning) = numbers(&[b"1:a\n2:foo\n3|bar\n4|x\n6:", b"b\n"]);
         assert_eq!((found, noise, spanning), (vec![1, 6], 0, 1));
     }
+
+    #[test]
+    fn fuzz_numbers_rise_and_hang_on_no_cut() {
+        let seeds = forage_fuzz::seeds([
+            &b"1:one\n2:two\n2:again\n17|spans\n18:last"[..],
+            b"5:a\n3:back\nno number\n\n18446744073709551616:x\n\xff\xfe:\n",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let whole = numbers(&[input]);
+            assert!(whole.0.is_sorted_by(|a, b| a < b), "{:?}", whole.0);
+            let pieces: Vec<&[u8]> = input.chunks(1).collect();
+            assert_eq!(numbers(&pieces), whole, "byte by byte");
+            let (before, after) = input.split_at(input.len() / 3);
+            assert_eq!(numbers(&[before, after]), whole, "in two");
+            let lines = input.split(|byte| *byte == b'\n').count() as u64;
+            assert!(whole.0.len() as u64 + whole.1 + whole.2 <= lines);
+        });
+    }
 }

@@ -532,6 +532,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -546,7 +548,7 @@ mod tests {
         FileState { size: number as u64, modified: -5, changed: i64::MAX, inode: u64::MAX - number as u64 }
     }
 
-    fn index_of(texts: &[String]) -> Vec<u8> {
+    pub(super) fn index_of(texts: &[String]) -> Vec<u8> {
         let (mut builder, mut trigrams) = (Builder::default(), Trigrams::default());
         for (number, text) in texts.iter().enumerate() {
             let path = format!("dir/{number:03}");
@@ -578,7 +580,7 @@ mod tests {
         prop::collection::vec(text, 0..40)
     }
 
-    const PATTERNS: [(&str, u8); 10] = [
+    pub(super) const PATTERNS: [(&str, u8); 10] = [
         ("retr", 0),
         ("(?i)RETRY|walk", 0),
         ("foo.*bar", 0),
@@ -591,7 +593,7 @@ mod tests {
         ("foobar|Retries", 1),
     ];
 
-    fn query(source: &str, fuzzy: u8) -> Query {
+    pub(super) fn query(source: &str, fuzzy: u8) -> Query {
         Query::of(&Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap())
     }
 

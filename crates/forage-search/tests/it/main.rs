@@ -9,6 +9,8 @@
 mod dialects;
 #[cfg(target_os = "linux")]
 mod external;
+#[cfg(target_os = "linux")]
+mod fuzz;
 mod fuzzy;
 #[cfg(target_os = "linux")]
 mod index;

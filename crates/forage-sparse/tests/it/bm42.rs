@@ -3,7 +3,7 @@
 #![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod hostile;
-mod model;
+pub(crate) mod model;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,7 +18,7 @@ use self::model::{MINI_LM, PIECES, SMALL, Shape, Tensors, attention, tensors, wr
 const MINILM: &str = "FORAGE_TEST_MINILM";
 
 /// The test's vocabulary as the tokenizers library writes it.
-fn tokenizer() -> Value {
+pub(crate) fn tokenizer() -> Value {
     let vocabulary: BTreeMap<&str, usize> = PIECES.into_iter().zip(0..).collect();
     json!({
         "version": "1.0", "truncation": {"max_length": 128}, "padding": null,

@@ -4,6 +4,7 @@
 
 mod bm42;
 mod fill;
+mod fuzz;
 mod golden;
 mod memory;
 mod retriever;

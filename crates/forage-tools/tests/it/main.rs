@@ -13,6 +13,7 @@ mod engines;
 mod files;
 mod filter;
 mod filter_attacks;
+mod fuzz;
 mod ignore_files;
 mod kernel;
 mod limits;

@@ -87,4 +87,28 @@ mod tests {
         assert_ne!(one, canonical("t", &json!({"b": [2, 1], "a": {"y": 2, "x": 1}})));
         assert_ne!(one, canonical("u", &json!({"b": [1, 2], "a": {"y": 2, "x": 1}})));
     }
+
+    #[test]
+    fn fuzz_arguments_are_one_object_or_a_correction() {
+        let seeds = forage_fuzz::seeds([
+            r#"{"pattern": "x", "path": null, "list": [1, {"b": 2, "a": 1}]}"#,
+            r#" "{\"a\": \"\\\"\"}" "#,
+            "```json\n{\"a\": 1}\n```",
+            "null",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            match parse(&String::from_utf8_lossy(input)) {
+                Ok(value) => {
+                    assert!(value.is_object(), "{value}");
+                    // The same call written another way is the same call. A fraction may be read as its neighbour.
+                    let again = parse(&Value::String(value.to_string()).to_string()).unwrap();
+                    assert!(again.is_object());
+                    if serde_json::from_str::<Value>(&value.to_string()).is_ok_and(|read| read == value) {
+                        assert_eq!(canonical("t", &again), canonical("t", &value));
+                    }
+                }
+                Err(error) => assert!(error.contains("{\"path\": \"src\"}"), "{error}"),
+            }
+        });
+    }
 }

@@ -7,7 +7,7 @@ use forage_fs::{Contents, Decoded, OpenError, Stop, count_lines, decode};
 use forage_tools::Context;
 use serde::Serialize;
 
-use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES};
+use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES, CITED_PATH_BYTES};
 
 /// A place that an answer cites.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -148,17 +148,23 @@ struct Found<'t> {
     at: usize,
 }
 
-/// `path:12`, `path:12-40`, and the forms `path#L12-L40` and `path:L12` of web pages.
+/// `path:12`, `path:12-40`, and the forms `path#L12-L40` and `path:L12` of web pages. Looks at each character once: an
+/// answer may be one line of a mebibyte.
 fn find(text: &str) -> Vec<Found<'_>> {
-    let mut found: Vec<Found<'_>> = Vec::new();
-    for (at, mark) in text.char_indices().filter(|(_, c)| matches!(c, ':' | '#')) {
-        if found.last().is_some_and(|last| last.at >= at) {
+    let (mut found, mut word): (Vec<Found<'_>>, Word) = (Vec::new(), Word::default());
+    for (at, mark) in text.char_indices() {
+        let path = word.before(text, at);
+        word.pass(text, at, mark);
+        if !matches!(mark, ':' | '#') || found.last().is_some_and(|last| last.at >= at) {
             continue;
         }
         let Some((start, end, length)) = range(&text[at + 1..], mark) else { continue };
-        let path = path_before(&text[..at]);
         // An address is no path, and neither is a time of day.
-        if path.is_empty() || path.contains("://") || !path.contains(|c: char| c.is_alphabetic()) {
+        if path.is_empty()
+            || path.len() > CITED_PATH_BYTES
+            || path.contains("://")
+            || !path.contains(|c: char| c.is_alphabetic())
+        {
             continue;
         }
         let behind = at + 1 + length;
@@ -193,18 +199,41 @@ fn range(text: &str, mark: char) -> Option<(u64, u64, usize)> {
     (!next.is_some_and(|c| c.is_alphanumeric() || c == '_')).then_some((start, end, length))
 }
 
-/// The path at the end of a text: between code marks it may hold anything, otherwise it is one word.
-fn path_before(text: &str) -> &str {
-    let line = &text[text.rfind('\n').map_or(0, |feed| feed + 1)..];
-    if let Some(open) = line.rfind('`')
-        && line.matches('`').count() % 2 == 1
-    {
-        // The last word of what stands there, if that alone is a citation, is found by the caller's check of names.
-        let inner = line[open + 1..].trim_start();
-        return inner.rsplit(", ").next().unwrap_or(inner);
+/// Where the path begins that may end here: between code marks it may hold anything, otherwise it is one word.
+#[derive(Default)]
+struct Word {
+    start: usize,
+    /// Within code marks.
+    is_code: bool,
+    /// Nothing but space has come since the code mark.
+    is_leading: bool,
+}
+
+impl Word {
+    fn before<'t>(&self, text: &'t str, at: usize) -> &'t str {
+        &text[self.start.min(at)..at]
     }
-    let is_border = |c: char| c.is_whitespace() || "\"'`()[]{}<>,;|*".contains(c);
-    &line[line.rfind(is_border).map_or(0, |at| at + line[at..].chars().next().map_or(1, char::len_utf8))..]
+
+    /// Goes past a character.
+    fn pass(&mut self, text: &str, at: usize, c: char) {
+        let behind = at + c.len_utf8();
+        match c {
+            '\n' => *self = Self { start: behind, ..Self::default() },
+            '`' => {
+                let is_code = !self.is_code;
+                *self = Self { start: behind, is_code, is_leading: is_code };
+            }
+            c if self.is_code => {
+                self.is_leading &= c.is_whitespace();
+                // The last word of what stands there, if that alone is a citation, is found by the caller's check of names.
+                if self.is_leading || (c == ' ' && text[..at].ends_with(',') && self.start < at) {
+                    self.start = behind;
+                }
+            }
+            c if c.is_whitespace() || "\"'()[]{}<>,;|*".contains(c) => self.start = behind,
+            _ => {}
+        }
+    }
 }
 
 /// Whether a name looks like a file's: it has a directory, or an ending.
@@ -264,5 +293,34 @@ mod tests {
             assert_eq!(places(text), [], "{text}");
         }
         assert!(!looks_like_path("localhost") && looks_like_path("a.rs") && looks_like_path("src/x"));
+    }
+
+    #[test]
+    fn fuzz_citations_are_parts_of_the_text_in_its_order() {
+        let seeds = forage_fuzz::seeds([
+            "see `src/a.rs:12-40`, src/ö.rs#L1-L4 and src/b.rs:L7.\nhttp://x/y:80, 10:30am, `a b/c.rs:1`",
+            "a/b:1–2 (c.rs:18446744073709551616) \"d.rs:3\" `x, y.rs:9`",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            let mut before = 0;
+            for found in find(&text) {
+                assert!(found.at > before && text.is_char_boundary(found.at), "{found:?}");
+                assert!(text[..found.at].contains(found.path) && !found.path.contains('\n'), "{found:?}");
+                before = found.at;
+            }
+        });
+    }
+
+    /// As much as an answer can have, in one line.
+    #[test]
+    fn citations_in_a_line_without_end_are_found_in_time() {
+        for piece in ["a/b:1 ", ":1", "`:1", "#L1", "a:1-"] {
+            let text = piece.repeat((1 << 20) / piece.len());
+            let started = std::time::Instant::now();
+            find(&text);
+            let took = started.elapsed();
+            assert!(took.as_secs() < 10, "{piece:?} took {took:?}");
+        }
     }
 }

@@ -59,6 +59,10 @@ pub const CITATIONS: usize = 200;
 /// Time for checking them. Files come from the page cache; only many large ones take longer.
 pub const CITATION_TIME: Duration = Duration::from_secs(5);
 
+/// Bytes of a path that is cited, the kernel's limit: what is longer is none, and is not looked at again for each number in
+/// it.
+pub const CITED_PATH_BYTES: usize = 4096;
+
 /// Bytes of a cited file that are decoded at once; the line feeds of a larger one are counted piece by piece.
 pub const CITED_FILE_BYTES: usize = 16 << 20;
 

@@ -150,3 +150,26 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         ..Overrides::default()
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn fuzz_a_configuration_is_read_or_refused_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
+        let seeds = forage_fuzz::seeds([
+            "roots = [\"/a\"]\nfilter = \"model\"\nindex = \"auto\"\n[limits]\ntimeout_ms = 5000\nthreads = 4\n[secrets]\nallow = [\"x\"]\n[tools.search]\nengine = \"rg\"\ndefault_max_results = 10\n",
+            "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nbase_url = \"https://h/v1\"\n[providers.acme]\nwire = \"openai-chat\"\nbase_url = \"https://h\"\n[filter]\nmode = \"model\"\nevidence_tokens = 9000\n[retrieval]\n[telemetry]\npath = \"/t\"\n[mcp]\n[ask]\nmax_turns = 3\n",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            std::fs::write(&path, input).unwrap();
+            match read(&path, true) {
+                Ok(overrides) => assert!(overrides.is_some()),
+                Err(error) => assert!(format!("{error:#}").contains("config.toml"), "{error:#}"),
+            }
+        });
+    }
+}

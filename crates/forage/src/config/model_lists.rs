@@ -224,3 +224,27 @@ fn duration(seconds: u64) -> String {
         _ => format!("{} days", seconds / 86_400),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_a_kept_list_is_one_or_none() {
+        let seeds = forage_fuzz::seeds([
+            r#"{"version":1,"provider":"acme","wire":"openai-chat","base_url":"https://h","read_at":1700000000,"models":[{"id":"one","created":1,"context_tokens":128000,"price":[0.1,0.05,2.0]},{"id":"two"}],"failed_at":0,"failure":""}"#,
+            r#"{"version":1,"provider":"","wire":"","base_url":"","read_at":0,"models":[]}"#,
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let Ok(stored) = serde_json::from_slice::<Stored>(input) else { return };
+            let Listing::Read(models) = stored.known(String::new()).listing else { panic!("a list is one") };
+            assert_eq!(models.len(), stored.models.len());
+            for now in [0, stored.read_at, stored.read_at.saturating_add(USABLE), u64::MAX] {
+                let is_used =
+                    matches!(stored.instead_of(ListFailure::because("no"), now).listing, Listing::Read(_));
+                let is_young = now >= stored.read_at && stored.read_at > 0 && now - stored.read_at < USABLE;
+                assert_eq!(is_used, is_young, "{} {now}", stored.read_at);
+            }
+        });
+    }
+}

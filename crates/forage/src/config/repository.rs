@@ -97,3 +97,43 @@ fn ignore(config: &mut Config, source: &str, key: &str) {
          limits.max_file_bytes, and add to search.exclude; set it in your own configuration if you want it"
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever a repository says, nothing becomes larger, and nothing that was hidden is seen.
+    #[test]
+    fn fuzz_a_repository_only_narrows() {
+        let seeds = forage_fuzz::seeds([
+            "[limits]\ntext_bytes = 5000\ntimeout_ms = 900\nmax_file_bytes = 100000\n[search]\nexclude = [\"*.log\", \"dist/**\"]\n",
+            "[limits]\ntimeout_ms = 99999999\nthreads = 64\n[search]\nexclude = [\"!secret\"]\nengine = \"rg\"\n[secrets]\nallow = [\"**\"]\n",
+            "roots = [\"/\"]\nsandbox = \"off\"\n[[models]]\nprovider = \"x\"\n",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let Ok(table) = String::from_utf8_lossy(input).parse::<Table>() else { return };
+            let mut config = super::super::defaults(std::path::Path::new("/nowhere/config.toml"));
+            config.exclude.set(Some(vec!["own".to_owned()]), "the user's");
+            let before = config.clone();
+            apply(&mut config, &table, ".forage.toml");
+            assert!(config.text_bytes.value <= before.text_bytes.value);
+            assert!(config.text_bytes.value >= forage_tools::limits::TEXT_BYTES_MIN);
+            assert!((100..=before.timeout_ms.value).contains(&config.timeout_ms.value));
+            assert!(config.exclude.value.starts_with(&before.exclude.value));
+            assert!(config.exclude.value.iter().all(|glob| !glob.starts_with('!')));
+            // All else is as it was.
+            for (name, now, before) in [
+                ("roots", format!("{:?}", config.roots), format!("{:?}", before.roots)),
+                ("secrets", format!("{:?}", config.secrets_allow), format!("{:?}", before.secrets_allow)),
+                ("redact", format!("{:?}", config.redact), format!("{:?}", before.redact)),
+                ("models", format!("{:?}", config.models), format!("{:?}", before.models)),
+                ("search", format!("{:?}", config.search), format!("{:?}", before.search)),
+                ("sandbox", format!("{:?}", config.sandbox), format!("{:?}", before.sandbox)),
+                ("threads", format!("{:?}", config.threads), format!("{:?}", before.threads)),
+                ("mcp", format!("{:?}", config.mcp), format!("{:?}", before.mcp)),
+            ] {
+                assert_eq!(now, before, "{name}");
+            }
+        });
+    }
+}

@@ -7,6 +7,8 @@
 mod answer;
 mod clients;
 mod door;
+#[cfg(test)]
+mod fuzz;
 mod refusal;
 
 use std::convert::Infallible;
@@ -364,7 +366,10 @@ fn opens_session(body: &[u8]) -> bool {
         #[serde(borrow)]
         method: std::borrow::Cow<'a, str>,
     }
-    serde_json::from_slice::<Message<'_>>(body).is_ok_and(|message| message.method == "initialize")
+    // What is not read of a message need not be text, and what is no text is no message.
+    let message =
+        std::str::from_utf8(body).ok().and_then(|body| serde_json::from_str::<Message<'_>>(body).ok());
+    message.is_some_and(|message| message.method == "initialize")
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

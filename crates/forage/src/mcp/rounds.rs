@@ -93,4 +93,22 @@ mod tests {
         }
         assert!(state_after(Rounds::of(Some(&state), None).unwrap()).is_err());
     }
+
+    #[test]
+    fn fuzz_a_state_is_one_that_could_have_been_given_or_refused() {
+        let first = state_after(Rounds::of(None, None).unwrap()).unwrap();
+        let second = state_after(Rounds::of(Some(&first), answers("roots")).unwrap()).unwrap();
+        forage_fuzz::target!(&forage_fuzz::seeds([first, second]), |input| {
+            let Ok(rounds) = Rounds::of(Some(&String::from_utf8_lossy(input)), None) else { return };
+            let (asked, said) = (rounds.asked, rounds.said.clone());
+            match state_after(rounds) {
+                Ok(state) => {
+                    let next = Rounds::of(Some(&state), None).unwrap();
+                    assert_eq!((next.asked, &next.said), (asked + 1, &said));
+                    assert!(next.asked <= limits::SAMPLING_ROUNDS);
+                }
+                Err(_) => assert!(asked >= limits::SAMPLING_ROUNDS, "{asked}"),
+            }
+        });
+    }
 }

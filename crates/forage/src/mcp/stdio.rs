@@ -194,7 +194,8 @@ impl Lines {
     }
 
     fn answer_bad_line(&mut self, line: &[u8]) {
-        let is_json = serde_json::from_slice::<IgnoredAny>(line).is_ok();
+        let text = std::str::from_utf8(line);
+        let is_json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         let value = serde_json::from_slice::<Value>(line).unwrap_or_default();
         // What has a method and no id is a notification, and notifications are never answered.
         if value["method"].is_string() && value.get("id").is_none() {
@@ -382,5 +383,72 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(request_id(text.as_bytes()), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn fuzz_a_line_is_a_message_or_gets_one_answer() {
+        let seeds = forage_fuzz::seeds([
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}"#,
+            r#"{"jsonrpc":"2.0","id":"seven","method":"tools/call","params":{"name":"grep_search","arguments":{"pattern":"x"},"_meta":{"progressToken":3}}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no"}}"#,
+            r#"{"jsonrpc":"2.0","id":5,"result":{"roots":[{"uri":"file:///a"}]}}"#,
+            "{\"params\":{\"id\":9},\"id\":-7,]",
+            "[{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}]",
+        ]);
+        forage_fuzz::target!(&seeds, |line| {
+            let (_unread, lines) = mpsc::channel(1);
+            let (output, mut written) = mpsc::unbounded_channel();
+            let mut reader = Lines {
+                lines,
+                output,
+                unwritten: Arc::default(),
+                open: HashSet::new(),
+                cancelled: VecDeque::new(),
+                bad_lines: 0,
+                opened: true,
+                shutdown: CancellationToken::new(),
+            };
+            let message = reader.parse(line);
+            let mut answers: Vec<Value> = Vec::new();
+            while let Ok(answer) = written.try_recv() {
+                assert_eq!(answer.iter().filter(|byte| **byte == b'\n').count(), 1);
+                answers.push(serde_json::from_slice(&answer).unwrap());
+            }
+            assert!(answers.len() <= usize::from(message.is_none()), "{message:?} {answers:?}");
+            assert!(answers.iter().all(|answer| answer["error"]["code"].is_i64()), "{answers:?}");
+            // What has an id and is no message is answered under it, as far as there is JSON to read it from.
+            if message.is_none()
+                && let Some(id) = request_id(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line))
+            {
+                assert_eq!(answers.len(), 1);
+                assert_eq!(answers[0]["id"], serde_json::to_value(&id).unwrap());
+            }
+            if let Some(id) = last_id(line) {
+                assert!(line.ends_with(b"}") || line.trim_ascii_end().ends_with(b"}"), "{id}");
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_lines_are_what_stands_between_line_feeds() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let seeds = forage_fuzz::seeds(["{\"id\":1}\n{\"id\":2}\r\n\n{", "\n\n", "no end"]);
+        forage_fuzz::target!(&seeds, |input| {
+            let mut expected: Vec<&[u8]> = input.split(|byte| *byte == b'\n').collect();
+            expected.pop();
+            for capacity in [1, 7, 64 << 10] {
+                let read = runtime.block_on(async {
+                    let (mut reader, mut read) = (BufReader::with_capacity(capacity, input), Vec::new());
+                    while let Some(line) = read_line(&mut reader).await {
+                        match line {
+                            Line::Whole(line) => read.push(line),
+                            Line::TooLong(_) => panic!("no input is as long"),
+                        }
+                    }
+                    read
+                });
+                assert!(read.iter().eq(&expected), "{capacity}: {read:?}");
+            }
+        });
     }
 }

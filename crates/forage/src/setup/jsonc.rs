@@ -48,7 +48,7 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
 pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
-        return Ok(format!("{text}{}", whole(spot, value)));
+        return Ok(format!("{text}{}", whole(spot, value, super::newline(text))));
     }
     let document = Document::parse(text)?;
     let body = document.body;
@@ -87,7 +87,9 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
     if text == created(spot, &value) {
         return Ok(None);
     }
-    if let Some(blank) = text.strip_suffix(&whole(spot, &value)).filter(|rest| is_blank(rest)) {
+    if let Some(blank) =
+        text.strip_suffix(&whole(spot, &value, super::newline(text))).filter(|rest| is_blank(rest))
+    {
         return Ok(Some(blank.to_owned()));
     }
     let mut expected = document.root.to_value(body);
@@ -118,11 +120,11 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
 
 /// The text of a file that has nothing but the entry.
 pub(super) fn created(spot: Spot<'_>, value: &Value) -> String {
-    whole(spot, value) + "\n"
+    whole(spot, value, "\n") + "\n"
 }
 
-fn whole(spot: Spot<'_>, value: &Value) -> String {
-    let style = Style { newline: "\n", unit: INDENT };
+fn whole(spot: Spot<'_>, value: &Value, newline: &'static str) -> String {
+    let style = Style { newline, unit: INDENT };
     style.pretty(&within(spot.section, &within(spot.name, value)), "")
 }
 
@@ -131,7 +133,8 @@ fn within(name: &str, value: &Value) -> Value {
 }
 
 fn is_blank(text: &str) -> bool {
-    text.strip_prefix(BOM).unwrap_or(text).trim().is_empty()
+    // JSON's own white space: what Unicode has beside it is no part of a document.
+    text.strip_prefix(BOM).unwrap_or(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
 }
 
 const BOM: char = '\u{feff}';

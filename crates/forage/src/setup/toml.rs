@@ -47,6 +47,10 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
     let lines = lines(spot, value);
     let added = match marked::find(text)? {
         Some(block) => {
+            let has_entry = before.get(spot.section).is_some_and(|section| section.get(spot.name).is_some());
+            if !has_entry && block.lines.iter().any(|line| !line.trim().is_empty()) {
+                return Err(Refusal::new("between its marks is something else than Forage wrote".to_owned()));
+            }
             let newline = super::newline(text);
             let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
             let new = marked::marked(&lines, "", newline) + end;

@@ -49,6 +49,9 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
     let layout = layout(text, spot)?;
     let newline = newline(text);
     if let Some(block) = marked::find(text)? {
+        if !block.lines.is_empty() && read(&block.lines, spot).is_none() {
+            return Err(Refusal::new("between its marks is something else than Forage wrote".to_owned()));
+        }
         let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
         let with_section = has_section(&block.lines, spot);
         let new = marked::marked(&lines(spot, value, with_section), &block.indent, newline) + end;
@@ -146,7 +149,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
     let mut layout =
         Layout { section: None, indent: 2, entries: Vec::new(), last: 0, has_block_texts: false };
     let mut within = false;
-    let mut begun = false;
+    let (mut begun, mut has_keys) = (false, false);
     for (number, line) in body.lines().enumerate() {
         let refuse = |problem: &str| Err(Refusal::new(format!("line {} {problem}", number + 1)));
         let content = line.trim_end();
@@ -167,8 +170,12 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         if !is_closed(value) {
             return refuse("begins a text or a collection that goes on in the next line");
         }
-        layout.has_block_texts |= value.starts_with(['|', '>']);
-        if value.starts_with(['|', '>']) && value.contains('+') {
+        // Whatever the name before it, and behind a tag, too.
+        let last =
+            code.split(" #").next().unwrap_or(code).split_ascii_whitespace().next_back().unwrap_or(code);
+        let begins_block_text = last.starts_with(['|', '>']) || value.starts_with(['|', '>']);
+        layout.has_block_texts |= begins_block_text;
+        if begins_block_text && (last.contains('+') || value.contains('+')) {
             return refuse("begins a text whose empty lines count");
         }
         if indent == 0 {
@@ -180,6 +187,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
                 continue;
             }
             let Some((key, value)) = key_of(code) else { return refuse("is no `name: value`") };
+            has_keys = true;
             within = key == spot.section;
             if within {
                 if layout.section.is_some() {
@@ -205,7 +213,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
                 layout.entries.push(key.to_owned());
             }
             layout.last = number;
-        } else if !begun {
+        } else if !has_keys {
             return refuse("is indented, with nothing above it");
         }
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// The pieces of the test's vocabulary, by token.
-pub(super) const PIECES: [&str; 40] = [
+pub(crate) const PIECES: [&str; 40] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "play", "##ing", "##er", "##s", "un", "##see",
     "##n", "seen", "cafe", ".", "_", "[", "]", "变", "量", "user", "name", "get", "a", "##a", "—", "strasse",
     "##ß", "stra", "##e", "οδοσ", "i", "##o", "1", "##2", "mask", "cls", "é", "zebra",
@@ -14,21 +14,21 @@ pub(super) const PIECES: [&str; 40] = [
 
 /// What a model is like.
 #[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub(super) layers: usize,
-    pub(super) heads: usize,
-    pub(super) width: usize,
-    pub(super) inner: usize,
+pub(crate) struct Shape {
+    pub(crate) layers: usize,
+    pub(crate) heads: usize,
+    pub(crate) width: usize,
+    pub(crate) inner: usize,
 }
 
 /// Sizes that fill neither the rows nor the columns that are multiplied at once.
-pub(super) const SMALL: Shape = Shape { layers: 3, heads: 3, width: 15, inner: 22 };
+pub(crate) const SMALL: Shape = Shape { layers: 3, heads: 3, width: 15, inner: 22 };
 
 /// all-MiniLM-L6-v2's.
 pub(super) const MINI_LM: Shape = Shape { layers: 6, heads: 12, width: 384, inner: 1536 };
 
 /// Tensors by name.
-pub(super) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
+pub(crate) type Tensors = BTreeMap<String, (Vec<usize>, Vec<f32>)>;
 
 /// Numbers that look random and are the same every time.
 struct Noise(u64);
@@ -42,7 +42,7 @@ impl Noise {
 }
 
 /// Random weights. Queries and keys are large, so that attention is far from even.
-pub(super) fn tensors(shape: Shape) -> Tensors {
+pub(crate) fn tensors(shape: Shape) -> Tensors {
     let Shape { layers, width, inner, .. } = shape;
     let mut noise = Noise(7);
     let mut tensors = Tensors::new();
@@ -96,7 +96,7 @@ pub(super) fn file(header: &Value, data: &[u8]) -> Vec<u8> {
 }
 
 /// A directory with vocabulary, configuration and weights.
-pub(super) fn write(directory: &Path, shape: Shape, tensors: &Tensors) {
+pub(crate) fn write(directory: &Path, shape: Shape, tensors: &Tensors) {
     let (header, data) = safetensors(tensors);
     std::fs::write(directory.join("model.safetensors"), file(&header, &data)).unwrap();
     std::fs::write(directory.join("config.json"), configuration(shape).to_string()).unwrap();

@@ -432,4 +432,34 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn fuzz_no_answer_yields_what_was_not_shown() {
+        let fenced = format!("<think>F3? {PLANTED}</think>\n```json\n{GOOD}\n```");
+        let ranges = r#"{"files":[{"id":"F1","grade":"2","ranges":[[1,30],["40-58"],[50,41],"7-7",[0,99999]],"why":"a\nb"}]}"#;
+        let seeds = forage_fuzz::seeds([GOOD, PLANTED, &fenced, ranges, "No relevant files found."]);
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input);
+            let blocks = blocks();
+            let Some(parsed) = parse(&text, &blocks) else { return };
+            for (nth, kept) in parsed.kept.iter().enumerate() {
+                let block = blocks.iter().find(|block| block.file == kept.file);
+                let block = block.unwrap_or_else(|| panic!("a file that was not shown: {kept:?}"));
+                assert!(parsed.kept[..nth].iter().all(|before| before.file != kept.file), "twice: {kept:?}");
+                assert!(matches!(kept.grade, Some(1..=MOST)), "{kept:?}");
+                assert!(kept.explanation.len() <= limits::EXPLANATION_BYTES + 8, "{kept:?}");
+                assert!(
+                    !kept.explanation.contains('\n') && kept.ranges.len() <= limits::ANSWER_RANGES,
+                    "{kept:?}"
+                );
+                for range in &kept.ranges {
+                    let is_shown = block
+                        .shown
+                        .iter()
+                        .any(|shown| shown.contains(&range.first) && shown.contains(&range.last));
+                    assert!(range.first <= range.last && (!range.shown || is_shown), "{range:?}");
+                }
+            }
+        });
+    }
 }

@@ -308,7 +308,10 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
         let fields: Vec<&str> = head.split_ascii_whitespace().collect();
         let ["100644" | "100755", "blob", id, size] = fields[..] else { continue };
         let Ok(path) = RelPath::from_bytes(&entry[tab + 1..], &RelPath::root()) else { continue };
-        if path.names().any(|name| name.starts_with(b".")) || root.secrets().denies(&path).is_some() {
+        if path.is_root()
+            || path.names().any(|name| name.starts_with(b"."))
+            || root.secrets().denies(&path).is_some()
+        {
             continue;
         }
         // Of a file that is not in a partial clone there is no size.
@@ -423,5 +426,42 @@ mod tests {
         for text in ["", "HEAD", "--output=/x", "5768e7", "5768e77..HEAD"] {
             assert!(revision(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn fuzz_what_git_prints_makes_paths_below_the_root_or_an_error() {
+        let log = format!(
+            "{ID}\0p q\0A merge\n\0\0{ID}\0p\0Wait for the end\n\nbody\nFixes: #12\n\0\0\n\
+             :100644 100644 a b M\0src/a.rs\0:000000 100644 a b A\0src/a b.rs\0"
+        );
+        let listed = format!(
+            "100644 blob {ID}     12\tsrc/a.rs\0120000 blob {ID} 3\tlink\0100755 blob {ID} -\tsrc/b.rs\0100644 blob {ID} 99\t.env\0"
+        );
+        let file = format!("{ID} blob 12\nhello world!\n");
+        let missing = format!("{ID} missing\n");
+        let directory = tempfile::tempdir().unwrap();
+        let policy = forage_fs::SecretPolicy::standard(&[]);
+        let root = Root::open(directory.path(), &forage_fs::RootPolicy::default(), policy).unwrap();
+        forage_fuzz::target!(&forage_fuzz::seeds([&log, &listed, &file, &missing]), |input| {
+            let is_below = |path: &str| {
+                RelPath::parse(path, &RelPath::root())
+                    .is_ok_and(|path| path.names().all(|name| name != b".."))
+            };
+            for commit in commits(input).unwrap_or_default() {
+                assert!(commit.touched.iter().all(|path| is_below(path)), "{commit:?}");
+                let question = message::question(&commit.message, &commit.touched).unwrap_or_default();
+                assert!(
+                    question.len() <= commit.message.len() + commit.message.lines().count(),
+                    "{question:?}"
+                );
+            }
+            for blob in blobs(input, &root).0 {
+                assert!(is_below(&blob.path) && !blob.path.starts_with('.'), "{}", blob.path);
+            }
+            let mut stdout = input;
+            if let Ok(Some(bytes)) = contents(&mut stdout, ID) {
+                assert!(bytes.len() < input.len());
+            }
+        });
     }
 }

@@ -93,3 +93,29 @@ pub(super) fn save(path: &Path, set: &QuerySet) -> anyhow::Result<()> {
         _ => anyhow::anyhow!("can't write {shown}: {error}"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn fuzz_a_set_is_refused_or_can_be_run_and_leads_nowhere_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, checkouts) = (directory.path().join("sets.json"), directory.path().join("checkouts"));
+        std::fs::create_dir_all(checkouts.join("a")).unwrap();
+        let seeds = forage_fuzz::seeds([
+            r#"[{"name":"a","language":"rust","queries":[{"query":"q","relevant":["src/a.rs",{"path":"b.rs","start_line":1,"end_line":9}],"secondary":[],"category":"c"}]}]"#,
+            r#"{"name":"../a","url":"u","revision":"5768e77","benchmark_root":"src","queries":[{"query":"é","relevant":["x"]}]}"#,
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            std::fs::write(&path, input).unwrap();
+            for set in read(&path).unwrap_or_default() {
+                assert!(set.check().is_ok());
+                if let Ok(checkout) = checkout(&checkouts, &set) {
+                    assert_eq!(checkout.parent(), Some(checkouts.as_path()), "{}", set.name);
+                }
+            }
+        });
+    }
+}

@@ -230,3 +230,35 @@ impl Drop for Place {
         self.strangers.lock().open.remove(&self.key);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_a_head_is_read_once_it_is_whole_and_no_sooner() {
+        let seeds = forage_fuzz::seeds([
+            "POST /mcp HTTP/1.1\r\nHost: localhost:8930\r\nAuthorization: Bearer abc\r\nContent-Length: 2\r\n\r\n{}",
+            "GET http://h/x?y#z HTTP/1.0\nHost: h\n\n",
+            "OPTIONS * HTTP/1.1\r\nOrigin: null\r\nX: \u{e9}\r\nAccept:\r\n\r\n",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let whole = head(input);
+            let shown = |head: &Parts| format!("{head:?}");
+            for end in [input.len() / 2, input.len().saturating_sub(1), input.len() * 3 / 4] {
+                match (head(&input[..end]), &whole) {
+                    // What was read of a part is read of all.
+                    (Ok(Some(part)), Ok(Some(whole))) => assert_eq!(shown(&part), shown(whole)),
+                    (Ok(Some(part)), _) => panic!("{part:?} was read of a part alone"),
+                    (Err(_), Ok(Some(whole))) => panic!("{whole:?} was refused in part"),
+                    _ => {}
+                }
+            }
+            if let Ok(Some(parts)) = whole {
+                assert!(parts.headers.len() <= limits::HEAD_FIELDS);
+                // It was taken for whole where a reader looks whether it is.
+                assert!((1..=input.len()).any(|end| ends_head(&input[end.saturating_sub(3)..end])));
+            }
+        });
+    }
+}

@@ -27,12 +27,12 @@ impl Refusal {
     /// For a body that is no message.
     pub(super) fn no_message(body: &[u8]) -> Self {
         let status = StatusCode::BAD_REQUEST;
-        match serde_json::from_slice::<IgnoredAny>(body) {
-            Ok(_) => Self::new(
+        match std::str::from_utf8(body).map(serde_json::from_str::<IgnoredAny>) {
+            Ok(Ok(_)) => Self::new(
                 status,
                 "the body is not a JSON-RPC message, or one with parameters that do not fit",
             ),
-            Err(_) => Self { status, code: -32700, message: "the body is not JSON" },
+            _ => Self { status, code: -32700, message: "the body is not JSON" },
         }
     }
 

@@ -1,0 +1,37 @@
+//! Bytes in the place of a snapshot.
+
+use forage_fuzz::target;
+
+use super::tests::{paths, take, tree};
+use super::*;
+
+/// A checksum is what a disk's damage does not get right.
+#[test]
+fn altered_bytes_are_refused() {
+    let (_directory, root) = tree();
+    let snapshot = take(&root);
+    target!(&[snapshot.clone()], |input| {
+        assert!(!Snapshot::default().fill(input.to_vec()) || input == snapshot);
+    });
+}
+
+/// What has the right checksum all the same lies in a directory of the user's own: it may be of another tree or another
+/// version. A walk that relies on it ends, and stays in the root.
+#[test]
+fn any_bytes_with_a_right_checksum_are_walked_with() {
+    let (_directory, root) = tree();
+    let snapshot = take(&root);
+    let mut filled = 0_u64;
+    target!(&[snapshot[16..].to_vec()], |said| {
+        let whole = [&snapshot[..12], &checksum(said).to_le_bytes()[..], said].concat();
+        if Loaded::new(whole.clone().into()).is_none() {
+            return;
+        }
+        filled += 1;
+        for path in paths(&root, &whole) {
+            let path = RelPath::parse(&path, &RelPath::root()).unwrap();
+            assert!(root.open_file(&path).is_ok() || path.names().all(|name| !name.contains(&0)), "{path:?}");
+        }
+    });
+    assert!(filled > 3, "{filled} were filled");
+}

@@ -1,0 +1,95 @@
+//! Ignore files with any text.
+
+use std::fs;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, walk};
+use forage_fuzz::target;
+use ignore::WalkBuilder;
+
+use crate::open;
+
+const FILES: [&str; 14] = [
+    "a.rs",
+    "b.log",
+    "Makefile",
+    ".hidden",
+    "src/a.rs",
+    "src/b.log",
+    "src/!x",
+    "src/#y",
+    "src/sp ace ",
+    "src/deep/c.md",
+    "src/deep/a/b/d.rs",
+    "target/x.o",
+    "ö.txt",
+    "[ab].c",
+];
+
+/// Where the text stands, each with a kind of precedence of its own.
+const PLACES: [&str; 4] = [".gitignore", "src/.ignore", "src/deep/.rgignore", ".git/info/exclude"];
+
+/// The files that a walk comes to; `None` where it warns, as it does of what it leaves out.
+fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
+    let mut found = Vec::new();
+    let visit =
+        |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| Step::Item(entry.path.as_bytes().to_vec(), 1);
+    let receive = |path| {
+        found.push(path);
+        ControlFlow::Continue(())
+    };
+    let options = WalkOptions::default();
+    let report = walk(root, &RelPath::root(), &options, &Stop::never(), || (), visit, receive).unwrap();
+    assert_eq!(report.stopped, None);
+    found.sort();
+    report.warnings.is_empty().then_some(found)
+}
+
+/// The same by the walk of the crate that ripgrep has its rules from.
+fn expected(root: &Root) -> Vec<Vec<u8>> {
+    let mut builder = WalkBuilder::new(root.path());
+    builder.parents(false).git_global(false).add_custom_ignore_filename(".rgignore");
+    let files =
+        builder.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let path = |entry: ignore::DirEntry| {
+        entry.path().strip_prefix(root.path()).unwrap().as_os_str().as_encoded_bytes().to_vec()
+    };
+    // No rule brings back what is git's own.
+    let mut found: Vec<Vec<u8>> = files.map(path).filter(|path| !path.starts_with(b".git/")).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn any_ignore_file_decides_as_it_does_for_ripgrep() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in FILES.iter().chain(&PLACES) {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "").unwrap();
+    }
+    let root = open(directory.path());
+    let seeds = forage_fuzz::seeds([
+        "*.log\n!b.log\n/target/\nsrc/**/d.rs\n# a comment\n\\#y\n\\!x\nsp ace\\ \n",
+        "[ab].rs\r\n[!a-c]*\r\n**/deep/**\n?.md\n",
+        "{a,b}.*\n[[:alpha:]].rs\n*\n!*/\n!*.rs\n",
+        "\u{feff}a.rs\nMAKEFILE\nö.txt\n/src/deep\n!.hidden\n",
+    ]);
+    let (mut compared, mut before) = (0_u64, PLACES[0]);
+    target!(&seeds, |input| {
+        // One place at a time, so that the rules of one don't hide those of another.
+        let place = PLACES[input.len() % PLACES.len()];
+        fs::write(directory.path().join(before), "").unwrap();
+        fs::write(directory.path().join(place), input).unwrap();
+        before = place;
+        let found = walked(&root);
+        // A line that is no text ends the file for the other walk.
+        if let Some(found) = found.filter(|_| std::str::from_utf8(input).is_ok()) {
+            let shown = |paths: Vec<Vec<u8>>| String::from_utf8(paths.join(&b'\n')).unwrap();
+            assert_eq!(shown(found), shown(expected(&root)), "{place}");
+            compared += 1;
+        }
+    });
+    assert!(compared > 4, "{compared} were compared");
+}

@@ -1,0 +1,52 @@
+//! Decisions drawn from bytes: of a generator, or of a fuzzer.
+
+/// Bytes that decide, until there are none; what is decided then is the least.
+#[derive(Debug)]
+pub struct Entropy<'a> {
+    bytes: std::slice::Iter<'a, u8>,
+}
+
+impl<'a> Entropy<'a> {
+    /// Decisions of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes: bytes.iter() }
+    }
+
+    /// The next byte, 0 behind the last.
+    pub fn byte(&mut self) -> u8 {
+        self.bytes.next().copied().unwrap_or_default()
+    }
+
+    /// A number below `bound`, which is 0 for the bound 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        // As many bytes as the bound has, so that little is used where little is decided.
+        let wanted = (usize::BITS - bound.leading_zeros()).div_ceil(8) + u32::from(bound > 0x80);
+        let number = (0..wanted.min(8)).fold(0_usize, |number, _| number << 8 | usize::from(self.byte()));
+        number.checked_rem(bound).unwrap_or_default()
+    }
+
+    /// One of the choices.
+    pub fn pick<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
+        choices.get(self.below(choices.len()))
+    }
+
+    /// Whether there are bytes left.
+    pub fn is_left(&self) -> bool {
+        !self.bytes.as_slice().is_empty()
+    }
+}
+
+/// Bytes that a seed gives, always the same (SplitMix64).
+pub(crate) fn bytes_of(seed: u64, count: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut bytes = Vec::with_capacity(count.next_multiple_of(8));
+    while bytes.len() < count {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bytes.extend((mixed ^ (mixed >> 31)).to_le_bytes());
+    }
+    bytes.truncate(count);
+    bytes
+}

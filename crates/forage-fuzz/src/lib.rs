@@ -1,0 +1,47 @@
+//! Fuzz targets that run as tests, on stable, for a bounded time.
+//!
+//! A target is a test that calls [`target!`] with valid inputs, its seeds, and with what must hold for any input:
+//!
+//! ```
+//! let seeds = forage_fuzz::seeds(["{\"line\": 17}", "[1, 2]"]);
+//! forage_fuzz::target!(&seeds, |input| {
+//!     let text = String::from_utf8_lossy(input);
+//!     assert_eq!(text.trim(), text.trim().trim());
+//! });
+//! ```
+//!
+//! It gets the seeds as they are, then mutations of them ([`mutated`]) and bytes at random, until its time is over. An
+//! input fails when it panics, takes longer than [`limits::INPUT_TIME`], or has the thread hold more than
+//! [`limits::INPUT_BYTES`] of memory more than before. What failed is printed with the seed that gives it again.
+//!
+//! | variable | meaning | when it is not set |
+//! |---|---|---|
+//! | `FORAGE_FUZZ_SECONDS` | time for the inputs of each target | [`limits::TARGET_TIME`] |
+//! | `FORAGE_FUZZ_SEED` | the first seed; a failure names it | always the same |
+//! | `FORAGE_FUZZ_ENTROPY` | a file whose bytes choose one input, for a fuzzer that is guided by coverage | seeds choose |
+
+mod entropy;
+pub mod limits;
+mod memory;
+mod mutate;
+mod run;
+
+pub use entropy::Entropy;
+pub use mutate::mutated;
+pub use run::{Place, run};
+
+/// Valid inputs of a target.
+pub type Seeds = Vec<Vec<u8>>;
+
+/// Seeds of texts, or of bytes.
+pub fn seeds<S: AsRef<[u8]>>(inputs: impl IntoIterator<Item = S>) -> Seeds {
+    inputs.into_iter().map(|input| input.as_ref().to_vec()).collect()
+}
+
+/// Runs a target: `target!(&seeds, |input| …)`, where `input` is `&[u8]`. The body panics where a promise is broken.
+#[macro_export]
+macro_rules! target {
+    ($seeds:expr, $property:expr) => {
+        $crate::run($crate::Place { file: file!(), line: line!() }, $seeds, $property)
+    };
+}

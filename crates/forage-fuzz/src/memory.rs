@@ -1,0 +1,79 @@
+//! What a thread holds: an allocator that counts, for the tests of every crate that has a target.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+thread_local! {
+    /// Bytes that are held, which are less than none where another thread gave them, and the most since the last question.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+fn add(bytes: isize) {
+    // Not while the thread ends.
+    let _ = HELD.try_with(|held| {
+        let now = held.get().0.wrapping_add(bytes);
+        held.set((now, held.get().1.max(now)));
+    });
+}
+
+fn signed(bytes: usize) -> isize {
+    isize::try_from(bytes).unwrap_or(isize::MAX)
+}
+
+#[expect(unsafe_code, reason = "the trait of allocators is unsafe to implement")]
+// SAFETY: every call goes to the system's allocator as it came; what is counted beside it takes no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(signed(layout.size()));
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        add(signed(layout.size()));
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        add(-signed(layout.size()));
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        add(signed(size).wrapping_sub(signed(layout.size())));
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+/// Runs it, and tells the most bytes that this thread held meanwhile beyond what it had.
+pub(crate) fn most_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
+    let before = HELD.with(|held| {
+        let (now, _) = held.get();
+        held.set((now, now));
+        now
+    });
+    let result = run();
+    let most = HELD.with(Cell::get).1;
+    (result, usize::try_from(most.wrapping_sub(before)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_counted() {
+        let (_, most) = most_held(|| drop(vec![0_u8; 3 << 20]));
+        assert!((3 << 20..4 << 20).contains(&most), "{most}");
+        let (_, most) = most_held(|| (0..100).for_each(|_| drop(vec![0_u8; 1 << 20])));
+        assert!((1 << 20..2 << 20).contains(&most), "{most}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The inputs of a target, one after the other.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    clippy::panic,
+    reason = "it reads how long to run from the environment, and is a test: it prints what it found and panics with it"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use crate::entropy::{Entropy, bytes_of};
+use crate::limits::{ENTROPY_BYTES, INPUT_BYTES, INPUT_TIME, MUTATIONS, TARGET_TIME};
+use crate::memory::most_held;
+use crate::mutate::mutated;
+
+const SECONDS: &str = "FORAGE_FUZZ_SECONDS";
+const SEED: &str = "FORAGE_FUZZ_SEED";
+const ENTROPY: &str = "FORAGE_FUZZ_ENTROPY";
+
+/// The first seed where none is given.
+const FIRST_SEED: u64 = 0;
+
+/// Bytes of an input that a failure shows.
+const SHOWN_BYTES: usize = 4 << 10;
+
+/// Where a target is.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Its source file.
+    pub file: &'static str,
+    /// The line in it.
+    pub line: u32,
+}
+
+fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("{name}={text} is no number"),
+    }
+}
+
+/// Gives a target its seeds and then its mutated inputs, until its time is over; [`target!`](crate::target) calls it.
+///
+/// # Panics
+/// An input fails.
+pub fn run(place: Place, seeds: &[Vec<u8>], mut property: impl FnMut(&[u8])) {
+    if let Some(file) = setting::<PathBuf>(ENTROPY) {
+        return one(place, &file, seeds, &mut property);
+    }
+    let time = setting::<f64>(SECONDS).map_or(TARGET_TIME, Duration::from_secs_f64);
+    let first = setting(SEED).unwrap_or(FIRST_SEED);
+    let watch = Watch::begin(place);
+    for (number, seed) in seeds.iter().enumerate() {
+        watch.tell(number as u64);
+        if let Err(problem) = outcome(seed, &mut property) {
+            panic!("{}:{}: seed input {number} {problem}: {}", place.file, place.line, shown(seed));
+        }
+    }
+    let started = Instant::now();
+    let mut count = 0_u64;
+    while started.elapsed() < time {
+        let seed = first.wrapping_add(count);
+        count += 1;
+        watch.tell(seed);
+        let entropy = bytes_of(seed, ENTROPY_BYTES);
+        let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
+        let Err(problem) = outcome(&input, &mut property) else { continue };
+        // Fewer of its mutations may do.
+        let (input, problem) = (0..MUTATIONS)
+            .find_map(|most| {
+                let less = mutated(seeds, &mut Entropy::new(&entropy), most);
+                outcome(&less, &mut property).err().map(|problem| (less, problem))
+            })
+            .unwrap_or((input, problem));
+        let Place { file, line } = place;
+        panic!("{file}:{line}: the input of {SEED}={seed} {problem}: {}", shown(&input));
+    }
+    println!("{}:{}: {} seeds and {count} inputs, none failed", place.file, place.line, seeds.len());
+}
+
+/// The one input that a file chooses.
+fn one(place: Place, file: &Path, seeds: &[Vec<u8>], property: &mut impl FnMut(&[u8])) {
+    let entropy = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
+    if let Err(problem) = outcome(&input, property) {
+        panic!("{}:{}: the input of {} {problem}: {}", place.file, place.line, file.display(), shown(&input));
+    }
+}
+
+/// Why an input fails.
+fn outcome(input: &[u8], property: &mut impl FnMut(&[u8])) -> Result<(), String> {
+    let started = Instant::now();
+    let (ended, held) = most_held(|| catch_unwind(AssertUnwindSafe(|| property(input))));
+    let took = started.elapsed();
+    match ended {
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("with no text");
+            Err(format!("panics ({text})"))
+        }
+        Ok(()) if held > INPUT_BYTES => Err(format!("takes {held} bytes of memory")),
+        Ok(()) if took > INPUT_TIME => Err(format!("takes {} s", took.as_secs())),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn shown(input: &[u8]) -> String {
+    let cut = input.len().saturating_sub(SHOWN_BYTES);
+    let more = if cut > 0 { format!(" and {cut} bytes more") } else { String::new() };
+    format!("b\"{}\"{more}", input[..input.len() - cut].escape_ascii())
+}
+
+/// Ends the process when an input does not end.
+struct Watch {
+    input: Arc<AtomicU64>,
+    _ends: mpsc::Sender<()>,
+}
+
+impl Watch {
+    fn begin(place: Place) -> Self {
+        let input = Arc::new(AtomicU64::new(0));
+        let (ends, ended) = mpsc::channel();
+        let watched = Arc::clone(&input);
+        std::thread::spawn(move || {
+            let mut before = (u64::MAX, 0);
+            while ended.recv_timeout(INPUT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let now = watched.load(Ordering::Relaxed);
+                before = if before.0 == now { (now, before.1 + 1) } else { (now, 0) };
+                // Twice the time that it may take at least: what ends is told better by whoever sees it end.
+                if before.1 > 2 {
+                    eprintln!("{}:{}: the input of {SEED}={now} does not end", place.file, place.line);
+                    std::process::abort();
+                }
+            }
+        });
+        Self { input, _ends: ends }
+    }
+
+    fn tell(&self, input: u64) {
+        self.input.store(input, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACE: Place = Place { file: "here", line: 7 };
+
+    fn failure(property: impl FnMut(&[u8])) -> String {
+        let seeds = crate::seeds(["a valid input, 17 bytes of it\n"]);
+        let panic = catch_unwind(AssertUnwindSafe(|| run(PLACE, &seeds, property))).unwrap_err();
+        panic.downcast_ref::<String>().unwrap().clone()
+    }
+
+    #[test]
+    fn an_input_that_panics_is_told_with_the_seed_that_gives_it_again() {
+        let text = failure(|input| assert!(!input.contains(&0xff), "a byte"));
+        let (head, tail) = text.split_once(" panics (a byte): ").unwrap();
+        let seed: u64 = head.strip_prefix("here:7: the input of FORAGE_FUZZ_SEED=").unwrap().parse().unwrap();
+        let again = mutated(
+            &crate::seeds(["a valid input, 17 bytes of it\n"]),
+            &mut Entropy::new(&bytes_of(seed, ENTROPY_BYTES)),
+            MUTATIONS,
+        );
+        assert!(again.contains(&0xff) && tail.contains("\\xff"), "{text}");
+    }
+
+    #[test]
+    fn a_length_that_is_only_claimed_is_told() {
+        let text = failure(|input| {
+            if !input.starts_with(b"a valid") {
+                drop(Vec::<u8>::with_capacity(INPUT_BYTES + 1));
+            }
+        });
+        assert!(text.contains("bytes of memory"), "{text}");
+    }
+
+    #[test]
+    fn a_file_chooses_one_input() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, seeds) = (directory.path().join("entropy"), crate::seeds(["valid"]));
+        let mut given = Vec::new();
+        // Nothing decides for what is first.
+        std::fs::write(&file, b"").unwrap();
+        one(PLACE, &file, &seeds, &mut |input: &[u8]| given.push(input.to_vec()));
+        std::fs::write(&file, bytes_of(5, ENTROPY_BYTES)).unwrap();
+        one(PLACE, &file, &seeds, &mut |input: &[u8]| given.push(input.to_vec()));
+        let expected = mutated(&seeds, &mut Entropy::new(&bytes_of(5, ENTROPY_BYTES)), MUTATIONS);
+        assert_eq!((given.len(), &given[1]), (2, &expected));
+        let failed = catch_unwind(|| one(PLACE, &file, &seeds, &mut |_: &[u8]| panic!("on purpose")));
+        assert!(
+            failed.unwrap_err().downcast_ref::<String>().unwrap().contains("entropy panics (on purpose)")
+        );
+    }
+}

@@ -1,0 +1,50 @@
+//! What the index keeps of a file, read back from any text.
+
+use forage_fuzz::target;
+use tantivy::tokenizer::TokenStream as _;
+
+use super::encoded::{TOKENIZER, tokenizers};
+use super::record::FileRecord;
+use crate::chunk::outline;
+use crate::fuzz::SOURCES;
+use crate::languages::LANGUAGES;
+
+#[test]
+fn any_text_in_the_place_of_a_record_is_sound_or_none() {
+    let mut records = Vec::new();
+    for text in SOURCES {
+        for language in LANGUAGES.iter().take(12) {
+            let outline = outline(text, language);
+            let mut record = FileRecord { path: "src/a.rs".to_owned(), ..FileRecord::default() };
+            for (nth, symbol) in (0..).zip(&outline.symbols) {
+                record.push_symbol(symbol, nth * 3, 1);
+            }
+            for (nth, chunk) in (0..).zip(&outline.chunks) {
+                record.push_chunk(chunk, nth * 40);
+            }
+            record.end_position = 50_000;
+            records.push(record.to_text());
+        }
+    }
+    let mut tokenizer = tokenizers().get(TOKENIZER).unwrap();
+    target!(&forage_fuzz::seeds(&records), |input| {
+        let text = String::from_utf8_lossy(input);
+        let mut stream = tokenizer.token_stream(&text);
+        let mut before = 0;
+        while stream.advance() {
+            let token = stream.token();
+            assert!(text.contains(&token.text) && token.position >= before);
+            before = token.position;
+        }
+        let Some(record) = FileRecord::from_text(&text) else { return };
+        // What is computed of it stays within it.
+        for chunk in 0..record.chunks.len() {
+            assert!(record.chunk_length(chunk) <= record.end_position);
+        }
+        for symbol in &record.symbols {
+            assert!(record.chunk_of_line(symbol.line) < record.chunks.len());
+            assert!(record.names.contains(record.name(symbol)));
+        }
+        assert_eq!(FileRecord::from_text(&record.to_text()).as_ref(), Some(&record));
+    });
+}

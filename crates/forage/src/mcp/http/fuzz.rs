@@ -1,0 +1,31 @@
+//! Bodies of strangers.
+
+use forage_fuzz::target;
+use serde_json::Value;
+
+use super::{Refusal, opens_session};
+
+#[test]
+fn any_body_is_told_from_json_and_from_one_that_opens_a_session() {
+    let seeds = forage_fuzz::seeds([
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
+        r#"{"method":"init\u0069alize","method2":"initialize"}"#,
+        r#"[{"method":"initialize"}]"#,
+    ]);
+    // Found: what is no text opened a session, and was JSON.
+    let seeds =
+        [seeds, vec![b"{\"jsonrpc\":\"2\xff\xfe.0\",\"id\":1,\"method\":\"initialize\"}".to_vec()]].concat();
+    target!(&seeds, |body| {
+        let value = serde_json::from_slice::<Value>(body).ok();
+        assert!(!opens_session(body) || std::str::from_utf8(body).is_ok());
+        if let Some(value) = value.as_ref().filter(|_| opens_session(body)) {
+            assert_eq!(value["method"], "initialize");
+        }
+        let refusal = String::from_utf8(Refusal::no_message(body).to_bytes()).unwrap();
+        let (_, answer) = refusal.split_once("\r\n\r\n").unwrap();
+        let code = &serde_json::from_str::<Value>(answer).unwrap()["error"]["code"];
+        // A number that no `f64` holds is JSON by its grammar alone.
+        assert!(value.is_none() || *code == -32600, "{refusal}");
+        assert!(std::str::from_utf8(body).is_ok() || *code == -32700, "{refusal}");
+    });
+}

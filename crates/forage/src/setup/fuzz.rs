@@ -1,0 +1,123 @@
+//! Clients' configuration files with any text: what is not understood is refused, and of all else no byte is lost.
+
+use forage_fuzz::{seeds, target};
+use serde_json::{Value, json};
+
+use super::{CLIENTS, Client, Format, added, jsonc, removed, toml, yaml};
+
+/// Whether all of a text is in another, in its order.
+fn is_within(text: &str, longer: &str) -> bool {
+    let mut rest = longer.bytes();
+    text.bytes().all(|byte| rest.any(|other| other == byte))
+}
+
+/// What a file means, by a reader that is not ours; `None` where it can't read it.
+fn meaning(format: Format, text: &str) -> Option<Value> {
+    let text = text.trim_start_matches('\u{feff}');
+    let value = match format {
+        Format::Json => serde_json::from_str(text).ok()?,
+        Format::Toml => serde_json::to_value(text.parse::<::toml::Table>().ok()?).ok()?,
+        Format::Yaml => serde_yaml_ng::from_str(text).ok()?,
+    };
+    match value {
+        Value::Null => Some(json!({})),
+        value => Some(value),
+    }
+}
+
+fn check(client: &Client, text: &str) {
+    let (entry, spot, name) = (client.entry("/opt/a b/forage"), client.spot(), client.name);
+    let found = match client.format {
+        Format::Json => jsonc::inspect(text, spot),
+        Format::Toml => toml::inspect(text, spot),
+        Format::Yaml => yaml::inspect(text, spot),
+    };
+    // What is not understood, and an entry that is somebody else's, is left as it is before it comes to an edit.
+    let Ok(found) = found else { return };
+    if found.entry.as_ref().is_some_and(|entry| client.command_of(entry).is_none()) {
+        return;
+    }
+    let before = meaning(client.format, text);
+    let Ok(after) = added(client, text, &entry) else { return };
+    assert_eq!(added(client, &after, &entry).as_ref(), Ok(&after), "{name}: once more changes nothing");
+    let is_new = found.entry.is_none();
+    if is_new {
+        assert!(is_within(text, &after), "{name}: something is gone: {after}");
+        // Marks with nothing between them were there before, and go.
+        if !text.contains("<<< forage") {
+            assert_eq!(removed(client, &after), Ok(Some(text.to_owned())), "{name}: {after}");
+        }
+    }
+    // What the other reader understood it understands still, and nothing else has changed.
+    let Some(mut expected) = before else { return };
+    let Some(section) =
+        expected.as_object_mut().map(|file| file.entry(spot.section).or_insert_with(|| json!({})))
+    else {
+        return;
+    };
+    if section.is_null() {
+        *section = json!({});
+    }
+    if let Some(section) = section.as_object_mut() {
+        section.insert(spot.name.to_owned(), entry);
+        assert_eq!(meaning(client.format, &after).as_ref(), Some(&expected), "{name}: {after}");
+    }
+}
+
+fn check_all(format: Format, text: &str) {
+    let mut seen = Vec::new();
+    for client in CLIENTS.iter().filter(|client| client.format == format) {
+        // Some differ in where their file is and in nothing else.
+        let spot = (client.spot().section, client.spot().name);
+        if !seen.contains(&spot) {
+            seen.push(spot);
+            check(client, text);
+        }
+    }
+}
+
+#[test]
+fn any_json_is_refused_or_keeps_every_byte() {
+    let seeds = seeds([
+        "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\", \"args\": [1, -2.5e3, null] }, // mine\n  },\n}\n",
+        "\u{feff}{\"a\": \"\\u0041\\\\ // no comment\", \"servers\": {}, /* é */ \"mcp\": {\"b\": 1}}",
+        "{\r\n\t\"theme\": \"dark\",\r\n\t\"context_servers\": {\"forage\": {\"command\": \"forage\"}}\r\n}\r\n",
+        "{}",
+        "// nothing else\n{\n}\n",
+        // Found: what was put in had other line ends than what was put there again.
+        "\r\n",
+        // Found: an entry was put behind what is no JSON.
+        "\r\n\u{2028}",
+    ]);
+    target!(&seeds, |input| check_all(Format::Json, &String::from_utf8_lossy(input)));
+}
+
+#[test]
+fn any_toml_is_refused_or_keeps_every_byte() {
+    let seeds = seeds([
+        "model = \"m\"\n[mcp_servers.a]\ncommand = 'x' # mine\nargs = [\"b\",\n  \"c\"]\n",
+        "\u{feff}a.b = 1\r\n[[list]]\r\nx = \"\"\"\r\n# >>> forage\r\n\"\"\"\r\nt = 1979-05-27T07:32:00Z\r\n",
+        "# >>> forage\n[mcp_servers.forage]\ncommand = \"forage\"\n# <<< forage\n[z]\n",
+        "mcp_servers = { a = { command = \"x\" } }\n",
+        // Found: what somebody has put between the marks went.
+        "# >>> forage\n# [mcp_servers.forage]\n# <<< forage\n[z]\n",
+    ]);
+    target!(&seeds, |input| check_all(Format::Toml, &String::from_utf8_lossy(input)));
+}
+
+#[test]
+fn any_yaml_is_refused_or_keeps_every_byte() {
+    let seeds = seeds([
+        "GOOSE_MODEL: m\nextensions:\n  developer:\n    enabled: true\n    args: [\"a\", 'b']\n  # mine\n  other:\n    text: |\n      one\n      two\nlast: \"x\"\n",
+        "---\nextensions:\n    a:\n        b: 1\n# end",
+        "a: >-\n  folded\n  text\nb:\n- 1\n- x: 2\n",
+        "# >>> forage\nextensions:\n  forage:\n    enabled: true\n# <<< forage\n",
+        // Found: what somebody has put between the marks went.
+        "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
+        // Found: an entry was put beside keys that are all indented.
+        "---\n    a:\n        b: 1\n# end",
+        // Found: a text in block form behind a name that is no plain one, which got a line end.
+        "extensions:\n  a:\n    \u{fffd}: |\n      o",
+    ]);
+    target!(&seeds, |input| check_all(Format::Yaml, &String::from_utf8_lossy(input)));
+}
