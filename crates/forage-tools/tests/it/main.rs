@@ -26,3 +26,4 @@ mod ranked;
 mod search;
 mod secrets;
 mod support;
+mod worst;
