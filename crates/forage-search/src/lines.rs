@@ -226,7 +226,7 @@ impl Exact<'_> {
 
     /// The regex that can be ended, where the matcher could take long.
     fn stepped_for(&self, bytes: usize) -> Option<&SteppedRegex> {
-        if self.pattern.may_take_long(bytes) { self.pattern.stepped() } else { None }
+        if self.pattern.may_take_long(bytes) { self.pattern.stepped(&self.pace) } else { None }
     }
 
     fn by_steps<T>(

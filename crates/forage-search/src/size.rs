@@ -2,7 +2,8 @@
 
 use forage_fs::Stop;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
-use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
+use regex_syntax::ast::{self, Ast, ClassPerlKind, ClassSetBinaryOp, ClassSetItem};
+use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, HirKind, Repetition};
 
 use crate::pattern::PatternError;
 
@@ -58,6 +59,132 @@ fn class_bytes(class: &ClassUnicode) -> u64 {
     let bytes = |nfa: NFA| nfa.memory_usage() as u64;
     let whole = build(&Hir::class(Class::Unicode(class.clone()))).map_or(0, bytes);
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))
+}
+
+/// Work of writing out the classes of a pattern: 16 for one of hundreds of ranges whose characters are compared without
+/// regard to case.
+pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
+    let mut classes = Classes { insensitive, ..Classes::default() };
+    let Ok(()) = ast::visit(ast, &mut classes);
+    // Without folding it is a matter of copying.
+    if classes.insensitive { classes.work } else { classes.work / LARGE_CLASS }
+}
+
+/// The work of a class of hundreds of ranges.
+const LARGE_CLASS: u64 = 16;
+
+#[derive(Default)]
+struct Classes {
+    insensitive: bool,
+    work: u64,
+    /// The class that is being looked at has a part of hundreds of ranges, so that each step on it takes as long.
+    is_large: bool,
+}
+
+impl Classes {
+    fn add_large(&mut self) {
+        self.is_large = true;
+        self.work += LARGE_CLASS;
+    }
+
+    fn add_step(&mut self) {
+        self.work += if self.is_large { LARGE_CLASS } else { 1 };
+    }
+
+    fn see_flags(&mut self, flags: &ast::Flags) {
+        self.insensitive |= flags.flag_state(ast::Flag::CaseInsensitive) == Some(true);
+    }
+}
+
+impl ast::Visitor for &mut Classes {
+    type Output = ();
+    type Err = std::convert::Infallible;
+
+    fn finish(self) -> Result<(), Self::Err> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        match ast {
+            Ast::ClassUnicode(_) => self.add_large(),
+            Ast::ClassBracketed(_) => self.is_large = false,
+            Ast::Flags(set) => self.see_flags(&set.flags),
+            Ast::Group(group) => {
+                if let ast::GroupKind::NonCapturing(flags) = &group.kind {
+                    self.see_flags(flags);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        if let Ast::ClassBracketed(_) = ast {
+            self.add_step();
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_post(&mut self, item: &ClassSetItem) -> Result<(), Self::Err> {
+        match item {
+            ClassSetItem::Unicode(_) => self.add_large(),
+            ClassSetItem::Perl(class) if class.kind == ClassPerlKind::Word => self.add_large(),
+            ClassSetItem::Range(range) if !range.end.c.is_ascii() => self.add_large(),
+            _ => self.add_step(),
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_binary_op_post(&mut self, _: &ClassSetBinaryOp) -> Result<(), Self::Err> {
+        self.add_step();
+        Ok(())
+    }
+}
+
+/// The pattern with no more than so many parts: where there are more, anything may stand instead of them.
+///
+/// It matches all that the pattern matches, so that what each of its matches must hold, each of the pattern's must, too.
+pub(crate) fn outline(hir: &Hir, parts: usize) -> Hir {
+    let mut left = parts;
+    outline_within(hir, &mut left)
+}
+
+fn outline_within(hir: &Hir, left: &mut usize) -> Hir {
+    let Some(rest) = left.checked_sub(1) else { return anything() };
+    *left = rest;
+    match hir.kind() {
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => hir.clone(),
+        HirKind::Repetition(repetition) => {
+            let sub = Box::new(outline_within(&repetition.sub, left));
+            Hir::repetition(Repetition { sub, ..repetition.clone() })
+        }
+        HirKind::Capture(capture) => outline_within(&capture.sub, left),
+        HirKind::Concat(parts) => {
+            let mut kept = Vec::new();
+            for part in parts {
+                kept.push(outline_within(part, left));
+                if *left == 0 {
+                    kept.push(anything());
+                    break;
+                }
+            }
+            Hir::concat(kept)
+        }
+        HirKind::Alternation(branches) => {
+            if branches.len() > *left {
+                *left = 0;
+                return anything();
+            }
+            Hir::alternation(branches.iter().map(|branch| outline_within(branch, left)).collect())
+        }
+    }
+}
+
+/// What any text of a line matches.
+fn anything() -> Hir {
+    let sub = Box::new(Hir::dot(Dot::AnyByteExceptLF));
+    Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub })
 }
 
 /// Adds up what the parts of a pattern stand for, each as often as it is repeated.

@@ -65,6 +65,7 @@ impl Arguments {
                 | PatternError::TooLong { .. }
                 | PatternError::LineFeed(_)
                 | PatternError::TooLarge
+                | PatternError::TooManyClasses
                 | PatternError::Stopped
                 | PatternError::FuzzyEdits { .. }
                 | PatternError::FuzzyTooShort { .. }),
