@@ -39,7 +39,7 @@ pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 /// Work of writing out the classes of a pattern, as [`crate::size`] counts it: some forty milliseconds. A class that is
 /// compared without regard to case takes a sixth of a millisecond, however little is left of it, and sixteen thousand bytes
 /// hold five thousand of them.
-pub const CLASS_WORK: u64 = 4096;
+pub const CLASS_WORK: u64 = 64 << 10;
 
 /// Parts of a pattern that are looked at for what all its matches must hold; what more there are may be anything. A part
 /// takes up to a thirtieth of a millisecond.

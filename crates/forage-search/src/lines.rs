@@ -177,7 +177,8 @@ impl Exact<'_> {
                 self.is_cut.set(self.is_cut.get() || found.is_err());
                 found.ok().flatten()
             }
-            None if !self.allows(bytes) && !self.is_in_grace() => {
+            // What may take long has no grace.
+            None if !self.allows(bytes) && (self.pattern.may_take_long(bytes) || !self.is_in_grace()) => {
                 self.is_cut.set(true);
                 None
             }

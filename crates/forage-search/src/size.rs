@@ -61,17 +61,18 @@ fn class_bytes(class: &ClassUnicode) -> u64 {
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))
 }
 
-/// Work of writing out the classes of a pattern: 16 for one of hundreds of ranges whose characters are compared without
-/// regard to case.
+/// Work of writing out the classes of a pattern: [`LARGE_CLASS`] for one of hundreds of ranges whose characters are compared
+/// without regard to case, 1 for a small one.
 pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
     let mut classes = Classes { insensitive, ..Classes::default() };
     let Ok(()) = ast::visit(ast, &mut classes);
-    // Without folding it is a matter of copying.
-    if classes.insensitive { classes.work } else { classes.work / LARGE_CLASS }
+    if classes.insensitive { classes.work } else { classes.work / FOLDING }
 }
 
 /// The work of a class of hundreds of ranges.
-const LARGE_CLASS: u64 = 16;
+const LARGE_CLASS: u64 = 256;
+/// How much more work a class is whose characters are compared without regard to case.
+const FOLDING: u64 = 64;
 
 #[derive(Default)]
 struct Classes {
@@ -209,7 +210,7 @@ fn fold(hir: &Hir, of_class: &mut impl FnMut(&Class) -> u64) -> u64 {
 mod tests {
     use super::*;
     use crate::limits::COMPILED_PATTERN_BYTES;
-    use crate::pattern::{Pattern, PatternOptions};
+    use crate::pattern::{Case, Pattern, PatternOptions};
 
     fn hir(pattern: &str) -> Hir {
         regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern).unwrap()
@@ -230,6 +231,54 @@ mod tests {
             assert_eq!(positions(&hir(pattern)), expected, "{pattern}");
         }
         assert_eq!(positions(&hir("((((a{1000}){1000}){1000}){1000}){1000000}")), 1_000_000_000_000_000_000);
+    }
+
+    /// Only what takes long is refused for its classes.
+    #[test]
+    fn large_classes_without_regard_to_case_are_counted() {
+        let compile =
+            |pattern: &str, case| Pattern::new(pattern, &PatternOptions { case, ..Default::default() });
+        for (pattern, insensitive, sensitive) in [
+            (r"\pL".repeat(5_000), Some(PatternError::TooManyClasses), Some(PatternError::TooLarge)),
+            ("[a-é-ϋ-ῼ]".repeat(1_000), Some(PatternError::TooManyClasses), None),
+            (
+                r"[^[^\pL]&&[a\w]]".repeat(800),
+                Some(PatternError::TooManyClasses),
+                Some(PatternError::TooLarge),
+            ),
+            (
+                "(?i:[一-龥])".repeat(900),
+                Some(PatternError::TooManyClasses),
+                Some(PatternError::TooManyClasses),
+            ),
+            ("[abcd]".repeat(2_500), None, None),
+            (r"\w+[^\w\s]".repeat(50), None, None),
+            ("é".repeat(4_000), None, None),
+        ] {
+            assert_eq!(compile(&pattern, Case::Insensitive).err(), insensitive, "{:.40}", pattern);
+            assert_eq!(compile(&pattern, Case::Sensitive).err(), sensitive, "{:.40}", pattern);
+        }
+    }
+
+    #[test]
+    fn an_outline_matches_what_its_pattern_matches() {
+        for (pattern, text) in [
+            ("a(b|c)d{2}", "abdd"),
+            ("a?b?c?d?e?", "ace"),
+            ("(ab|cd|ef)x{3}(y|z)?", "cdxxxz"),
+            ("((a|b){2}c){2}", "abcbac"),
+            (r"\bd\b +(e|f)+$", "d eff"),
+        ] {
+            assert_eq!(outline(&hir(pattern), 100).to_string(), outline(&hir(pattern), 1_000).to_string());
+            for parts in 0..100 {
+                let outline = outline(&hir(pattern), parts);
+                let whole = regex::bytes::Regex::new(&format!("^(?:{outline})$")).unwrap();
+                assert!(whole.is_match(text.as_bytes()), "{parts} parts of {pattern}: {outline}");
+                assert!(parts > 1 || whole.is_match(b"anything"), "{parts} parts of {pattern}: {outline}");
+            }
+        }
+        let many = hir(&"[ab]c?".repeat(2_000));
+        assert!(outline(&many, 100).to_string().len() < 1_000);
     }
 
     /// What is refused unbuilt would be refused when it is built, and what is far too large is refused unbuilt.

@@ -199,8 +199,8 @@ pub struct Context {
     /// What `search_index` ranks with, instead of the weights that are built in.
     pub ranking: Option<Arc<Weights>>,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with. It is a part of
-    /// [`Context::timeout`], unless it is longer than that: then somebody waits for the index, and the time for the search
-    /// begins when it is there.
+    /// [`Context::timeout`], unless it is longer than [`limits::INDEXING_TIME`]: then somebody waits for the index, and the time
+    /// for the search begins when it is there.
     pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
@@ -241,7 +241,7 @@ impl Context {
 
     /// The ranked index of a root, as its tree is now, and what ends the search in it, of a call that `call` ends.
     pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<(Ranked, Stop), ToolError> {
-        if self.indexing_time > self.timeout {
+        if self.indexing_time > limits::INDEXING_TIME {
             let ranked = self.ranked_within(root, &self.stop.within(self.indexing_time))?;
             return Ok((ranked, self.stop.within(self.timeout)));
         }
