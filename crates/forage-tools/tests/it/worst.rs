@@ -210,9 +210,9 @@ const WORST: &[Worst] = &[
     },
     Worst {
         tool: "list_directory",
-        what: "a directory of 60,000 files",
+        what: "a directory of 20,000 files",
         tree: |tree| {
-            for number in 0..60_000 {
+            for number in 0..20_000 {
                 fs::write(tree.root().join(format!("{number}.txt")), "x\n").unwrap();
             }
         },
@@ -230,9 +230,9 @@ const WORST: &[Worst] = &[
     },
     Worst {
         tool: "search_index",
-        what: "the first look at 30,000 files",
+        what: "the first look at 10,000 files",
         tree: |tree| {
-            for number in 0..30_000 {
+            for number in 0..10_000 {
                 fs::write(tree.root().join(format!("{number}.txt")), "x\n").unwrap();
             }
         },
