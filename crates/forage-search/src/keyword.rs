@@ -145,7 +145,12 @@ pub fn gather(
         })
     };
     // One for each term: files with terms that were given up need not be read for them.
-    let of_term = |pattern: &Option<Pattern>| pattern.as_ref().map_or(Query::Nothing, Query::of);
+    let of_term = |pattern: &Option<Pattern>| match pattern {
+        // What is asked of an index has to be found out first; to ask it nothing takes no time.
+        Some(_) if stop.check().is_some() => Query::Any,
+        Some(pattern) => Query::of(pattern),
+        None => Query::Nothing,
+    };
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
     let mut files = Vec::new();

@@ -36,6 +36,15 @@ pub const PATTERN_BYTES: usize = 16 << 10;
 /// need more is refused at once.
 pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 
+/// Work of writing out the classes of a pattern, as [`crate::size`] counts it: some forty milliseconds. A class that is
+/// compared without regard to case takes a sixth of a millisecond, however little is left of it, and sixteen thousand bytes
+/// hold five thousand of them.
+pub const CLASS_WORK: u64 = 64 << 10;
+
+/// Parts of a pattern that are looked at for what all its matches must hold; what more there are may be anything. A part
+/// takes up to a thirtieth of a millisecond.
+pub const ANALYSED_PARTS: usize = 2048;
+
 /// Bytes of the lazy automaton's cache, per thread. Below ripgrep's 1 GB: every worker has one.
 pub const AUTOMATON_CACHE_BYTES: usize = 16 << 20;
 

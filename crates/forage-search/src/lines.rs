@@ -177,7 +177,8 @@ impl Exact<'_> {
                 self.is_cut.set(self.is_cut.get() || found.is_err());
                 found.ok().flatten()
             }
-            None if !self.allows(bytes) && !self.is_in_grace() => {
+            // What may take long has no grace.
+            None if !self.allows(bytes) && (self.pattern.may_take_long(bytes) || !self.is_in_grace()) => {
                 self.is_cut.set(true);
                 None
             }
@@ -226,7 +227,7 @@ impl Exact<'_> {
 
     /// The regex that can be ended, where the matcher could take long.
     fn stepped_for(&self, bytes: usize) -> Option<&SteppedRegex> {
-        if self.pattern.may_take_long(bytes) { self.pattern.stepped() } else { None }
+        if self.pattern.may_take_long(bytes) { self.pattern.stepped(&self.pace) } else { None }
     }
 
     fn by_steps<T>(

@@ -90,6 +90,12 @@ pub enum PatternError {
         limits::COMPILED_PATTERN_BYTES
     )]
     TooLarge,
+    /// Its classes would take too long to be written out.
+    #[error(
+        "the character classes of the regex are too many or too large; use fewer of them, narrower ones (`[a-z]` instead of \
+         `\\p{{L}}`), or `(?-u)`"
+    )]
+    TooManyClasses,
     /// More edits than are supported.
     #[error("a distance of {edits} edits is over the limit of {}; take a smaller one", limits::FUZZY_EDITS)]
     FuzzyEdits {
@@ -131,6 +137,8 @@ pub enum PatternError {
 pub struct Pattern {
     matcher: RegexMatcher,
     hir: Hir,
+    /// What is analysed of it: the same but for a pattern of thousands of parts.
+    outline: Hir,
     prefilter: Option<Prefilter>,
     fuzzy: Option<Fuzzy>,
     /// A candidate of the prefilter is a match: nothing is left to verify.
@@ -159,6 +167,9 @@ impl Pattern {
         if options.fuzzy > limits::FUZZY_EDITS {
             return Err(PatternError::FuzzyEdits { edits: options.fuzzy });
         }
+        // None of the steps can be ended before it is done: each is small enough, and looks at the clock first.
+        let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
+        look()?;
         let source = if options.literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
         let ast = parse(&source)?;
         let insensitive = match options.case {
@@ -166,6 +177,9 @@ impl Pattern {
             Case::Insensitive => true,
             Case::Smart => is_smart_insensitive(&ast),
         };
+        if size::class_work(&ast, insensitive) > limits::CLASS_WORK {
+            return Err(PatternError::TooManyClasses);
+        }
         let hir = regex_syntax::hir::translate::TranslatorBuilder::new()
             .case_insensitive(insensitive)
             .multi_line(true)
@@ -178,9 +192,7 @@ impl Pattern {
         if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
             return Err(PatternError::TooLarge);
         }
-        if stop.check().is_some() {
-            return Err(PatternError::Stopped);
-        }
+        look()?;
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .case_insensitive(insensitive)
@@ -191,16 +203,18 @@ impl Pattern {
             .nest_limit(limits::PATTERN_NESTING)
             .build(&source)
             .map_err(|error| compile_error(&error))?;
+        look()?;
         let fuzzy = match options.fuzzy {
             0 => None,
             edits => Some(fuzzy(&hir, options.word, edits, stop)?),
         };
+        let outline = size::outline(&hir, limits::ANALYSED_PARTS);
         // A fuzzy search has pieces of its own.
-        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&hir]) } else { None };
+        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&outline]) } else { None };
         let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
         let positions = size::positions(&hir);
         let (word, stepped) = (options.word, OnceLock::new());
-        Ok(Self { matcher, hir, prefilter, fuzzy, confirmed, word, positions, stepped })
+        Ok(Self { matcher, hir, outline, prefilter, fuzzy, confirmed, word, positions, stepped })
     }
 
     /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
@@ -210,6 +224,11 @@ impl Pattern {
 
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
+    }
+
+    /// What every match also matches, small enough to be analysed between two looks at the deadline.
+    pub(crate) fn outline(&self) -> &Hir {
+        &self.outline
     }
 
     /// States that can be active at one place of a text: the work for a byte, at the most.
@@ -223,7 +242,12 @@ impl Pattern {
     }
 
     /// What finds the same matches as the matcher, and can be ended in the middle of a line.
-    pub(crate) fn stepped(&self) -> Option<&SteppedRegex> {
+    ///
+    /// Making it takes some tens of milliseconds at the most: `None` if the first one to need it has no more time.
+    pub(crate) fn stepped(&self, pace: &Pace) -> Option<&SteppedRegex> {
+        if self.stepped.get().is_none() && !pace.look() {
+            return None;
+        }
         let compile = || SteppedRegex::new(&in_words(&self.hir, self.word), self.positions);
         self.stepped.get_or_init(compile).as_ref()
     }

@@ -2,7 +2,8 @@
 
 use forage_fs::Stop;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
-use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Repetition};
+use regex_syntax::ast::{self, Ast, ClassPerlKind, ClassSetBinaryOp, ClassSetItem};
+use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, HirKind, Repetition};
 
 use crate::pattern::PatternError;
 
@@ -60,6 +61,133 @@ fn class_bytes(class: &ClassUnicode) -> u64 {
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))
 }
 
+/// Work of writing out the classes of a pattern: [`LARGE_CLASS`] for one of hundreds of ranges whose characters are compared
+/// without regard to case, 1 for a small one.
+pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
+    let mut classes = Classes { insensitive, ..Classes::default() };
+    let Ok(()) = ast::visit(ast, &mut classes);
+    if classes.insensitive { classes.work } else { classes.work / FOLDING }
+}
+
+/// The work of a class of hundreds of ranges.
+const LARGE_CLASS: u64 = 256;
+/// How much more work a class is whose characters are compared without regard to case.
+const FOLDING: u64 = 64;
+
+#[derive(Default)]
+struct Classes {
+    insensitive: bool,
+    work: u64,
+    /// The class that is being looked at has a part of hundreds of ranges, so that each step on it takes as long.
+    is_large: bool,
+}
+
+impl Classes {
+    fn add_large(&mut self) {
+        self.is_large = true;
+        self.work += LARGE_CLASS;
+    }
+
+    fn add_step(&mut self) {
+        self.work += if self.is_large { LARGE_CLASS } else { 1 };
+    }
+
+    fn see_flags(&mut self, flags: &ast::Flags) {
+        self.insensitive |= flags.flag_state(ast::Flag::CaseInsensitive) == Some(true);
+    }
+}
+
+impl ast::Visitor for &mut Classes {
+    type Output = ();
+    type Err = std::convert::Infallible;
+
+    fn finish(self) -> Result<(), Self::Err> {
+        Ok(())
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        match ast {
+            Ast::ClassUnicode(_) => self.add_large(),
+            Ast::ClassBracketed(_) => self.is_large = false,
+            Ast::Flags(set) => self.see_flags(&set.flags),
+            Ast::Group(group) => {
+                if let ast::GroupKind::NonCapturing(flags) = &group.kind {
+                    self.see_flags(flags);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_post(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+        if let Ast::ClassBracketed(_) = ast {
+            self.add_step();
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_post(&mut self, item: &ClassSetItem) -> Result<(), Self::Err> {
+        match item {
+            ClassSetItem::Unicode(_) => self.add_large(),
+            ClassSetItem::Perl(class) if class.kind == ClassPerlKind::Word => self.add_large(),
+            ClassSetItem::Range(range) if !range.end.c.is_ascii() => self.add_large(),
+            _ => self.add_step(),
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_binary_op_post(&mut self, _: &ClassSetBinaryOp) -> Result<(), Self::Err> {
+        self.add_step();
+        Ok(())
+    }
+}
+
+/// The pattern with no more than so many parts: where there are more, anything may stand instead of them.
+///
+/// It matches all that the pattern matches, so that what each of its matches must hold, each of the pattern's must, too.
+pub(crate) fn outline(hir: &Hir, parts: usize) -> Hir {
+    let mut left = parts;
+    outline_within(hir, &mut left)
+}
+
+fn outline_within(hir: &Hir, left: &mut usize) -> Hir {
+    let Some(rest) = left.checked_sub(1) else { return anything() };
+    *left = rest;
+    match hir.kind() {
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) | HirKind::Look(_) => hir.clone(),
+        HirKind::Repetition(repetition) => {
+            let sub = Box::new(outline_within(&repetition.sub, left));
+            Hir::repetition(Repetition { sub, ..repetition.clone() })
+        }
+        HirKind::Capture(capture) => outline_within(&capture.sub, left),
+        HirKind::Concat(parts) => {
+            let mut kept = Vec::new();
+            for part in parts {
+                kept.push(outline_within(part, left));
+                if *left == 0 {
+                    kept.push(anything());
+                    break;
+                }
+            }
+            Hir::concat(kept)
+        }
+        HirKind::Alternation(branches) => {
+            if branches.len() > *left {
+                *left = 0;
+                return anything();
+            }
+            Hir::alternation(branches.iter().map(|branch| outline_within(branch, left)).collect())
+        }
+    }
+}
+
+/// What any text of a line matches.
+fn anything() -> Hir {
+    let sub = Box::new(Hir::dot(Dot::AnyByteExceptLF));
+    Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub })
+}
+
 /// Adds up what the parts of a pattern stand for, each as often as it is repeated.
 fn fold(hir: &Hir, of_class: &mut impl FnMut(&Class) -> u64) -> u64 {
     match hir.kind() {
@@ -82,7 +210,7 @@ fn fold(hir: &Hir, of_class: &mut impl FnMut(&Class) -> u64) -> u64 {
 mod tests {
     use super::*;
     use crate::limits::COMPILED_PATTERN_BYTES;
-    use crate::pattern::{Pattern, PatternOptions};
+    use crate::pattern::{Case, Pattern, PatternOptions};
 
     fn hir(pattern: &str) -> Hir {
         regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern).unwrap()
@@ -103,6 +231,54 @@ mod tests {
             assert_eq!(positions(&hir(pattern)), expected, "{pattern}");
         }
         assert_eq!(positions(&hir("((((a{1000}){1000}){1000}){1000}){1000000}")), 1_000_000_000_000_000_000);
+    }
+
+    /// Only what takes long is refused for its classes.
+    #[test]
+    fn large_classes_without_regard_to_case_are_counted() {
+        let compile =
+            |pattern: &str, case| Pattern::new(pattern, &PatternOptions { case, ..Default::default() });
+        for (pattern, insensitive, sensitive) in [
+            (r"\pL".repeat(5_000), Some(PatternError::TooManyClasses), Some(PatternError::TooLarge)),
+            ("[a-é-ϋ-ῼ]".repeat(1_000), Some(PatternError::TooManyClasses), None),
+            (
+                r"[^[^\pL]&&[a\w]]".repeat(800),
+                Some(PatternError::TooManyClasses),
+                Some(PatternError::TooLarge),
+            ),
+            (
+                "(?i:[一-龥])".repeat(900),
+                Some(PatternError::TooManyClasses),
+                Some(PatternError::TooManyClasses),
+            ),
+            ("[abcd]".repeat(2_500), None, None),
+            (r"\w+[^\w\s]".repeat(50), None, None),
+            ("é".repeat(4_000), None, None),
+        ] {
+            assert_eq!(compile(&pattern, Case::Insensitive).err(), insensitive, "{:.40}", pattern);
+            assert_eq!(compile(&pattern, Case::Sensitive).err(), sensitive, "{:.40}", pattern);
+        }
+    }
+
+    #[test]
+    fn an_outline_matches_what_its_pattern_matches() {
+        for (pattern, text) in [
+            ("a(b|c)d{2}", "abdd"),
+            ("a?b?c?d?e?", "ace"),
+            ("(ab|cd|ef)x{3}(y|z)?", "cdxxxz"),
+            ("((a|b){2}c){2}", "abcbac"),
+            (r"\bd\b +(e|f)+$", "d eff"),
+        ] {
+            assert_eq!(outline(&hir(pattern), 100).to_string(), outline(&hir(pattern), 1_000).to_string());
+            for parts in 0..100 {
+                let outline = outline(&hir(pattern), parts);
+                let whole = regex::bytes::Regex::new(&format!("^(?:{outline})$")).unwrap();
+                assert!(whole.is_match(text.as_bytes()), "{parts} parts of {pattern}: {outline}");
+                assert!(parts > 1 || whole.is_match(b"anything"), "{parts} parts of {pattern}: {outline}");
+            }
+        }
+        let many = hir(&"[ab]c?".repeat(2_000));
+        assert!(outline(&many, 100).to_string().len() < 1_000);
     }
 
     /// What is refused unbuilt would be refused when it is built, and what is far too large is refused unbuilt.

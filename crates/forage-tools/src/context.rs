@@ -198,7 +198,9 @@ pub struct Context {
     pub lookup: LookupSettings,
     /// What `search_index` ranks with, instead of the weights that are built in.
     pub ranking: Option<Arc<Weights>>,
-    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with.
+    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with. It is a part of
+    /// [`Context::timeout`], unless it is longer than [`limits::INDEXING_TIME`]: then somebody waits for the index, and the time
+    /// for the search begins when it is there.
     pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
@@ -237,9 +239,19 @@ impl Context {
         self.indexes.as_ref()?.of(root)
     }
 
-    /// The ranked index of a root, as its tree is now.
-    pub(crate) fn ranked(&self, root: &Arc<Root>) -> Result<Ranked, ToolError> {
-        let effort = self.effort(&self.stop.within(self.indexing_time));
+    /// The ranked index of a root, as its tree is now, and what ends the search in it, of a call that `call` ends.
+    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<(Ranked, Stop), ToolError> {
+        if self.indexing_time > limits::INDEXING_TIME {
+            let ranked = self.ranked_within(root, &self.stop.within(self.indexing_time))?;
+            return Ok((ranked, self.stop.within(self.timeout)));
+        }
+        let most = self.timeout.mul_f64(limits::INDEXING_SHARE);
+        let ranked = self.ranked_within(root, &call.within(self.indexing_time.min(most)))?;
+        Ok((ranked, call.clone()))
+    }
+
+    fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, ToolError> {
+        let effort = self.effort(stop);
         let kept = self.indexes.as_ref().and_then(|indexes| indexes.ranked(root, &effort));
         kept.unwrap_or_else(|| Ranked::in_memory(root, &effort)).map_err(|error| match error {
             UpdateError::Open(error) => error.into(),

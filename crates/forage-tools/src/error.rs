@@ -1,6 +1,6 @@
 //! Errors of a call. All of them are for whoever made the call: they name the argument and what to do next.
 
-use forage_fs::OpenError;
+use forage_fs::{OpenError, Stop};
 use forage_search::PatternError;
 
 use crate::sanitize::sanitize;
@@ -107,6 +107,14 @@ pub enum ToolError {
 }
 
 impl ToolError {
+    /// A pattern that can't be used, or was not compiled in time.
+    pub(crate) fn pattern(argument: &'static str, source: PatternError, stop: &Stop) -> Self {
+        match source {
+            PatternError::Stopped if stop.is_cancelled() => Self::Cancelled,
+            source => Self::Pattern { argument, source },
+        }
+    }
+
     /// An argument whose value can't be used.
     pub(crate) fn argument(argument: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { argument, problem: sanitize(&problem.into()) }

@@ -10,6 +10,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// search.
 pub const INDEXING_TIME: Duration = Duration::from_secs(15);
 
+/// The share of a call's time that this takes at the most: of [`TIMEOUT`] it is as much.
+pub const INDEXING_SHARE: f64 = 0.75;
+
 /// Time for the model stage of a `keyword_search`. Fast models answer within a few seconds; a reasoning model may
 /// take most of a minute.
 pub const MODEL_TIMEOUT: Duration = Duration::from_secs(60);

@@ -1,6 +1,8 @@
 //! What an engine is started with. Nothing of a request is ever an option: the pattern stands behind `-e` as an argument
 //! of its own, the text's path behind `--`, and every flag is written here.
 
+use forage_fs::Stop;
+
 use super::{ExternalError, Kind, Request, dialect};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
@@ -44,7 +46,7 @@ const RIPGREP: &[&str] = &[
 const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
 
 impl Arguments {
-    pub(super) fn new(kind: Kind, request: &Request<'_>) -> Result<Self, ExternalError> {
+    pub(super) fn new(kind: Kind, request: &Request<'_>, stop: &Stop) -> Result<Self, ExternalError> {
         let text = request.pattern;
         if request.options.fuzzy > 0 && kind == Kind::Ripgrep {
             return Err(ExternalError::FuzzyNeedsUgrep);
@@ -56,13 +58,15 @@ impl Arguments {
         if text.contains('\n') {
             return Err(PatternError::LineFeed("it holds a line feed".to_owned()).into());
         }
-        let pattern = match Pattern::new(text, &request.options) {
+        let pattern = match Pattern::new_within(text, &request.options, stop) {
             Ok(pattern) => Some(pattern),
             Err(
                 error @ (PatternError::Empty
                 | PatternError::TooLong { .. }
                 | PatternError::LineFeed(_)
                 | PatternError::TooLarge
+                | PatternError::TooManyClasses
+                | PatternError::Stopped
                 | PatternError::FuzzyEdits { .. }
                 | PatternError::FuzzyTooShort { .. }),
             ) => return Err(error.into()),
@@ -70,25 +74,25 @@ impl Arguments {
             Err(_) => None,
         };
         Ok(match kind {
-            Kind::Ripgrep => Self::ripgrep(request, pattern),
-            Kind::Ugrep => return Self::ugrep(request, pattern),
+            Kind::Ripgrep => Self::ripgrep(request, pattern, stop),
+            Kind::Ugrep => return Self::ugrep(request, pattern, stop),
         })
     }
 
-    fn ripgrep(request: &Request<'_>, pattern: Option<Pattern>) -> Self {
+    fn ripgrep(request: &Request<'_>, pattern: Option<Pattern>, stop: &Stop) -> Self {
         let mut list = owned(RIPGREP);
-        list.extend(flags(request, pattern.as_ref(), "--smart-case"));
+        list.extend(flags(request, pattern.as_ref(), "--smart-case", stop));
         list.extend(["-e".to_owned(), request.pattern.to_owned()]);
         Self { list, last_line: None, pattern }
     }
 
-    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>) -> Result<Self, ExternalError> {
+    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>, stop: &Stop) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
         if request.options.fuzzy > 0 {
             list.push("--only-line-number".to_owned());
             // ugrep's levels are numbers of edits from 1 to 4, as ours are.
             list.push(format!("-Z{}", request.options.fuzzy));
-            list.extend(flags(request, pattern.as_ref(), "-j"));
+            list.extend(flags(request, pattern.as_ref(), "-j", stop));
             list.extend(["-e".to_owned(), request.pattern.to_owned()]);
             return Ok(Self { list, last_line: None, pattern });
         }
@@ -102,7 +106,7 @@ impl Arguments {
             list.extend(["-e".to_owned(), translated.ok_or(ExternalError::NotForUgrep)?]);
         } else {
             // With the text of the lines, because only that tells matches that reach over a line's end.
-            list.extend(flags(request, None, "-j"));
+            list.extend(flags(request, None, "-j", stop));
             list.extend(["-e".to_owned(), request.pattern.to_owned()]);
         }
         Ok(Self { list, last_line: Some(last_line), pattern })
@@ -114,12 +118,12 @@ fn owned(arguments: &[&str]) -> Vec<String> {
 }
 
 /// `-F`, `-w` and the case, which is decided by our rule if we can read the pattern, and else by the engine's.
-fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str) -> Vec<String> {
+fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str, stop: &Stop) -> Vec<String> {
     let options = request.options;
     let case = match (options.case, pattern) {
         (Case::Sensitive, _) => None,
         (Case::Insensitive, _) => Some("-i"),
-        (Case::Smart, Some(pattern)) => is_insensitive(request, pattern).then_some("-i"),
+        (Case::Smart, Some(pattern)) => is_insensitive(request, pattern, stop).then_some("-i"),
         (Case::Smart, None) => Some(smart),
     };
     let literal = options.literal.then_some("-F");
@@ -128,9 +132,10 @@ fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str) -> Vec<S
 }
 
 /// Whether smart case decided for insensitive; where it makes no difference, either answer is right.
-fn is_insensitive(request: &Request<'_>, smart: &Pattern) -> bool {
+fn is_insensitive(request: &Request<'_>, smart: &Pattern, stop: &Stop) -> bool {
     let options = PatternOptions { case: Case::Insensitive, ..request.options };
-    Pattern::new(request.pattern, &options).is_ok_and(|insensitive| insensitive.hir() == smart.hir())
+    Pattern::new_within(request.pattern, &options, stop)
+        .is_ok_and(|insensitive| insensitive.hir() == smart.hir())
 }
 
 /// A line that no text holds by chance or by intent: it differs from search to search.

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use forage_fs::Stop;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::arguments::Arguments;
@@ -73,8 +74,12 @@ const INVALID_PATTERN: &[&str] = &[
 ];
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(program: &'a Program, request: &Request<'_>) -> Result<Self, ExternalError> {
-        let arguments = Arguments::new(program.kind(), request)?;
+    pub(super) fn new(
+        program: &'a Program,
+        request: &Request<'_>,
+        stop: &Stop,
+    ) -> Result<Self, ExternalError> {
+        let arguments = Arguments::new(program.kind(), request, stop)?;
         Ok(Self { program, arguments, given_up: AtomicU64::new(0) })
     }
 

@@ -43,7 +43,7 @@ pub(super) fn search(
     mut receive: impl FnMut(FileEvents) -> ControlFlow<()>,
 ) -> Result<Report, ExternalError> {
     let threads = options.thread_count();
-    let engine = Engine::new(program, request)?;
+    let engine = Engine::new(program, request, stop)?;
     let every_line = Pattern::new("^", &PatternOptions::default())?;
     let session = Session { engine, every_line, scan, stop, queue: Queue::new(threads) };
     let mut notes = Notes::default();

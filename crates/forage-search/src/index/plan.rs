@@ -104,10 +104,10 @@ impl Query {
     /// What every file has in which the pattern matches a line.
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
-            None => Self::of_hir(pattern.hir()),
+            None => Self::of_hir(pattern.outline()),
             Some(fuzzy) => {
                 let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
-                pieces.and(Self::of_distorted(pattern.hir(), fuzzy.edits()))
+                pieces.and(Self::of_distorted(pattern.outline(), fuzzy.edits()))
             }
         }
     }

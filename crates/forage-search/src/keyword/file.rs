@@ -125,8 +125,10 @@ impl<'p> TermFinder<'p> {
         let mut together: Vec<(usize, &Hir)> = Vec::new();
         let mut alone = Vec::new();
         for (index, pattern) in bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?))) {
-            match crate::prefilter::required_literals(pattern.hir()) {
-                Some(_) => together.push((index, pattern.hir())),
+            match crate::prefilter::required_literals(pattern.outline()) {
+                // Once the call has to end, nothing more is worth being found out.
+                _ if !self.pace.look() => alone.push(index),
+                Some(_) => together.push((index, pattern.outline())),
                 None => alone.push(index),
             }
         }
@@ -138,7 +140,7 @@ impl<'p> TermFinder<'p> {
             let mut kept = Vec::new();
             for term in together {
                 kept.push(term);
-                if filter(&kept).is_none() {
+                if !self.pace.look() || filter(&kept).is_none() {
                     kept.pop();
                     alone.push(term.0);
                 }

@@ -74,7 +74,7 @@ const TEXTS: &[&[u8]] = &[
 
 fn found(pattern: &Pattern, hir_is_used: bool, line: &[u8]) -> Vec<(usize, usize)> {
     let pace = Pace::new(&Stop::never(), 1);
-    let regex = pattern.stepped().unwrap();
+    let regex = pattern.stepped(&pace).unwrap();
     let mut cache = regex.create_cache();
     let mut found = Vec::new();
     let mut searcher = regex_automata::util::iter::Searcher::new(Input::new(line));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
+use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
 use forage_search::{
     Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
 };
@@ -109,7 +109,8 @@ impl Tool for GrepSearch {
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let max_results =
             in_range("max_results", request.max_results, limits::GREP_MATCHES, 1, limits::GREP_MATCHES_MAX)?;
-        let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context)?;
+        let stop = context.stop.within(context.timeout);
+        let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context, &stop)?;
         let include_ignored = walk.no_ignore;
         let bound = fingerprint(&(
             (Self::NAME, root.path(), &request.pattern, start.as_bytes(), &request.file_pattern),
@@ -132,7 +133,6 @@ impl Tool for GrepSearch {
             exhaustive: false,
         };
         let mut page = Page::new(max_results, context_lines as u64);
-        let stop = context.stop.within(context.timeout);
         let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file))?;
 
         // A file whose search ended early counts as seen in part.
@@ -181,12 +181,13 @@ pub(super) struct Prepared {
 
 impl Request {
     /// Checks everything but the limits on the answer.
-    pub(super) fn prepare(&self, context: &Context) -> Result<Prepared, ToolError> {
+    pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<Prepared, ToolError> {
         let context_lines =
             in_range("context_lines", self.context_lines, limits::GREP_CONTEXT, 0, limits::GREP_CONTEXT_MAX)?;
         let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
-        let pattern = Pattern::new(&self.pattern, &PatternOptions { case, ..PatternOptions::default() })
-            .map_err(|source| ToolError::Pattern { argument: "pattern", source })?;
+        let options = PatternOptions { case, ..PatternOptions::default() };
+        let pattern = Pattern::new_within(&self.pattern, &options, stop)
+            .map_err(|source| ToolError::pattern("pattern", source, stop))?;
         let (root, start) = context.roots.find(self.path.as_deref().unwrap_or("."))?;
         let include_ignored = self.include_ignored.unwrap_or(false);
         let walk = WalkOptions {

@@ -4,6 +4,7 @@ mod render;
 
 use std::time::Instant;
 
+use forage_fs::{Pace, Stop};
 use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,7 +140,8 @@ impl Tool for KeywordLookup {
         let filter = Filter { fields: fields.collect() };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let began = Instant::now();
-        let looked_up = retriever.look_up(&request.query, limit, &filter, &context.stop);
+        let stop = context.stop.within(context.timeout);
+        let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
         if let Some(telemetry) = &context.lookup.telemetry {
             telemetry.record(event(retriever, limit, &looked_up, began));
         }
@@ -147,11 +149,18 @@ impl Tool for KeywordLookup {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection(error.to_string()),
         })?;
-        Ok(outcome(context, retriever, request.query, lookup))
+        let outcome = outcome(context, retriever, request.query, lookup, &stop);
+        if context.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
     }
 }
 
-fn outcome(context: &Context, retriever: &Retriever, query: String, lookup: Lookup) -> Outcome<Response> {
+fn outcome(
+    context: &Context,
+    retriever: &Retriever,
+    query: String,
+    lookup: Lookup,
+    stop: &Stop,
+) -> Outcome<Response> {
     let status = status(&lookup.state);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
@@ -160,7 +169,9 @@ fn outcome(context: &Context, retriever: &Retriever, query: String, lookup: Look
     };
     let words = words(&query);
     let text_field = &context.lookup.text_field;
-    let hits: Vec<Record> = lookup.hits.into_iter().map(|hit| record(hit, text_field, &words)).collect();
+    let pace = Pace::new(stop, COMPARED_BYTES_PER_LOOK);
+    let hits: Vec<Record> =
+        lookup.hits.into_iter().map(|hit| record(hit, text_field, &words, &pace)).collect();
     let found = !hits.is_empty();
     let response = Response { query, collection: retriever.store.place(), status, reason, hits };
     let mut outcome = Outcome::new(response, found);
@@ -173,6 +184,9 @@ fn outcome(context: &Context, retriever: &Retriever, query: String, lookup: Look
     }
     if !status.was_looked_up() {
         outcome.truncated_by = Some(Limit::Unavailable);
+    } else if pace.is_stopped() {
+        outcome.truncated_by = stop.check().map(Limit::from);
+        outcome.warnings.push("of some results the first lines are shown, not the best ones".to_owned());
     }
     outcome
 }
@@ -227,14 +241,14 @@ fn words(query: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-fn record(hit: Hit, text_field: &str, words: &[String]) -> Record {
+fn record(hit: Hit, text_field: &str, words: &[String], pace: &Pace) -> Record {
     let Hit { id, score, mut payload } = hit;
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
     let text = payload.get(text_field).and_then(Value::as_str).unwrap_or_default().to_owned();
     for value in payload.values_mut() {
         cut(value);
     }
-    Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words) }
+    Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words, pace) }
 }
 
 /// Cuts long texts, at any depth.
@@ -249,12 +263,17 @@ fn cut(value: &mut Value) {
     }
 }
 
-/// The lines with most of the words, in the order of the text; the first ones if none has any.
-fn best_lines(text: &str, first: Option<u64>, words: &[String]) -> Vec<LineRecord> {
+/// Bytes of lines that are compared with words between two looks at the deadline: some milliseconds.
+const COMPARED_BYTES_PER_LOOK: u64 = 4 << 20;
+
+/// The lines with most of the words, in the order of the text; the first ones if none has any, or if there is no time to
+/// look for them.
+fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> Vec<LineRecord> {
     let lines: Vec<&str> = text.lines().collect();
     let counted = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(nth, line)| {
         let lower = line.to_lowercase();
-        (words.iter().filter(|word| lower.contains(*word)).count(), nth)
+        let is_in = |word: &&String| pace.allows(lower.len() as u64 + 1) && lower.contains(*word);
+        (words.iter().filter(is_in).count(), nth)
     });
     let mut best: Vec<(usize, usize)> = counted.collect();
     best.sort_by_key(|&(count, nth)| (std::cmp::Reverse(count), nth));
@@ -265,18 +284,19 @@ fn best_lines(text: &str, first: Option<u64>, words: &[String]) -> Vec<LineRecor
     best.into_iter()
         .map(|(_, nth)| LineRecord {
             line_number: first.map(|first| first.saturating_add(nth as u64)),
-            text: around(lines[nth].trim(), words),
+            text: around(lines[nth].trim(), words, pace),
         })
         .collect()
 }
 
 /// A line, or of a long one the part around the first word.
-fn around(line: &str, words: &[String]) -> String {
+fn around(line: &str, words: &[String], pace: &Pace) -> String {
     if line.len() <= limits::RANKED_LINE_BYTES {
         return line.to_owned();
     }
     let lower = line.to_lowercase();
-    let first = words.iter().filter_map(|word| lower.find(word)).min().unwrap_or(0);
+    let find = |word: &String| if pace.allows(lower.len() as u64) { lower.find(word) } else { None };
+    let first = words.iter().filter_map(find).min().unwrap_or(0);
     let begin = line.floor_char_boundary(first.saturating_sub(limits::RANKED_LINE_BYTES / 4).min(line.len()));
     let before = if begin > 0 { "…" } else { "" };
     clip(&format!("{before}{}", &line[begin..]), limits::RANKED_LINE_BYTES)

@@ -172,7 +172,9 @@ impl Tool for KeywordSearch {
             }
             return Ok(outcome);
         }
-        let found = Found::new(root, &gathered, &request.query, context.effort(&context.stop));
+        // A model has time of its own; without one, the call's is all there is.
+        let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
+        let found = Found::new(root, &gathered, &request.query, context.effort(time));
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
             FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
@@ -278,7 +280,7 @@ fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathe
     let silent: Vec<String> =
         gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // All at once; terms that are too long for one pattern together are not worth a walk each.
-    match Pattern::new(&silent.join("|"), &options) {
+    match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
         Err(_) => Verdict { hidden_matches: Vec::new(), complete: false },
     }

@@ -147,6 +147,10 @@ impl Tool for ListDirectory {
                 ControlFlow::Continue(())
             },
         )?;
+        if context.stop.is_cancelled() {
+            // Nobody waits for hundreds of thousands of them.
+            entries.truncate(limits::LIST_ENTRIES);
+        }
         let mut outcome = Outcome::new(
             Response {
                 path: start.display().into_owned(),
@@ -243,9 +247,10 @@ impl Render for Response {
                 .insert(0, "the tree has more entries than are read at once; list a subdirectory".to_owned());
         }
         let mut entries = limits::LIST_ENTRIES;
+        let nodes = nodes(response);
         // Fewer entries until the text fits; names are of very different lengths.
         loop {
-            let text = tree(response, entries);
+            let text = tree(response, &nodes, entries);
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
                 return (with_notes(text, &notes), (entries as u64) < response.entry_count);
             }
@@ -254,13 +259,18 @@ impl Render for Response {
     }
 }
 
-/// The tree with at most `budget` entries, which go to the upper levels first.
-fn tree(response: &Response, budget: usize) -> String {
+/// The directories of the tree, with what is in each.
+fn nodes(response: &Response) -> BTreeMap<RelPath, Node<'_>> {
     let mut nodes: BTreeMap<RelPath, Node<'_>> = BTreeMap::new();
     for record in &response.entries {
         let parent = record.place.parent().unwrap_or_else(RelPath::root);
         nodes.entry(parent).or_default().children.push(record);
     }
+    nodes
+}
+
+/// The tree with at most `budget` entries, which go to the upper levels first.
+fn tree(response: &Response, nodes: &BTreeMap<RelPath, Node<'_>>, budget: usize) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
     // How many children of each directory are shown: level by level until the budget is used up.
     let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
@@ -285,7 +295,7 @@ fn tree(response: &Response, budget: usize) -> String {
         Some(place)
     });
     match start {
-        Some(start) => draw(&nodes, &shown, &start, "", &mut text),
+        Some(start) => draw(nodes, &shown, &start, "", &mut text),
         None => text.push_str("(empty)\n"),
     }
     text

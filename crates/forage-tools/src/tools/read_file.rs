@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Read;
 
-use forage_fs::{Contents, Decoded, OpenedFile, decode};
+use forage_fs::{Contents, Decoded, OpenedFile, Stop, decode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -144,7 +144,7 @@ impl Tool for ReadFile {
 fn read(
     file: &mut OpenedFile,
     lines: &mut LineReader,
-    stop: &forage_fs::Stop,
+    stop: &Stop,
     size: u64,
 ) -> Result<Option<&'static str>, ToolError> {
     let failed = |error: std::io::Error| ToolError::argument("path", format!("it can't be read: {error}"));
@@ -153,8 +153,7 @@ fn read(
         return Ok(match decode(&buffer) {
             Decoded::Binary => None,
             Decoded::Text { bytes, encoding } => {
-                lines.feed(&bytes);
-                lines.complete = true;
+                lines.complete = lines.feed_within(&bytes, stop);
                 Some(encoding.name())
             }
         });
@@ -173,12 +172,11 @@ fn read(
         if memchr::memchr(0, &piece).is_some() {
             return Ok(None);
         }
-        lines.feed(&piece);
         // Beyond the bound only what was asked for is worth reading.
-        if stop.check().is_some() || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
+        if !lines.feed_within(&piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
             return Ok(Some(encoding));
         }
-        piece.resize(1 << 20, 0);
+        piece.resize(PIECE_BYTES, 0);
         let got = file.reader().read(&mut piece).map_err(failed)?;
         if got == 0 {
             lines.complete = true;
@@ -188,6 +186,9 @@ fn read(
         read += got as u64;
     }
 }
+
+/// Bytes that are read and taken apart between two looks at the deadline: some milliseconds, if all are line feeds.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// Takes the wanted lines out of a text that comes in pieces, and counts all.
 struct LineReader {
@@ -229,6 +230,14 @@ impl LineReader {
 
     fn has_enough(&self) -> bool {
         self.out_of_room || self.end.is_some_and(|end| self.lines_seen >= end)
+    }
+
+    /// Whether there was time for all of it.
+    fn feed_within(&mut self, text: &[u8], stop: &Stop) -> bool {
+        text.chunks(PIECE_BYTES).all(|piece| {
+            self.feed(piece);
+            stop.check().is_none()
+        })
     }
 
     fn feed(&mut self, mut text: &[u8]) {

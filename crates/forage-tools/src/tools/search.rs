@@ -93,7 +93,7 @@ fn run(
     limit: Option<u64>,
     show: &mut Show<'_>,
 ) -> Result<Outcome<Response>, ToolError> {
-    let stop = context.stop.within(prepared.timeout);
+    let stop = prepared.stop.clone();
     let continued = prepared.cursor.is_some();
     let (ended, taken) = if prepared.best_first {
         let has_context = prepared.context_lines > 0;

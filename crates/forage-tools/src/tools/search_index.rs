@@ -144,10 +144,9 @@ impl Tool for SearchIndex {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
+        let call = context.stop.within(context.timeout);
         let search = || {
-            let ranked = context.ranked(&root)?;
-            // What the index took is not the search's.
-            let stop = context.stop.within(context.timeout);
+            let (ranked, stop) = context.ranked(&root, &call)?;
             let allow = |path: &str| scope.allows(path);
             let ranking = scope.search(&ranked.index, &request.query, wanted, &allow, &stop);
             Ok::<_, ToolError>((ranked, stop, ranking))

@@ -26,15 +26,15 @@ impl Telemetry for Events {
     }
 }
 
-struct Fixture {
+pub(crate) struct Fixture {
     store: Arc<Memory>,
     events: Arc<Events>,
-    context: Context,
+    pub(crate) context: Context,
     _tree: Tree,
 }
 
 /// A collection with these payloads, ids from 1; each is found by the words of its `text`.
-fn fixture(payloads: &[Value]) -> Fixture {
+pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     let (store, encoder) = (Arc::new(Memory::default()), CodeSuperset::new());
     let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: true })];
     *store.collection.lock().unwrap() =

@@ -27,3 +27,4 @@ mod ranked;
 mod search;
 mod secrets;
 mod support;
+mod worst;

@@ -84,7 +84,8 @@ pub(super) struct Prepared {
     pub(super) walk: WalkOptions,
     pub(super) context_lines: usize,
     pub(super) max_results: u64,
-    pub(super) timeout: Duration,
+    /// Ends the call, from when it began to be prepared.
+    pub(super) stop: Stop,
     pub(super) best_first: bool,
     /// Nobody will see where in a line the matches are.
     pub(super) lines_only: bool,
@@ -133,6 +134,7 @@ impl Request {
             limits::SEARCH_TIMEOUT_MS_MIN,
             limits::SEARCH_TIMEOUT_MS_MAX,
         );
+        let stop = context.stop.within(Duration::from_millis(timeout));
         // 0 edits are an exact search, whichever way it is asked for.
         let fuzzy = clamp.number("fuzzy", self.fuzzy, 0, 0, limits::SEARCH_FUZZY_MAX);
         let fuzzy = u8::try_from(fuzzy).unwrap_or(0);
@@ -155,7 +157,7 @@ impl Request {
         if let Some(index) = index.as_ref().filter(|_| all || best_first) {
             index.hasten();
         }
-        let pattern = match Pattern::new(&self.pattern, &options) {
+        let pattern = match Pattern::new_within(&self.pattern, &options, &stop) {
             Ok(pattern) => Some(pattern),
             // ugrep reads a richer language than ours.
             Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
@@ -163,7 +165,7 @@ impl Request {
             {
                 None
             }
-            Err(source) => return Err(ToolError::Pattern { argument: "pattern", source }),
+            Err(source) => return Err(ToolError::pattern("pattern", source, &stop)),
         };
         let globs: Vec<String> =
             self.glob.unwrap_or_default().into_iter().filter(|glob| !glob.trim().is_empty()).collect();
@@ -202,7 +204,7 @@ impl Request {
             walk,
             context_lines: usize::try_from(context_lines).unwrap_or(0),
             max_results,
-            timeout: Duration::from_millis(timeout),
+            stop,
             best_first,
             lines_only: false,
             cursor,
