@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use forage_fs::RelPath;
+
 /// Tabs are part of code and steer nothing.
 fn needs_escape(c: char) -> bool {
     c != '\t' && forage_fs::needs_escape(c)
@@ -17,15 +21,17 @@ pub fn sanitize_line(line: &str) -> Cow<'_, str> {
     for c in line.chars() {
         match c {
             c if !needs_escape(c) => out.push(c),
-            c if (c as u32) < 0x80 => {
-                let _ = write!(out, "\\x{:02X}", c as u32);
-            }
-            c => {
-                let _ = write!(out, "\\u{{{:04X}}}", c as u32);
-            }
+            c => push_escaped(&mut out, c),
         }
     }
     Cow::Owned(out)
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    let _ = match c as u32 {
+        code @ ..0x80 => write!(out, "\\x{code:02X}"),
+        code => write!(out, "\\u{{{code:04X}}}"),
+    };
 }
 
 /// Text of several lines; line feeds stay.
@@ -38,6 +44,32 @@ pub(crate) fn line_text(bytes: &[u8]) -> String {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     sanitize_line(&String::from_utf8_lossy(line)).into_owned()
+}
+
+/// The text of a line for records, and its own bytes in base64 where the text is not all of them: U+FFFD stands for what
+/// is not UTF-8, and what hides or reorders text is written out. Control characters below the space stay, since JSON
+/// writes them out itself.
+pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
+    let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(hides) => (text.to_owned(), None),
+        _ => {
+            let mut shown = String::with_capacity(bytes.len());
+            for c in String::from_utf8_lossy(bytes).chars() {
+                match hides(c) {
+                    true => push_escaped(&mut shown, c),
+                    false => shown.push(c),
+                }
+            }
+            (shown, Some(BASE64_STANDARD.encode(bytes)))
+        }
+    }
+}
+
+/// The bytes of a path in base64, where what is shown of it is not all of them.
+pub(crate) fn path_bytes(path: &RelPath) -> Option<String> {
+    let bytes = path.as_bytes();
+    (!path.is_root() && path.display().as_bytes() != bytes).then(|| BASE64_STANDARD.encode(bytes))
 }
 
 #[cfg(test)]

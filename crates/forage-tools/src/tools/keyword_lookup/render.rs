@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Record, Response, Status};
 use crate::limits;
+use crate::border::Border;
 use crate::lines::fit_steps;
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
@@ -19,6 +20,11 @@ enum Detail {
 }
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        // Payloads and lines were taken through the border.
+        self.reason.iter_mut().for_each(|reason| border.text(reason));
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);
