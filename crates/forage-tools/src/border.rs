@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forage_fs::RelPath;
-use forage_llm::Redactor;
+use forage_llm::{RedactionCounts, Redactor};
 use forage_search::{Event, EventKind, KeyBlocks, ScanOptions};
 
 use crate::limits;
@@ -41,6 +41,21 @@ impl Hidden {
     /// The same by rule; rules that found nothing are absent.
     pub fn by_rule(&self) -> &BTreeMap<String, usize> {
         &self.by_rule
+    }
+
+    /// Adds those of another answer.
+    pub fn add_all(&mut self, other: &Self) {
+        for (rule, count) in &other.by_rule {
+            *self.by_rule.entry(rule.clone()).or_default() += count;
+        }
+        self.in_names |= other.in_names;
+    }
+
+    /// Adds those that were taken out of a text.
+    pub fn add_counts(&mut self, counts: &RedactionCounts) {
+        for (rule, count) in counts.by_rule() {
+            *self.by_rule.entry((*rule).to_owned()).or_default() += count;
+        }
     }
 
     /// What the reader has to know of it.

@@ -237,6 +237,11 @@ impl Context {
         }
     }
 
+    /// A message that is no answer, such as that of an error, as whoever gets answers may read it.
+    pub fn without_secrets(&self, message: &str) -> String {
+        self.redactor.redact(message).as_str().to_owned()
+    }
+
     /// The index of a root, if there is one.
     pub(crate) fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
         self.indexes.as_ref()?.of(root)

@@ -254,9 +254,13 @@ impl Render for Response {
                 record.path = border.uncounted(&record.path);
                 record.path_bytes = None;
             }
-            record.target.iter_mut().for_each(|target| drop(border.name(target)));
+            if let Some(target) = &mut record.target {
+                border.name(target);
+            }
         }
-        self.pruned.iter_mut().for_each(|name| drop(border.name(name)));
+        for name in &mut self.pruned {
+            border.name(name);
+        }
     }
 
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {

@@ -107,7 +107,9 @@ async fn answer(
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
             match tool.call(&context, arguments.clone()) {
                 Ok(answer) => Done::Answered(answer),
-                Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
+                Err(error) => {
+                    Done::Failed(context.without_secrets(&explained(tool, &context, arguments, &error)))
+                }
             }
         };
         // Not every runtime that this handler is served in can hand its messages to another thread.
