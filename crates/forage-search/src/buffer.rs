@@ -245,7 +245,8 @@ impl<'a> EventBuilder<'a> {
             if !keys.is_empty() {
                 self.mark_keys(keys);
             }
-            if self.file.events.iter().all(|event| event.kind == EventKind::Margin) && self.file.matches == 0 {
+            if self.file.events.iter().all(|event| event.kind == EventKind::Margin) && self.file.matches == 0
+            {
                 return None;
             }
         }
@@ -273,7 +274,9 @@ impl EventBuilder<'_> {
             let number = event.line_number;
             match event.kind {
                 EventKind::Match => next = Some(number),
-                EventKind::Margin if number > delivered && next.is_some_and(|next| next - number <= before) => {
+                EventKind::Margin
+                    if number > delivered && next.is_some_and(|next| next - number <= before) =>
+                {
                     event.kind = EventKind::Context;
                 }
                 EventKind::Context if number <= delivered => event.kind = EventKind::Margin,

@@ -74,7 +74,8 @@ impl Event {
         self.cut.before += part.start;
         self.cut.after += length.saturating_sub(part.end);
         let within = |start: &mut usize, end: &mut usize| {
-            let is_within = *start < part.end && (*end > part.start || (start == end && *start >= part.start));
+            let is_within =
+                *start < part.end && (*end > part.start || (start == end && *start >= part.start));
             *start = (*start).clamp(part.start, part.end) - part.start;
             *end = (*end).clamp(part.start, part.end) - part.start;
             is_within

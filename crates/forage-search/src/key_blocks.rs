@@ -98,15 +98,19 @@ impl KeyBlocks {
         let first = self.blocks.partition_point(|block| block.end <= start);
         let open = self.open.as_ref().filter(|open| open.key >= UNENDED_KEY).map(|open| open.start..open.end);
         let blocks = self.blocks[first..].iter().cloned().take_while(|block| block.start < end);
-        blocks.chain(open).filter(|block| block.start < end && block.end > start).filter_map(|block| {
-            let part = (block.start.max(start) - start) as usize..(block.end.min(end) - start) as usize;
-            if part.len() < line.len() {
-                return Some(part);
-            }
-            let text = || line.len() - line.trim_ascii_start().len()..line.trim_ascii_end().len();
-            let shown = key_characters(line).unwrap_or_else(text);
-            (shown.start < shown.end).then_some(shown)
-        }).collect()
+        blocks
+            .chain(open)
+            .filter(|block| block.start < end && block.end > start)
+            .filter_map(|block| {
+                let part = (block.start.max(start) - start) as usize..(block.end.min(end) - start) as usize;
+                if part.len() < line.len() {
+                    return Some(part);
+                }
+                let text = || line.len() - line.trim_ascii_start().len()..line.trim_ascii_end().len();
+                let shown = key_characters(line).unwrap_or_else(text);
+                (shown.start < shown.end).then_some(shown)
+            })
+            .collect()
     }
 
     /// Takes whole lines, or what is left of a text.
@@ -210,7 +214,8 @@ fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
         return Some((range, false));
     }
     let at = memmem::find(line, PUTTY)?;
-    let digits = line[at + PUTTY.len()..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b' ').count();
+    let digits =
+        line[at + PUTTY.len()..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b' ').count();
     (digits > 1).then_some((at..at + PUTTY.len() + digits, true))
 }
 
@@ -342,10 +347,11 @@ mod tests {
             (BODY, ""),
         ]);
         let quoted = format!("  \"{BODY}\\n\" +");
-        check(&[("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n"), (&quoted, BODY), (
-            "  \"-----END PRIVATE KEY-----\";",
-            "  \"-----END PRIVATE KEY-----",
-        )]);
+        check(&[
+            ("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n"),
+            (&quoted, BODY),
+            ("  \"-----END PRIVATE KEY-----\";", "  \"-----END PRIVATE KEY-----"),
+        ]);
         let numbered = format!("   12\t{BODY}");
         check(&[
             ("   11\t-----BEGIN PGP PRIVATE KEY BLOCK-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----"),
@@ -353,20 +359,26 @@ mod tests {
             ("   13\t=AbCd", "=AbCd"),
             ("fn main() {", ""),
         ]);
-        let json = format!("{{\"k\": \"-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----\\n\", \"a\": 1}}");
+        let json = format!(
+            "{{\"k\": \"-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----\\n\", \"a\": 1}}"
+        );
         let key = format!("-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----");
         check(&[(&json, &key), (BODY, "")]);
-        check(&[("Public-Lines: 1", ""), (BODY, ""), ("Private-Lines: 1", "Private-Lines: 1"), (BODY, BODY), (
-            "Private-MAC: 12ab",
-            "Private-MAC: 12ab",
-        )]);
+        check(&[
+            ("Public-Lines: 1", ""),
+            (BODY, ""),
+            ("Private-Lines: 1", "Private-Lines: 1"),
+            (BODY, BODY),
+            ("Private-MAC: 12ab", "Private-MAC: 12ab"),
+        ]);
         let ssh = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----";
         check(&[(ssh, ssh), ("Comment: \"me\"", "Comment: \"me\""), (BODY, BODY)]);
         let vpn = "-----BEGIN OpenVPN Static key V1-----";
-        check(&[(vpn, vpn), ("6acef03f62675b4b1bbd03e53b187727", "6acef03f62675b4b1bbd03e53b187727"), (
-            "bf0b2f0c4d5e6f708192a3b4c5d6e7f8",
-            "bf0b2f0c4d5e6f708192a3b4c5d6e7f8",
-        )]);
+        check(&[
+            (vpn, vpn),
+            ("6acef03f62675b4b1bbd03e53b187727", "6acef03f62675b4b1bbd03e53b187727"),
+            ("bf0b2f0c4d5e6f708192a3b4c5d6e7f8", "bf0b2f0c4d5e6f708192a3b4c5d6e7f8"),
+        ]);
     }
 
     #[test]

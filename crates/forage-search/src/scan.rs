@@ -11,8 +11,8 @@ use forage_fs::{
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::key_blocks::KeyBlocks;
 use crate::index::{Choice, Cursor, Index, Query, Stretch, Unread};
+use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;

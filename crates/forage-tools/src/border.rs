@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use forage_fs::RelPath;
 use forage_llm::{RedactionCounts, Redactor};
-use forage_search::{Event, EventKind, KeyBlocks, ScanOptions};
+use forage_search::{Event, EventKind, KeyBlocks, ScanOptions, Span};
 
 use crate::limits;
 use crate::text::{count, grouped};
@@ -190,7 +190,7 @@ impl<'a> Border<'a> {
         events.retain(|event| event.kind != EventKind::Margin);
         for event in events {
             event.shorten(line_bytes);
-            event.spans.truncate(max_spans);
+            keep_best(&mut event.spans, max_spans);
         }
     }
 
@@ -331,7 +331,8 @@ pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
 fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices(MARK).filter_map(|(at, _)| {
         let rule = &text[at + MARK.len()..];
-        let end = rule.find(|character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character)))?;
+        let end =
+            rule.find(|character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character)))?;
         (end > 0 && rule[end..].starts_with(']')).then_some(at..at + MARK.len() + end + 1)
     })
 }
@@ -405,6 +406,15 @@ fn replace(event: &mut Event, text: &str) {
     }
 }
 
+/// Keeps so many of the matches of a line: it is the worst that a limit leaves out, and the last among equals.
+fn keep_best(spans: &mut Vec<Span>, most: usize) {
+    if spans.len() > most {
+        spans.sort_by_key(|span| (span.distance, span.start));
+        spans.truncate(most);
+        spans.sort_by_key(|span| span.start);
+    }
+}
+
 /// Takes off the words at which a line was cut: one may be the half of a secret. They lie beyond what is shown of the line,
 /// unless much of it is hidden.
 fn drop_cut_words(event: &mut Event) {
@@ -432,7 +442,7 @@ fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use forage_search::{Cut, Span};
+    use forage_search::Cut;
 
     use super::*;
 
@@ -482,13 +492,20 @@ mod tests {
 
     #[test]
     fn a_line_that_is_in_a_key_of_the_file_is_hidden() {
-        let body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        // Of the middle of a key: the head of one tells by itself what it is.
+        let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX";
         let lines = |in_key: Option<Range<usize>>| {
-            let line = |number| Event { in_key: in_key.clone().into_iter().collect(), ..event(number, body, &[(2, 9)]) };
+            let line = |number| Event {
+                in_key: in_key.clone().into_iter().collect(),
+                ..event(number, body, &[(2, 9)])
+            };
             redacted(vec![line(26), line(27), line(40)])
         };
         let (shown, hidden) = lines(Some(0..body.len()));
-        assert!(shown.iter().all(|(line, spans)| line == KEY_MARK && *spans == [(0, KEY_MARK.len())]), "{shown:?}");
+        assert!(
+            shown.iter().all(|(line, spans)| line == KEY_MARK && *spans == [(0, KEY_MARK.len())]),
+            "{shown:?}"
+        );
         assert_eq!(hidden.by_rule()["private-key"], 2, "two runs of lines");
         let (shown, hidden) = lines(None);
         assert!(shown.iter().all(|(line, _)| line == body) && hidden.total() == 0, "the control");

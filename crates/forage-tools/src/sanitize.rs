@@ -47,23 +47,29 @@ pub(crate) fn line_text(bytes: &[u8]) -> String {
 }
 
 /// The text of a line for records, and its own bytes in base64 where the text is not all of them: U+FFFD stands for what
-/// is not UTF-8, and what hides or reorders text is written out. Control characters below the space stay, since JSON
-/// writes them out itself.
+/// is not UTF-8, and what hides or reorders text is written out.
 pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
+    let text = String::from_utf8_lossy(bytes);
+    match without_hidden(&text) {
+        Cow::Borrowed(shown) if matches!(text, Cow::Borrowed(_)) => (shown.to_owned(), None),
+        shown => (shown.into_owned(), Some(BASE64_STANDARD.encode(bytes))),
+    }
+}
+
+/// A text for records. Control characters below the space stay, since JSON writes them out itself.
+pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(hides) => (text.to_owned(), None),
-        _ => {
-            let mut shown = String::with_capacity(bytes.len());
-            for c in String::from_utf8_lossy(bytes).chars() {
-                match hides(c) {
-                    true => push_escaped(&mut shown, c),
-                    false => shown.push(c),
-                }
-            }
-            (shown, Some(BASE64_STANDARD.encode(bytes)))
+    if !text.chars().any(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match hides(c) {
+            true => push_escaped(&mut shown, c),
+            false => shown.push(c),
         }
     }
+    Cow::Owned(shown)
 }
 
 /// The bytes of a path in base64, where what is shown of it is not all of them.
@@ -90,6 +96,38 @@ mod tests {
         ];
         for (raw, shown) in cases {
             assert_eq!(sanitize_line(raw), shown);
+        }
+    }
+
+    /// What has no glyph is written out, by the tables of Unicode that the regex engine has; but for what is left on purpose.
+    #[test]
+    fn what_unicode_has_no_glyph_for_is_written_out() {
+        let invisible =
+            regex::Regex::new(r"^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
+        let emoji = '\u{fe0f}';
+        // Format characters that are signs, each with a glyph: around numbers, verses and abbreviations.
+        let signs = [
+            '\u{600}',
+            '\u{601}',
+            '\u{602}',
+            '\u{603}',
+            '\u{604}',
+            '\u{605}',
+            '\u{6dd}',
+            '\u{70f}',
+            '\u{890}',
+            '\u{891}',
+            '\u{8e2}',
+            '\u{110bd}',
+            '\u{110cd}',
+        ];
+        let mut buffer = [0; 4];
+        for c in '\0'..=char::MAX {
+            let expected = c != '\t'
+                && c != emoji
+                && !signs.contains(&c)
+                && invisible.is_match(c.encode_utf8(&mut buffer));
+            assert_eq!(needs_escape(c), expected, "U+{:04X}", c as u32);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::lines::{Detail, fit, kind_name, event_text, shown_line, summary};
+use crate::lines::{Detail, event_text, fit, kind_name, shown_line, summary};
 use crate::outcome::{Limit, Outcome, Render};
 use crate::text::{count, grouped, notes, quoted, with_notes};
 use crate::tool::Tool;
@@ -145,7 +145,8 @@ impl Tool for GrepSearch {
         let scan = border.widen(scan, Some(limits::GREP_LINE_BYTES));
         let mut page = Page::new(max_results, context_lines as u64);
         let stop = context.stop.within(context.timeout);
-        let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
+        let report =
+            search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
 
         // A file whose search ended early counts as seen in part.
         let complete = report.stopped.is_none()

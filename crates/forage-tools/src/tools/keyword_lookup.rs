@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome};
+use crate::sanitize::without_hidden;
 use crate::text::clip;
 use crate::tool::Tool;
 
@@ -244,10 +245,13 @@ fn record(hit: Hit, text_field: &str, words: &[String], border: &mut Border<'_>)
     Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words) }
 }
 
-/// Takes the secrets out of texts, at any depth.
+/// Takes the secrets out of texts, at any depth, and writes out what hides text.
 fn redact(value: &mut Value, border: &mut Border<'_>) {
     match value {
-        Value::String(text) => border.text(text),
+        Value::String(text) => {
+            border.text(text);
+            *text = without_hidden(text).into_owned();
+        }
         Value::Array(values) => values.iter_mut().for_each(|value| redact(value, border)),
         Value::Object(fields) => fields.values_mut().for_each(|value| redact(value, border)),
         _ => {}

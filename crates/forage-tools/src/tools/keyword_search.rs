@@ -374,7 +374,10 @@ fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     record.evidence = shown
         .map(|((_, line), text)| LineRecord {
             line_number: line.number,
-            text: clip(line_text(text.as_deref().map_or(&line.bytes, str::as_bytes)).trim(), LEXICAL_LINE_BYTES),
+            text: clip(
+                line_text(text.as_deref().map_or(&line.bytes, str::as_bytes)).trim(),
+                LEXICAL_LINE_BYTES,
+            ),
         })
         .collect();
     Some(record)

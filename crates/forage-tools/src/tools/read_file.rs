@@ -296,7 +296,8 @@ impl LineReader {
                 None => (text, &text[..0], false),
             };
             if self.keeps_next() {
-                let most = limits::READ_LINE_BYTES + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
+                let most =
+                    limits::READ_LINE_BYTES + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
                 let keep = most.saturating_sub(self.partial.len()).min(part.len());
                 self.partial.extend_from_slice(&part[..keep]);
             }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{Record, Response, Status};
-use crate::limits;
 use crate::border::Border;
+use crate::limits;
 use crate::lines::fit_steps;
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;

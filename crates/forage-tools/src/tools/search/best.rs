@@ -68,7 +68,16 @@ pub(super) struct BestPage<'a> {
 impl<'a> BestPage<'a> {
     pub(super) fn new(limit: u64, scan: &ScanOptions, after: Option<&'a Cursor>) -> Self {
         let (has_context, has_margin) = (scan.before_context > 0, scan.margin.is_some());
-        Self { limit, has_context, has_margin, after, heap: BinaryHeap::new(), events: 0, more: false, by_bytes: false }
+        Self {
+            limit,
+            has_context,
+            has_margin,
+            after,
+            heap: BinaryHeap::new(),
+            events: 0,
+            more: false,
+            by_bytes: false,
+        }
     }
 
     pub(super) fn add(&mut self, file: FileEvents) -> ControlFlow<()> {

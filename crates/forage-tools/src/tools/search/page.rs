@@ -61,7 +61,8 @@ impl<'a> PathPage<'a> {
     pub(super) fn add(&mut self, mut file: FileEvents, border: &mut Border<'_>) -> ControlFlow<()> {
         let room = self.limit.map_or(u64::MAX, |limit| limit - self.taken.count);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        let mut asked_for = file.events.iter().enumerate().filter(|(_, event)| event.kind != EventKind::Margin);
+        let mut asked_for =
+            file.events.iter().enumerate().filter(|(_, event)| event.kind != EventKind::Margin);
         if let Some(end) = asked_for.nth(room).map(|(end, _)| end) {
             self.taken.full = true;
             border.truncate(&mut file.events, end);

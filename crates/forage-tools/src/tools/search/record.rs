@@ -60,8 +60,11 @@ impl Record {
     /// A line of the file with this path.
     pub(super) fn new(path: &Text, event: &Event, fuzzy: bool) -> Self {
         let (text, bytes) = event_text(event);
-        let submatch =
-            |span: &Span| Submatch { start: span.start, end: span.end, distance: fuzzy.then_some(span.distance) };
+        let submatch = |span: &Span| Submatch {
+            start: span.start,
+            end: span.end,
+            distance: fuzzy.then_some(span.distance),
+        };
         let data = Data {
             path: path.clone(),
             line_number: event.line_number,

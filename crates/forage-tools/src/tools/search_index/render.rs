@@ -17,8 +17,9 @@ enum Detail {
 }
 
 impl Render for Response {
-    fn redact(&mut self, _: &mut Border<'_>) {
+    fn redact(&mut self, border: &mut Border<'_>) {
         // Paths, symbols and lines were taken through the border.
+        self.not_searched.redact(border);
     }
 
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
