@@ -188,7 +188,9 @@ fn places(token: &str) -> Vec<(&'static str, Tree, Vec<&'static str>)> {
         ),
         (
             "the line behind its name",
-            place(&|tree| drop(tree.write("a.yaml", format!("password =\n  \"{}-{NEEDLE}\"\n", &token[4..])))),
+            place(&|tree| {
+                drop(tree.write("a.yaml", format!("password =\n  \"{}-{NEEDLE}\"\n", &token[4..])))
+            }),
             shows_lines(),
         ),
         (

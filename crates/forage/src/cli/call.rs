@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let request = serde_json::from_str(&text)
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
-    let context = session::open(global, Overrides::default(), None, output)?;
+    // As an agent gets it: who wants files as they are has the commands for people.
+    let (context, _) = session::open_with_config(global, Overrides::default(), None, output)?;
     session::call(&arguments.tool, request, &context, output)
 }

@@ -99,10 +99,13 @@ fn a_person_sees_files_as_they_are() {
             &["list", "docs"],
             &["keyword", "q", "needle", "--filter", "lexical"],
             &["rank", "needle"],
-            &["call", "grep_search", "{\"pattern\": \"needle\"}"],
         ] {
             let run = project.run(&[command, form].concat());
             assert!(run.status == 0 && run.stdout.contains(&token()), "{command:?} {form:?}: {run:?}");
         }
+        // What shows what an agent gets shows that.
+        let as_an_agent = [&["call", "grep_search", "{\"pattern\": \"needle\"}"], form].concat();
+        let run = project.run(&as_an_agent);
+        assert!(run.stdout.contains("[redacted:github-token]") && !run.stdout.contains(&token()), "{run:?}");
     }
 }
