@@ -347,8 +347,9 @@ mod tests {
             (BODY, ""),
         ]);
         let quoted = format!("  \"{BODY}\\n\" +");
+        // What stands between the mark and the end of its line may be of the key.
         check(&[
-            ("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n"),
+            ("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n\" +"),
             (&quoted, BODY),
             ("  \"-----END PRIVATE KEY-----\";", "  \"-----END PRIVATE KEY-----"),
         ]);

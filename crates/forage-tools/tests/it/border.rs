@@ -222,7 +222,7 @@ fn places(token: &str) -> Vec<(&'static str, Tree, Vec<&'static str>)> {
         (
             "a rule that is none",
             place(&|tree| drop(tree.write(".ignore", format!("{{{token}\n")))),
-            vec!["grep_search", "list_directory"],
+            vec!["Search", "grep_search", "keyword_search", "search_index"],
         ),
     ]
 }
