@@ -63,7 +63,7 @@ fn retriever(store: &Arc<Memory>) -> Retriever {
     }
 }
 
-fn code(path: &str, text: &str) -> Value {
+pub(crate) fn code(path: &str, text: &str) -> Value {
     json!({"path": path, "repo": "shop", "lines": {"start": 17, "end": 40}, "text": text})
 }
 
