@@ -24,7 +24,7 @@ mod text;
 mod walk;
 
 pub use error::{OpenError, RootError};
-pub use file::{Contents, FileState, OpenedFile, is_safe_to_map};
+pub use file::{Contents, FileState, OpenedFile, Telling, is_safe_to_map};
 pub use private::{
     Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named,
 };

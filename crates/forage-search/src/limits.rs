@@ -155,3 +155,13 @@ pub const LAST_PART_BYTES: usize = PART_BYTES + PART_BYTES / 2;
 pub const FILE_TRIGRAMS: usize = 320_000;
 /// See [`FILE_TRIGRAMS`].
 pub const BYTES_PER_TRIGRAM: usize = 16;
+
+/// Trigrams of files whose posting lists are compared at a time when an index is verified, in eight bytes each: 64 MiB. The
+/// posting lists of the Linux kernel are looked through some 15 times.
+pub const VERIFIED_AT_ONCE: usize = 8 << 20;
+
+/// Files that are named of those of which an index says something else than their text; the rest are counted.
+pub const DIFFERENT_FILES_NAMED: usize = 100;
+
+/// Bytes of a file that are held at a time while it is read again: whoever does that in the background has no need of more.
+pub const REREAD_BYTES: usize = 256 << 10;

@@ -333,8 +333,8 @@ enum Unknown {
 impl Known<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<Unread> {
         match self.content {
-            // One that had just been changed is not known.
-            Content::Large | Content::Young => None,
+            // One that had just been changed is not known, nor one whose state tells nothing.
+            Content::Large | Content::Young | Content::Untold => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(Unread::Skipped(SkipReason::TooLarge))
             }
