@@ -182,7 +182,7 @@ pub enum Reread {
 
 /// Reads a file of an index again, to see whether it has changed without its state.
 pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut Vec<u8>) -> Reread {
-    let read = || {
+    let mut read = || {
         let (mut opened, content) = trusted(root, index, file)?;
         let known = matches!(content, Content::Indexed | Content::Binary);
         let expected = index.checksum(file).filter(|_| known)?;
