@@ -163,3 +163,30 @@ impl OpenedFile {
         &mut self.file
     }
 }
+
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn settled_in(directory: &Path) -> Telling {
+        let file = tempfile::NamedTempFile::new_in(directory).unwrap();
+        std::fs::write(file.path(), "text").unwrap();
+        let young = OpenedFile::new(File::open(file.path()).unwrap()).unwrap().unwrap();
+        assert_eq!(young.settle().unwrap().1, Telling::NotYet);
+        std::thread::sleep(limits::SETTLING + std::time::Duration::from_millis(100));
+        young.settle().unwrap().1
+    }
+
+    #[test]
+    fn a_state_is_trusted_where_pages_are_written_back_and_nowhere_else() {
+        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), Telling::All);
+        let memory = Path::new("/dev/shm");
+        if sys::open_root(memory).is_ok_and(|memory| sys::device_with_states(&memory).is_err()) {
+            assert_eq!(settled_in(memory), Telling::Never);
+        }
+    }
+}

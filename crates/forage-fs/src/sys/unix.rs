@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 
 use super::{Node, NodeKind, Status};
+use crate::error::NoStates;
 use crate::file::FileState;
 use crate::rel_path::RelPath;
 
@@ -139,9 +140,12 @@ fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
 /// The device of a directory, if whatever changes a file of it can be made to show in its state at once: network file
 /// systems keep states for seconds, those of other programs may say anything, and one in memory alone sets no time when
 /// a mapping is written.
-pub(crate) fn device_with_states(directory: &Directory) -> Option<u64> {
-    let has_states = is_local(directory) && !is_in_memory(directory);
-    has_states.then(|| identity(directory)).flatten().map(|(device, _)| device)
+pub(crate) fn device_with_states(directory: &Directory) -> Result<u64, NoStates> {
+    if is_in_memory(directory) {
+        return Err(NoStates::InMemory);
+    }
+    let device = identity(directory).filter(|_| is_local(directory)).map(|(device, _)| device);
+    device.ok_or(NoStates::NotLocal)
 }
 
 /// Whether something is in memory alone, and its pages are never written back.

@@ -13,7 +13,7 @@ use super::entry::Found;
 use super::frontier::Done;
 use super::list::{Names, Place, Plan, Work};
 use super::listing::Listing;
-use crate::file::{FileState, OpenedFile, Telling};
+use crate::file::{FileState, OpenedFile, Telling, nanoseconds_now};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
@@ -31,6 +31,13 @@ struct RulesFile {
     state: FileState,
     /// What the state tells of changes after the file was read.
     telling: Telling,
+}
+
+impl RulesFile {
+    /// Whether it is to be read once more, because its state tells of later changes only from now on.
+    fn has_settled(&self, now: i64) -> bool {
+        self.telling == Telling::NotYet && !self.state.may_hide_a_change(now)
+    }
 }
 
 /// A directory as it was listed.
@@ -79,11 +86,12 @@ impl Kept {
     pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
         let device = root.device_with_states()?;
         let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
+        let now = nanoseconds_now();
         let rules_are_the_same = self.rules.iter().all(|rules| {
             let place = rules.below.iter().try_fold(None, |place: Option<Directory>, name| {
                 sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
             });
-            rules.telling == Telling::All
+            !rules.has_settled(now)
                 && place.is_ok_and(|place| {
                     let state = sys::state(place.as_ref().unwrap_or(&directory), &rules.name, device);
                     state == Some(rules.state)

@@ -3,13 +3,13 @@
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::WalkOptions;
 use super::listing::Listing;
 use super::tree::Tree;
 use crate::limits;
-use crate::rel_path::os_bytes;
+use crate::rel_path::{RelPath, os_bytes};
 use crate::root::Root;
 use crate::stop::Stop;
 use crate::sys::{self, MountTable};
@@ -63,8 +63,8 @@ struct State {
     tree: Option<Box<Tree>>,
     /// The mounts with which it was listed.
     mounts: u64,
-    /// When states were last compared.
-    checked: Option<Instant>,
+    /// When a comparison of states last began, and how long it took.
+    compared: Option<(Instant, Duration)>,
     /// Something is done for it in the background.
     is_busy: bool,
     /// There was a listing of it.
@@ -73,6 +73,23 @@ struct State {
     next: Option<Instant>,
     /// Why it was not listed.
     problem: Option<String>,
+}
+
+impl State {
+    /// Whether so long ago states were compared that they are to be compared again, which takes a part of the time at most.
+    fn is_comparison_due(&self, listing: &Listing) -> bool {
+        listing.entries() <= limits::COMPARED_ALWAYS
+            || self.compared.is_none_or(|(began, took)| {
+                began.elapsed() >= (took * limits::COMPARING_PART).max(limits::BETWEEN_COMPARISONS)
+            })
+    }
+
+    /// Has directories listed once more.
+    fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
+        if let Some(tree) = &mut self.tree {
+            tree.doubt(outdated);
+        }
+    }
 }
 
 impl Drop for Watched {
@@ -102,13 +119,26 @@ impl Watched {
     pub fn listing(&self, options: &WalkOptions) -> Option<Arc<Listing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
-        let listing = self.current(&mut state);
+        let mut listing = self.current(&mut state);
         let is_due = match &listing {
-            Some(_) => state.checked.is_none_or(|checked| checked.elapsed() >= limits::STATES_TRUSTED),
+            Some(listing) => state.is_comparison_due(listing),
             None => state.tree.is_none() && state.next.is_none_or(|next| Instant::now() >= next),
         };
-        if is_due && !state.is_busy {
-            state.is_busy = self.in_background(options, &place, listing.clone());
+        match &listing {
+            Some(known) if is_due && known.entries() <= limits::COMPARED_IN_CALLS => {
+                // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
+                let started = Instant::now();
+                let outdated = known.outdated(options.thread_count(), &self.stop);
+                state.compared = Some((started, started.elapsed()));
+                if !outdated.is_empty() {
+                    state.doubt(outdated);
+                    listing = self.current(&mut state);
+                }
+            }
+            _ if is_due && !state.is_busy => {
+                state.is_busy = self.in_background(options, &place, listing.clone());
+            }
+            _ => {}
         }
         listing
     }
@@ -199,14 +229,13 @@ impl Watched {
                 *lock(&place) = listed;
             }
             Some(listing) => {
-                let compare = || listing.outdated(&stop);
+                let started = Instant::now();
+                let compare = || listing.outdated(1, &stop);
                 let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
                 let mut state = lock(&place);
                 state.is_busy = false;
-                state.checked = Some(Instant::now());
-                if let Some(tree) = &mut state.tree {
-                    tree.doubt(outdated);
-                }
+                state.compared = Some((started, started.elapsed()));
+                state.doubt(outdated);
             }
         };
         std::thread::Builder::new().name("listing".to_owned()).spawn(work).is_ok()
@@ -233,8 +262,9 @@ fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop)
         Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
         None => limits::LISTING_FAILED,
     };
-    let now = Instant::now();
-    State { tree, mounts: changes, checked: Some(now), next: Some(now + pause), problem, ..State::default() }
+    let compared = tree.is_some().then(|| (started, started.elapsed()));
+    let next = Some(Instant::now() + pause);
+    State { tree, mounts: changes, compared, next, problem, ..State::default() }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -248,7 +278,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::rel_path::RelPath;
     use crate::root::RootPolicy;
     use crate::secrets::SecretPolicy;
 
@@ -287,11 +316,11 @@ mod tests {
             let options = WalkOptions::default();
             let listing = watched.listing(&options).unwrap();
             assert_eq!(paths(&listing), ["a.rs", "src/b.rs", "src/c.txt"]);
-            assert_eq!(listing.outdated(&Stop::never()), []);
+            assert_eq!(listing.outdated(1, &Stop::never()), []);
             let other = directory.path().join("elsewhere");
             fs::hard_link(directory.path().join("root").join(name), &other).unwrap();
             fs::write(&other, rule).unwrap();
-            let outdated = listing.outdated(&Stop::never());
+            let outdated = listing.outdated(1, &Stop::never());
             assert_eq!(outdated, [(RelPath::root(), name != "a.rs")], "{name}");
             let place = watched.place(&options).unwrap();
             lock(&place).tree.as_mut().unwrap().doubt(outdated);
