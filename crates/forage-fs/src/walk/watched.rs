@@ -84,6 +84,16 @@ impl State {
             })
     }
 
+    /// Has those directories listed once more that are no longer as they were; whether there were any.
+    fn compare(&mut self, listing: &Listing, threads: usize, stop: &Stop) -> bool {
+        let started = Instant::now();
+        let outdated = listing.outdated(threads, stop);
+        self.compared = Some((started, started.elapsed()));
+        let has_changed = !outdated.is_empty();
+        self.doubt(outdated);
+        has_changed
+    }
+
     /// Has directories listed once more.
     fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
         if let Some(tree) = &mut self.tree {
@@ -125,13 +135,9 @@ impl Watched {
             None => state.tree.is_none() && state.next.is_none_or(|next| Instant::now() >= next),
         };
         match &listing {
+            // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
             Some(known) if is_due && known.entries() <= limits::COMPARED_IN_CALLS => {
-                // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
-                let started = Instant::now();
-                let outdated = known.outdated(options.thread_count(), &self.stop);
-                state.compared = Some((started, started.elapsed()));
-                if !outdated.is_empty() {
-                    state.doubt(outdated);
+                if state.compare(known, options.thread_count(), &self.stop) {
                     listing = self.current(&mut state);
                 }
             }
@@ -141,6 +147,18 @@ impl Watched {
             _ => {}
         }
         listing
+    }
+
+    /// Whether the tree is other than its listing said that was given since then, now that the states of all files are
+    /// compared once more: for who is about to say that there is nothing.
+    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
+        let Some(place) = self.place(options) else { return true };
+        let mut state = lock(&place);
+        match self.current(&mut state) {
+            None => true,
+            Some(_) if state.compared.is_some_and(|(began, _)| began >= since) => false,
+            Some(listing) => state.compare(&listing, options.thread_count(), &self.stop),
+        }
     }
 
     /// As [`Watched::listing`], but that a listing that is not there is made first.
@@ -330,6 +348,57 @@ mod tests {
                 Some(listing) => assert_eq!(paths(&listing), ["a.rs ?", "src/b.rs", "src/c.txt"]),
             }
         }
+    }
+
+    /// Nobody tells of what is written by a name outside of the tree, and a call finds it all the same.
+    #[test]
+    fn what_is_written_elsewhere_is_found_in_the_next_call() {
+        let (directory, watched) = tree();
+        let options = WalkOptions::default();
+        let other = directory.path().join("elsewhere");
+        fs::hard_link(directory.path().join("root/src/b.rs"), &other).unwrap();
+        fs::write(&other, "changed").unwrap();
+        let place = watched.place(&options).unwrap();
+        // The kernel has told of nothing.
+        assert_eq!(paths(&watched.current(&mut lock(&place)).unwrap()), ["a.rs", "src/b.rs", "src/c.txt"]);
+        assert_eq!(paths(&watched.listing(&options).unwrap()), ["a.rs", "src/b.rs ?", "src/c.txt"]);
+    }
+
+    /// In a large tree not every call compares, but no answer rests on a comparison that is older than its bound.
+    #[test]
+    fn what_is_written_elsewhere_is_found_in_a_large_tree_after_a_while() {
+        let (directory, watched) = tree();
+        let root = directory.path().join("root");
+        for number in 0..limits::COMPARED_ALWAYS {
+            let below = root.join(format!("many/{:02}", number % 50));
+            if number < 50 {
+                fs::create_dir_all(&below).unwrap();
+            }
+            fs::write(below.join(format!("{number}.rs")), "text").unwrap();
+        }
+        let options = WalkOptions::default();
+        assert!(watched.prepare(&options).is_ok());
+        let is_seen = || match watched.listing(&options) {
+            Some(listing) => paths(&listing).contains(&"src/b.rs ?".to_owned()),
+            None => false,
+        };
+        let wait_until = |what: &dyn Fn() -> bool| {
+            let started = Instant::now();
+            while !what() {
+                assert!(started.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            started.elapsed()
+        };
+        wait_until(&|| watched.listing(&options).is_some_and(|listing| listing.entries() > limits::COMPARED_ALWAYS));
+        assert!(!is_seen());
+        let other = directory.path().join("elsewhere");
+        fs::hard_link(root.join("src/b.rs"), &other).unwrap();
+        fs::write(&other, "changed").unwrap();
+        let waited = wait_until(&is_seen);
+        let (_, took) = lock(&watched.place(&options).unwrap()).compared.unwrap();
+        let bound = limits::BETWEEN_COMPARISONS.max(took * limits::COMPARING_PART);
+        assert!(waited < bound * 5, "{waited:?}, {bound:?}");
     }
 
     #[test]

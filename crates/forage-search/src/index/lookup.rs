@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forage_fs::{Entry, FileState, SkipReason, Snapshot, Stop, Unvisited, WalkOptions, Watched};
 
@@ -196,6 +196,11 @@ impl Index {
         kept.insert(0, Arc::clone(&listed));
         kept.truncate(forage_fs::limits::LISTINGS_KEPT);
         Some(listed)
+    }
+
+    /// Whether the tree turns out to be other than a choice of that time or later says, of which nobody told.
+    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since))
     }
 
     /// The tree without a walk, and which of its files a search has to visit; `None` where it must be walked.
