@@ -95,11 +95,11 @@ pub const LISTING_PART: u32 = 10;
 pub const LISTING_FAILED: Duration = Duration::from_secs(60);
 
 /// Files and directories of a watched tree up to which their states are compared in every call, because what is written
-/// through a mapping, or by a name outside of the tree, is told by nobody: some milliseconds.
+/// through a mapping, or by a name outside of the tree, is told by nobody: some milliseconds, and 20 on a busy machine.
 pub const COMPARED_ALWAYS: usize = 5_000;
 
-/// The same up to which a call that finds them to be due waits for it: a tenth of a second on two processors. Those of a
-/// larger tree are compared in the background of a call.
+/// The same up to which a call that finds them to be due waits for it: 50,000 took a fifth of a second on two processors
+/// that were busy otherwise. Those of a larger tree are compared in the background of a call.
 pub const COMPARED_IN_CALLS: usize = 200_000;
 
 /// In trees of more than [`COMPARED_ALWAYS`], the least time between two comparisons, and the part of the time that they

@@ -117,7 +117,16 @@ impl KeptIndexes {
         let path = answer_cache::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
         let slots = Mutex::default();
-        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, rereads: AtomicBool::new(false) })
+        Arc::new(Self {
+            place,
+            path,
+            mode,
+            lifetime,
+            patience,
+            mounts,
+            slots,
+            rereads: AtomicBool::new(false),
+        })
     }
 
     /// For calls beneath roots that they do not lie in.

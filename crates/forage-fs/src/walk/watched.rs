@@ -390,7 +390,9 @@ mod tests {
             }
             started.elapsed()
         };
-        wait_until(&|| watched.listing(&options).is_some_and(|listing| listing.entries() > limits::COMPARED_ALWAYS));
+        wait_until(&|| {
+            watched.listing(&options).is_some_and(|listing| listing.entries() > limits::COMPARED_ALWAYS)
+        });
         assert!(!is_seen());
         let other = directory.path().join("elsewhere");
         fs::hard_link(root.join("src/b.rs"), &other).unwrap();

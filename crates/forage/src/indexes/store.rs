@@ -23,8 +23,8 @@ use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
 
 use super::building;
-use super::reread::Progress;
 use super::ranked::wait_for;
+use super::reread::Progress;
 use crate::private_file::Mapped;
 
 /// The files of an index, the newest first.

@@ -141,7 +141,8 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     wrong.write(&mut bytes).unwrap();
     fs::write(&base, bytes).unwrap();
     // The control: it is believed.
-    let found = |mode| project.run_in(&project.root, &["search", "--all", "needle 9"], &[("FORAGE_INDEX", mode)]);
+    let found =
+        |mode| project.run_in(&project.root, &["search", "--all", "needle 9"], &[("FORAGE_INDEX", mode)]);
     assert!(found("off").stdout.contains("d2/f9.txt") && found("always").status == 1);
     assert_eq!(index(&project, "build")["files_read"], 0);
 
