@@ -37,6 +37,17 @@ pub enum RootError {
     NoRoot,
 }
 
+/// Why the states of a root's files do not tell of all changes, so that nothing that was learned of them can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoStates {
+    /// A network file system, one of another program's, one of an image, or one that is not known.
+    #[error("its file system does not tell at once which files have changed")]
+    NotLocal,
+    /// What is changed through a mapping is never written back, and sets no time.
+    #[error("its file system is in memory alone, where a file that is mapped changes without its times")]
+    InMemory,
+}
+
 /// A path below a root that can't be opened. The path is named in the way that is safe to print.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::limits;
 use crate::sys::{self, NodeKind};
 
 /// What tells a file from what it was before: whoever changes its content changes one of these, unless that happens
-/// within the granularity of the clock.
+/// within the granularity of the clock, or through a mapping of a page that was changed so before and has not been written
+/// back since. [`OpenedFile::settle`] gives one that tells of every change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Bytes.
@@ -27,6 +29,23 @@ impl FileState {
     pub fn may_hide_a_change(&self, now: i64) -> bool {
         self.modified.max(self.changed) > now.saturating_sub(limits::SETTLING.as_nanos() as i64)
     }
+}
+
+/// Returns the time as in the state of a file.
+pub(crate) fn nanoseconds_now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// What the state of a file tells of changes that come after it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// Every change of the content changes the state.
+    All,
+    /// Not all of them yet: the file was changed a moment ago, or could not be written back.
+    NotYet,
+    /// Nothing for certain: its file system does not write back what is changed through a mapping.
+    Never,
 }
 
 /// Whether an open file can be mapped into memory without others being able to change or take away what is read there: it
@@ -73,6 +92,31 @@ impl OpenedFile {
         self.state
     }
 
+    /// Returns the state of the file, and what it tells of changes that come after this call; `None` where the system
+    /// does not tell enough of it. Whoever keeps the state with something about the text calls this before reading the
+    /// text, and compares the state afterwards.
+    ///
+    /// A file whose last change is some time ago is written back first, so that none of its pages can be changed through
+    /// a mapping without the times of the file: see [`limits::SETTLING`] for how long ago.
+    pub fn settle(&self) -> Option<(FileState, Telling)> {
+        let now = nanoseconds_now();
+        // It would have to be done again, and whoever writes it is not to be held up.
+        let state = self.state_now()?;
+        if state.may_hide_a_change(now) {
+            return Some((state, Telling::NotYet));
+        }
+        match sys::write_back(&self.file) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                return Some((state, Telling::Never));
+            }
+            Err(_) => return Some((state, Telling::NotYet)),
+        }
+        // A page that was changed while the others were written may not be protected, but the times are of now then.
+        let state = self.state_now()?;
+        Some((state, if state.may_hide_a_change(now) { Telling::NotYet } else { Telling::All }))
+    }
+
     /// Its state now.
     pub fn state_now(&self) -> Option<FileState> {
         sys::status(&self.file).ok()?.state
@@ -117,5 +161,32 @@ impl OpenedFile {
     /// The handle, to be read in pieces.
     pub fn reader(&mut self) -> &mut (impl Read + use<>) {
         &mut self.file
+    }
+}
+
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[expect(clippy::disallowed_methods, reason = "tests make their own files")]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn settled_in(directory: &Path) -> Telling {
+        let file = tempfile::NamedTempFile::new_in(directory).unwrap();
+        std::fs::write(file.path(), "text").unwrap();
+        let young = OpenedFile::new(File::open(file.path()).unwrap()).unwrap().unwrap();
+        assert_eq!(young.settle().unwrap().1, Telling::NotYet);
+        std::thread::sleep(limits::SETTLING + std::time::Duration::from_millis(100));
+        young.settle().unwrap().1
+    }
+
+    #[test]
+    fn a_state_is_trusted_where_pages_are_written_back_and_nowhere_else() {
+        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), Telling::All);
+        let memory = Path::new("/dev/shm");
+        if sys::open_root(memory).is_ok_and(|memory| sys::device_with_states(&memory).is_err()) {
+            assert_eq!(settled_in(memory), Telling::Never);
+        }
     }
 }

@@ -23,8 +23,8 @@ mod sys;
 mod text;
 mod walk;
 
-pub use error::{OpenError, RootError};
-pub use file::{Contents, FileState, OpenedFile, is_safe_to_map};
+pub use error::{NoStates, OpenError, RootError};
+pub use file::{Contents, FileState, OpenedFile, Telling, is_safe_to_map};
 pub use private::{
     Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named,
 };

@@ -94,9 +94,22 @@ pub const LISTING_PART: u32 = 10;
 /// Time after which a tree that could not be listed is tried again.
 pub const LISTING_FAILED: Duration = Duration::from_secs(60);
 
-/// Time after which the states of the files of a watched tree are compared: what is written through a mapping is told
-/// by nobody, and a fault in what is relied on here must not be for ever.
-pub const STATES_TRUSTED: Duration = Duration::from_secs(30);
+/// Files and directories of a watched tree up to which their states are compared in every call, because what is written
+/// through a mapping, or by a name outside of the tree, is told by nobody: some milliseconds, and 20 on a busy machine.
+pub const COMPARED_ALWAYS: usize = 5_000;
+
+/// The same up to which a call that finds them to be due waits for it: 50,000 took a fifth of a second on two processors
+/// that were busy otherwise. Those of a larger tree are compared in the background of a call.
+pub const COMPARED_IN_CALLS: usize = 200_000;
+
+/// In trees of more than [`COMPARED_ALWAYS`], the least time between two comparisons, and the part of the time that they
+/// may take.
+pub const BETWEEN_COMPARISONS: Duration = Duration::from_secs(1);
+/// See [`BETWEEN_COMPARISONS`].
+pub const COMPARING_PART: u32 = 20;
+
+/// Pieces of a comparison per thread.
+pub const COMPARED_PIECES: usize = 8;
 
 /// Directory levels below a directory of the user's own. Engines that keep their files there make some four.
 pub const PRIVATE_DEPTH: usize = 32;

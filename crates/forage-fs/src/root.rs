@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{OpenError, RootError};
+use crate::error::{NoStates, OpenError, RootError};
 use crate::file::OpenedFile;
 use crate::limits;
 use crate::open_path::{ResolveError, resolve};
@@ -34,7 +34,7 @@ pub struct Root {
     inside_git: bool,
     /// What lies on it lies on the root's own file system.
     device: Option<u64>,
-    device_with_states: Option<u64>,
+    device_with_states: Result<u64, NoStates>,
     /// Whether the state of a directory changes with its names.
     directories_have_states: bool,
     secrets: SecretPolicy,
@@ -80,17 +80,22 @@ impl Root {
     /// Whether files can be told from what they were before without reading them: on some file systems, and some
     /// operating systems, they can't.
     pub fn knows_states(&self) -> bool {
-        self.device_with_states.is_some()
+        self.device_with_states.is_ok()
+    }
+
+    /// Returns why they can't, if so.
+    pub fn no_states(&self) -> Option<NoStates> {
+        self.device_with_states.err()
     }
 
     /// The device of the root's files that have a state.
     pub(crate) fn device_with_states(&self) -> Option<u64> {
-        self.device_with_states
+        self.device_with_states.ok()
     }
 
     /// The same if a directory's state tells whether its names have changed.
     pub(crate) fn device_with_directory_states(&self) -> Option<u64> {
-        self.device_with_states.filter(|_| self.directories_have_states)
+        self.device_with_states().filter(|_| self.directories_have_states)
     }
 
     /// Whether both are the same directory, not only the same path, and what may be read of it is the same.

@@ -17,6 +17,8 @@ pub(crate) mod private;
 mod unix;
 #[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
 mod watch;
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+mod write_back;
 
 #[cfg(any(not(unix), feature = "portable-disk"))]
 use portable as system;
@@ -27,6 +29,8 @@ use unix as system;
 pub(crate) use no_watch::{MountTable, Watcher, most_watches};
 #[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
 pub(crate) use watch::{MountTable, Watcher, most_watches};
+#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+pub(crate) use write_back::write_back;
 
 pub(crate) use system::{
     Directory, device_with_states, directories_have_states, directory_state, identity, is_link_error,
@@ -116,6 +120,25 @@ pub(crate) struct Status {
 /// The names in a directory, in no order.
 pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
     list_while(directory, &mut |_| true)
+}
+
+/// Has the changed pages of an open file written to its file system.
+///
+/// # Errors
+/// It failed.
+#[cfg(all(unix, not(target_os = "linux"), not(feature = "portable-disk")))]
+pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
+    // The standard library's call waits for the disk itself, too, where the system knows the difference.
+    Ok(rustix::fs::fsync(file)?)
+}
+
+/// Has the changed pages of an open file written to its file system.
+///
+/// # Errors
+/// It failed.
+#[cfg(any(not(unix), feature = "portable-disk"))]
+pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
+    file.sync_data()
 }
 
 /// Whether an error says that there is no such directory, and not that it can't be read.

@@ -9,11 +9,11 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use forage_fs::{
     Chosen, Contents, Decoded, Entry, FileState, Listing, OpenError, OpenedFile, RelPath, Root, Skipped,
-    Step, Stop, Stopped, WalkOptions, WalkReport, decode, display_path, walk,
+    Step, Stop, Stopped, Telling, WalkOptions, WalkReport, decode, display_path, walk,
 };
 
 use crate::index::{IndexError, Place, RankIndex, Stamp, State, Writer};
@@ -361,11 +361,11 @@ struct Read {
 
 impl Read {
     fn new(file: &mut OpenedFile, buffer: &mut Vec<u8>) -> Self {
-        let now = nanoseconds_now();
-        let before = file.state();
+        let before = file.settle();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
         // A state that it does not have any more, or that a later change may leave as it is, tells nothing.
-        let settled = before.filter(|state| file.state_now() == before && !state.may_hide_a_change(now));
+        let settled =
+            before.filter(|(state, telling)| *telling == Telling::All && file.state_now() == Some(*state));
         match contents {
             // The next time may do better.
             None => return Self { stamp: UNREAD, contents },
@@ -377,24 +377,23 @@ impl Read {
         hasher.write(buffer);
         // Not that of `UNREAD`.
         let content = hasher.finish().max(1);
-        Self { stamp: Stamp { content, state: settled.map_or(0, |state| hash_of(&state)) }, contents }
+        Self { stamp: Stamp { content, state: settled.map_or(0, |(state, _)| hash_of(&state)) }, contents }
     }
 }
+
+/// How a state is taken: those of another way are not believed, and the content is compared. 2: after the file was written
+/// back.
+const STATES: u8 = 2;
 
 /// Never 0, which stands for no state.
 fn hash_of(state: &FileState) -> u64 {
     let mut hasher = DefaultHasher::new();
+    hasher.write_u8(STATES);
     hasher.write_u64(state.size);
     hasher.write_i64(state.modified);
     hasher.write_i64(state.changed);
     hasher.write_u64(state.inode);
     hasher.finish().max(1)
-}
-
-/// The time, as in the state of a file.
-fn nanoseconds_now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod postings;
 mod read_at;
 mod segment;
 mod trigrams;
+mod verify;
 
 pub use build::{Built, build};
 pub use builder::{Builder, FileEntry, Part};
@@ -26,3 +27,4 @@ pub use plan::Query;
 pub(crate) use segment::Stretch;
 pub use segment::{Content, IndexError, PartEnd, ReadAt, Segment};
 pub use trigrams::{Trigram, Trigrams};
+pub use verify::{Reread, Verification, reread, verify};

@@ -171,3 +171,22 @@ pub const LAST_PART_BYTES: usize = PART_BYTES + PART_BYTES / 2;
 pub const FILE_TRIGRAMS: usize = 320_000;
 /// See [`FILE_TRIGRAMS`].
 pub const BYTES_PER_TRIGRAM: usize = 16;
+
+/// Trigrams of files whose posting lists are compared at a time when an index is verified, in eight bytes each: 64 MiB. The
+/// posting lists of the Linux kernel are looked through some 15 times.
+pub const VERIFIED_AT_ONCE: usize = 8 << 20;
+
+/// Files that are named of those of which an index says something else than their text; the rest are counted.
+pub const DIFFERENT_FILES_NAMED: usize = 100;
+
+/// Bytes of a file that are held at a time while it is read again: whoever does that in the background has no need of more.
+pub const REREAD_BYTES: usize = 256 << 10;
+
+/// Time between two steps in which a server reads again what an index is trusted for, and the steps that it takes for all
+/// files: twelve hours, so that it is done within a day of a server that is also busy otherwise.
+pub const BETWEEN_REREADS: Duration = Duration::from_secs(60);
+/// See [`BETWEEN_REREADS`].
+pub const REREAD_STEPS: u64 = 720;
+
+/// Bytes after which such a step ends: a megabyte per second, or 90 GB in a day.
+pub const REREAD_BYTES_PER_STEP: u64 = 64 << 20;

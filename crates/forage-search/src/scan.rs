@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
+use std::time::Instant;
 
 use forage_fs::{
     Contents, Decoded, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped, Step,
@@ -250,17 +251,32 @@ impl Scope<'_> {
             index.wait_until_open(stop);
         }
         let selection = index.and_then(|index| index.select(queries(), stop));
-        let choice = index.and_then(|index| index.choose(selection.as_ref(), walk_options, max_file_bytes));
+        // Of a watched tree, once more if nothing is found and something turns out to have changed that nobody told of.
+        for attempt in 0..2 {
+            let began = Instant::now();
+            let choose = |index: &Arc<Index>| index.choose(selection.as_ref(), walk_options, max_file_bytes);
+            let Some(choice) = index.and_then(choose) else { break };
+            let Some(below) = choice.listing().below(start) else { break };
+            let worker = || Worker {
+                index: selection.as_ref().map(|selection| selection.cursor(walk_options)),
+                choice: Some(&choice),
+                ..Worker::new(state())
+            };
+            let mut has_any = false;
+            let receive = |item| {
+                has_any = true;
+                receive(item)
+            };
+            let report = below.walk(walk_options, &choice.chosen, stop, worker, &visit, receive);
+            let is_final = has_any || report.stopped.is_some() || report.broke_off || attempt > 0;
+            if is_final || !index.is_some_and(|index| index.has_changed_unseen(walk_options, began)) {
+                return Ok(report);
+            }
+        }
         let worker = || Worker {
             index: selection.as_ref().map(|selection| selection.cursor(walk_options)),
-            choice: choice.as_ref(),
             ..Worker::new(state())
         };
-        if let Some(choice) = &choice
-            && let Some(below) = choice.listing().below(start)
-        {
-            return Ok(below.walk(walk_options, &choice.chosen, stop, worker, visit, receive));
-        }
         let with_snapshot = index.map(|index| index.walk_options(walk_options));
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
         let dismiss = |worker: &mut Worker<'_, S>, file: &Unvisited<'_>| match wanted() {

@@ -2,6 +2,7 @@
 
 mod building;
 mod ranked;
+mod reread;
 mod store;
 pub(crate) mod verify;
 
@@ -9,6 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,10 +72,13 @@ pub(crate) struct KeptIndexes {
     /// For servers, where trees can be watched.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, Slot>>,
+    /// Whether there is a thread that reads files again.
+    rereads: AtomicBool,
 }
 
 #[derive(Default)]
 struct Slot {
+    root: Option<Arc<Root>>,
     index: Option<Arc<Index>>,
     ranked: Arc<Mutex<ranked::Kept>>,
     watched: Option<Arc<Watched>>,
@@ -93,6 +98,7 @@ impl Slot {
         if self.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
             (self.watched, self.version, self.ranked) = (None, None, Arc::default());
         }
+        self.root = Some(Arc::clone(root));
         if self.watched.is_none() {
             self.watched = mounts.map(|mounts| Watched::new(root, mounts));
         }
@@ -110,7 +116,17 @@ impl KeptIndexes {
         let place = place.into();
         let path = answer_cache::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
-        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots: Mutex::default() })
+        let slots = Mutex::default();
+        Arc::new(Self {
+            place,
+            path,
+            mode,
+            lifetime,
+            patience,
+            mounts,
+            slots,
+            rereads: AtomicBool::new(false),
+        })
     }
 
     /// For calls beneath roots that they do not lie in.
@@ -165,6 +181,38 @@ impl KeptIndexes {
         // Together: another call may have come meanwhile, and found another directory under the path.
         (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
         index
+    }
+
+    /// Reads some files of every index again, and lets no search use one any more that says something else of them.
+    fn reread(&self) {
+        let indexes: Vec<_> = self
+            .lock()
+            .values()
+            .filter(|slot| !slot.is_updating)
+            .filter_map(|slot| slot.root.clone().zip(slot.index.clone()))
+            .collect();
+        for (root, index) in indexes {
+            let store = self.store(root.path());
+            let step = reread::step(&root, &index, store.reread());
+            if step.is_wrong {
+                if let Some(slot) = self.lock().get_mut(root.path()) {
+                    (slot.index, slot.version) = (None, None);
+                }
+                // One that is being updated is looked through again.
+                if !store.discard().unwrap_or(false) {
+                    continue;
+                }
+                self.update(&root);
+            }
+            store.set_reread(&step.progress);
+        }
+    }
+
+    /// Sees to it that files are read again.
+    fn reread_in_background(self: &Arc<Self>) {
+        if self.lifetime == Lifetime::Server && !self.rereads.swap(true, Ordering::Relaxed) {
+            self.rereads.store(reread::start(self), Ordering::Relaxed);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Slot>> {
@@ -260,6 +308,7 @@ impl SharedIndexes {
         if let Some(index) = current() {
             if self.kept.lifetime != Lifetime::Search {
                 self.kept.update_in_background(root);
+                self.kept.reread_in_background();
             }
             return Some(index);
         }
@@ -318,6 +367,7 @@ mod tests {
     use std::fs;
 
     use forage_fs::{RootPolicy, SecretPolicy};
+    use forage_search::index::{Builder, FileEntry, Part, PartEnd, Segment, Trigrams};
     use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 
     use super::*;
@@ -373,5 +423,75 @@ mod tests {
             assert!(started.elapsed() < Duration::from_secs(20));
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+    /// An index that says of every file what stands in others, whose text has the same length.
+    fn spoil(store: &Store, root: &Root) {
+        let base = store.directory().join("base");
+        let right = Segment::open(fs::read(&base).unwrap()).unwrap();
+        let mut wrong = Builder::default();
+        for file in 0..right.len() {
+            let (state, content) = right.state(file).unwrap();
+            let path = right.path(file).unwrap();
+            let text = fs::read_to_string(root.path().join(str::from_utf8(path).unwrap())).unwrap();
+            let text = text.replace("needle", "nothin");
+            let parts =
+                [Part { trigrams: Trigrams::default().of(text.as_bytes()).into(), end: PartEnd::default() }];
+            let checksum = crc32fast::hash(text.as_bytes());
+            assert!(wrong.add(&FileEntry { path, state, content, lines: Some(1), checksum, parts: &parts }));
+        }
+        let mut bytes = Vec::new();
+        wrong.write(&mut bytes).unwrap();
+        fs::write(&base, bytes).unwrap();
+    }
+
+    #[test]
+    fn a_server_reads_again_what_an_index_is_trusted_for_and_replaces_one_that_is_wrong() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        for number in 0..10 {
+            let word = if number == 7 { "needle" } else { "hay" };
+            fs::write(tree.join(format!("{number}.txt")), format!("some {word}\n")).unwrap();
+        }
+        let policy = RootPolicy { allow_broad: true, ..RootPolicy::default() };
+        let root = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
+        std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
+        let indexes = directory.path().join("indexes");
+        let kept = KeptIndexes::new(indexes, Mode::Always, Lifetime::Server, Duration::from_secs(20));
+        let store = kept.store(root.path());
+        store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
+        let shared = Arc::clone(&kept).shared();
+        let found = || {
+            let pattern = Pattern::new("needle", &PatternOptions::default()).unwrap();
+            let scan = ScanOptions { index: shared.of(&root), ..ScanOptions::default() };
+            let mut found = 0;
+            let count = |_| {
+                found += 1;
+                ControlFlow::Continue(())
+            };
+            let (start, walk) = (RelPath::root(), WalkOptions::default());
+            search(&root, &start, &walk, &pattern, &scan, &Stop::never(), count).unwrap();
+            found
+        };
+        // Of a right one, each file is read once in a round, in as many steps.
+        assert_eq!(found(), 1);
+        for round in 1..=3 {
+            for step in 1..=10 {
+                kept.reread();
+                assert_eq!((store.reread().done, store.reread().different), (step, 0), "round {round}");
+            }
+            assert!(store.reread().ended >= store.reread().began);
+        }
+        spoil(&store, &root);
+        // The control: a wrong one is believed, and an update does not mend it.
+        assert_eq!(found(), 0);
+        store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
+        assert_eq!(found(), 0);
+        for step in 1..=10 {
+            kept.reread();
+            assert_eq!(store.reread().different, u64::from(step >= 8), "step {step}");
+        }
+        assert_eq!(found(), 1);
+        assert!(store.exists(), "there is another");
     }
 }

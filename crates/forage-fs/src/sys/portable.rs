@@ -10,6 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 
 use super::{Node, NodeKind, Status};
+use crate::error::NoStates;
 use crate::file::FileState;
 use crate::rel_path::{RelPath, os_bytes, os_str};
 
@@ -105,8 +106,8 @@ pub(crate) fn directories_have_states(_: &Directory) -> bool {
 }
 
 /// The device of a directory whose files can be told from what they were before: none here.
-pub(crate) fn device_with_states(_: &Directory) -> Option<u64> {
-    None
+pub(crate) fn device_with_states(_: &Directory) -> Result<u64, NoStates> {
+    Err(NoStates::NotLocal)
 }
 
 /// The kernel's file system that something lies on: not known here.

@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 
 use super::{Node, NodeKind, Status};
+use crate::error::NoStates;
 use crate::file::FileState;
 use crate::rel_path::RelPath;
 
@@ -136,11 +137,32 @@ fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
     (is_file && stat.st_dev as u64 == device).then_some(stat)
 }
 
-/// The device of a directory, if whatever changes a file of it shows in its state at once: network file systems keep
-/// states for seconds, and those of other programs may say anything.
-pub(crate) fn device_with_states(directory: &Directory) -> Option<u64> {
-    is_local(directory).then(|| identity(directory)).flatten().map(|(device, _)| device)
+/// The device of a directory, if whatever changes a file of it can be made to show in its state at once: network file
+/// systems keep states for seconds, those of other programs may say anything, and one in memory alone sets no time when
+/// a mapping is written.
+pub(crate) fn device_with_states(directory: &Directory) -> Result<u64, NoStates> {
+    if is_in_memory(directory) {
+        return Err(NoStates::InMemory);
+    }
+    let device = identity(directory).filter(|_| is_local(directory)).map(|(device, _)| device);
+    device.ok_or(NoStates::NotLocal)
 }
+
+/// Whether something is in memory alone, and its pages are never written back.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
+fn is_in_memory(directory: &Directory) -> bool {
+    rustix::fs::fstatfs(directory).is_ok_and(|system| system.f_type as u32 == TMPFS)
+}
+
+/// Whether something is in memory alone: nothing is that has states here.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_in_memory(_: &Directory) -> bool {
+    false
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const TMPFS: u32 = 0x0102_1994;
 
 /// Whether a directory's state changes with its names. One that overlayfs merges has the state of its uppermost layer, and
 /// the others can be changed while it is not mounted.
@@ -164,7 +186,7 @@ pub(crate) fn is_local(file: impl AsFd) -> bool {
     /// bcachefs, btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS, ZFS. Not the file systems of images, whose maker
     /// sets every time.
     const LOCAL: [u32; 8] =
-        [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, 0x0102_1994, 0x5846_5342, 0x2fc1_2fc1];
+        [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, TMPFS, 0x5846_5342, 0x2fc1_2fc1];
     rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
 }
 

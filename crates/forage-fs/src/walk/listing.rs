@@ -2,7 +2,7 @@
 //! being read.
 
 use std::ops::{ControlFlow, Range};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::entry::{Entry, Found, visit_all};
 use super::frontier::{self, Frontier};
@@ -168,13 +168,37 @@ impl Listing {
         }
     }
 
+    /// Directories and files whose states are compared.
+    pub(super) fn entries(&self) -> usize {
+        self.directories.len() + self.files() as usize
+    }
+
     /// The directories that are no longer as they were listed, and whether their rules may be others.
-    pub(super) fn outdated(&self, stop: &Stop) -> Vec<(RelPath, bool)> {
-        let directories = self.directories.iter().map(|pieces| &self.pieces[pieces.start].directory);
-        directories
-            .take_while(|_| stop.check().is_none())
-            .filter_map(|directory| Some((directory.path.clone(), directory.outdated(&self.root)?)))
-            .collect()
+    pub(super) fn outdated(&self, threads: usize, stop: &Stop) -> Vec<(RelPath, bool)> {
+        let of_some = |directories: &[Range<usize>]| {
+            let directories = directories.iter().map(|pieces| &self.pieces[pieces.start].directory);
+            directories
+                .take_while(|_| stop.check().is_none())
+                .filter_map(|directory| Some((directory.path.clone(), directory.outdated(&self.root)?)))
+                .collect::<Vec<_>>()
+        };
+        if threads < 2 || self.entries() <= limits::COMPARED_ALWAYS {
+            return of_some(&self.directories);
+        }
+        // Some are much larger than others.
+        let at_once = self.directories.len().div_ceil(threads * limits::COMPARED_PIECES).max(1);
+        let pieces = Mutex::new(self.directories.chunks(at_once));
+        let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let compare = || std::iter::from_fn(next).flat_map(of_some).collect::<Vec<_>>();
+        std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(compare)).collect();
+            let mut outdated = compare();
+            for other in others {
+                // One that failed has said nothing about its part.
+                outdated.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            outdated
+        })
     }
 
     /// The part of a walk that begins at `start`; `None` when it is no directory that was listed, or if a walk that

@@ -17,7 +17,6 @@ use std::fmt;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
@@ -26,7 +25,7 @@ use super::frontier::Frontier;
 use super::list::Plan;
 use super::{Dismissal, Step, WalkOptions};
 use crate::error::OpenError;
-use crate::file::FileState;
+use crate::file::{FileState, OpenedFile, Telling, nanoseconds_now};
 use crate::ignore_rules::{DECIDING, IgnoreRules, RuleCost, Verdict};
 use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
@@ -37,7 +36,7 @@ use crate::sys::{self, Directory, Node, NodeKind};
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// Raised when the format, or what stands in it, changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
 const VERDICTS: [Verdict; 3] = [Verdict::Nothing, Verdict::Ignored, Verdict::Kept];
@@ -98,32 +97,32 @@ struct RulesState {
 }
 
 impl RulesState {
-    /// `None` when it can't be told.
-    fn of(directory: &Directory, name: &[u8], device: u64) -> Option<Self> {
+    /// `None` when it can't be told. What the state of a file is, `state` says.
+    fn of(
+        directory: &Directory,
+        name: &[u8],
+        state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
+    ) -> Option<Self> {
         let kind = match sys::node_kind(directory, name) {
             Ok(kind) => Some(kind),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(_) => return None,
         };
         let state = match kind {
-            Some(NodeKind::File) => Some(sys::state(directory, name, device)?),
+            Some(NodeKind::File) => Some(state(directory, name)?),
             _ => None,
         };
         Some(Self { kind, state })
     }
 
     /// Of the rules that git keeps for this directory elsewhere.
-    fn of_git(directory: &Directory, device: u64) -> Option<Self> {
+    fn of_git(directory: &Directory, state: impl Fn(&Directory, &[u8]) -> Option<FileState>) -> Option<Self> {
         let info = sys::open_child(directory, b".git").and_then(|git| sys::open_child(&git, b"info"));
         match info {
-            Ok(info) => Self::of(&info, b"exclude", device),
+            Ok(info) => Self::of(&info, b"exclude", state),
             Err(error) if sys::is_missing(&error) => Some(Self { kind: None, state: None }),
             Err(_) => None,
         }
-    }
-
-    fn may_hide_a_change(self, now: i64) -> bool {
-        self.state.is_some_and(|state| state.may_hide_a_change(now))
     }
 }
 
@@ -131,13 +130,26 @@ impl RulesState {
 const RULES: usize = DECIDING.len() + 1;
 
 /// What the rules of a directory are read from; `None` where it can't be told.
-fn rules_of(directory: &Directory, device: u64) -> [Option<RulesState>; RULES] {
+fn rules_of(
+    directory: &Directory,
+    state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
+) -> [Option<RulesState>; RULES] {
     let mut rules = [None; RULES];
-    for (state, name) in rules.iter_mut().zip(DECIDING) {
-        *state = RulesState::of(directory, name, device);
+    for (rules, name) in rules.iter_mut().zip(DECIDING) {
+        *rules = RulesState::of(directory, name, &state);
     }
-    rules[DECIDING.len()] = RulesState::of_git(directory, device);
+    rules[DECIDING.len()] = RulesState::of_git(directory, &state);
     rules
+}
+
+/// Returns the state of a file of rules if it tells of every later change.
+fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
+    let by_name = sys::state(directory, name, device)?;
+    let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
+    match file.settle()? {
+        (state, Telling::All) if state == by_name => Some(state),
+        _ => None,
+    }
 }
 
 /// Collects the records of a walk.
@@ -163,14 +175,10 @@ pub(super) struct Before {
 impl Recorder {
     /// Must be called before a directory is listed and its rules are read.
     pub(super) fn before(&self, directory: &Directory) -> Before {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let now = nanoseconds_now();
         let state = sys::directory_state(directory, self.device);
-        let rules = rules_of(directory, self.device);
-        Before {
-            state: state.filter(|state| !state.may_hide_a_change(now)),
-            rules: rules.map(|rules| rules.filter(|rules| !rules.may_hide_a_change(now))),
-        }
+        let rules = rules_of(directory, |directory, name| settled(directory, name, self.device));
+        Before { state: state.filter(|state| !state.may_hide_a_change(now)), rules }
     }
 
     /// Takes down a directory with its names, which are sorted, and what these rules say of them, of which its own have
@@ -412,7 +420,8 @@ impl<'a> Record<'a> {
 
     /// Whether its own rules are those of the snapshot.
     pub(super) fn rules_are_same(&self, directory: &Directory, device: u64) -> bool {
-        self.rules.iter().all(Option::is_some) && self.rules == rules_of(directory, device)
+        self.rules.iter().all(Option::is_some)
+            && self.rules == rules_of(directory, |directory, name| sys::state(directory, name, device))
     }
 }
 

@@ -13,7 +13,7 @@ use super::entry::Found;
 use super::frontier::Done;
 use super::list::{Names, Place, Plan, Work};
 use super::listing::Listing;
-use crate::file::FileState;
+use crate::file::{FileState, OpenedFile, Telling, nanoseconds_now};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
@@ -22,8 +22,23 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::stop::Stop;
 use crate::sys::{self, Change, Directory, Watcher};
 
-/// A file of rules: the directories below that of its rules in which it lies, its name, and its state.
-type RulesFile = (&'static [&'static [u8]], Box<[u8]>, FileState);
+/// A file of rules.
+#[derive(Clone, Debug)]
+struct RulesFile {
+    /// The directories below that of its rules in which it lies.
+    below: &'static [&'static [u8]],
+    name: Box<[u8]>,
+    state: FileState,
+    /// What the state tells of changes after the file was read.
+    telling: Telling,
+}
+
+impl RulesFile {
+    /// Whether it is to be read once more, because its state tells of later changes only from now on.
+    fn has_settled(&self, now: i64) -> bool {
+        self.telling == Telling::NotYet && !self.state.may_hide_a_change(now)
+    }
+}
 
 /// A directory as it was listed.
 #[derive(Debug)]
@@ -71,13 +86,16 @@ impl Kept {
     pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
         let device = root.device_with_states()?;
         let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
-        let rules_are_the_same = self.rules.iter().all(|(below, name, state)| {
-            let place = below.iter().try_fold(None, |place: Option<Directory>, name| {
+        let now = nanoseconds_now();
+        let rules_are_the_same = self.rules.iter().all(|rules| {
+            let place = rules.below.iter().try_fold(None, |place: Option<Directory>, name| {
                 sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
             });
-            place.is_ok_and(|place| {
-                sys::state(place.as_ref().unwrap_or(&directory), name, device) == Some(*state)
-            })
+            !rules.has_settled(now)
+                && place.is_ok_and(|place| {
+                    let state = sys::state(place.as_ref().unwrap_or(&directory), &rules.name, device);
+                    state == Some(rules.state)
+                })
         });
         if !rules_are_the_same {
             return Some(true);
@@ -113,7 +131,7 @@ impl Kept {
 
     /// Takes down the directories that hold one of these files with its state.
     fn holding(&self, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
-        if self.rules.iter().any(|(_, _, state)| files.contains(&state.inode)) {
+        if self.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
             told.entry(self.path.clone()).or_default().rules = true;
         }
         let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
@@ -456,7 +474,9 @@ impl Lister<'_> {
             watches,
             is_odd: reported
                 || !done.warnings.is_empty()
-                || rules.iter().any(|(_, _, state)| self.linked.contains(&state.inode)),
+                || rules
+                    .iter()
+                    .any(|rules| self.linked.contains(&rules.state.inode) || rules.telling == Telling::Never),
             state,
             rules,
             skipped: done.skipped.without(SkipReason::OutsideRoot).without(SkipReason::Symlink),
@@ -498,8 +518,10 @@ impl Lister<'_> {
         directory: &Directory,
         name: &[u8],
     ) -> Option<RulesFile> {
-        let (state, _) = self.note_link(directory, name)?;
-        Some((below, name.into(), state))
+        self.note_link(directory, name)?;
+        // Before they are read.
+        let (state, telling) = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.settle()?;
+        Some(RulesFile { below, name: name.into(), state, telling })
     }
 
     /// Watches a directory and, where git's rules for it are kept in others, those.

@@ -3,13 +3,13 @@
 use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::WalkOptions;
 use super::listing::Listing;
 use super::tree::Tree;
 use crate::limits;
-use crate::rel_path::os_bytes;
+use crate::rel_path::{RelPath, os_bytes};
 use crate::root::Root;
 use crate::stop::Stop;
 use crate::sys::{self, MountTable};
@@ -63,8 +63,8 @@ struct State {
     tree: Option<Box<Tree>>,
     /// The mounts with which it was listed.
     mounts: u64,
-    /// When states were last compared.
-    checked: Option<Instant>,
+    /// When a comparison of states last began, and how long it took.
+    compared: Option<(Instant, Duration)>,
     /// Something is done for it in the background.
     is_busy: bool,
     /// There was a listing of it.
@@ -73,6 +73,33 @@ struct State {
     next: Option<Instant>,
     /// Why it was not listed.
     problem: Option<String>,
+}
+
+impl State {
+    /// Whether so long ago states were compared that they are to be compared again, which takes a part of the time at most.
+    fn is_comparison_due(&self, listing: &Listing) -> bool {
+        listing.entries() <= limits::COMPARED_ALWAYS
+            || self.compared.is_none_or(|(began, took)| {
+                began.elapsed() >= (took * limits::COMPARING_PART).max(limits::BETWEEN_COMPARISONS)
+            })
+    }
+
+    /// Has those directories listed once more that are no longer as they were; whether there were any.
+    fn compare(&mut self, listing: &Listing, threads: usize, stop: &Stop) -> bool {
+        let started = Instant::now();
+        let outdated = listing.outdated(threads, stop);
+        self.compared = Some((started, started.elapsed()));
+        let has_changed = !outdated.is_empty();
+        self.doubt(outdated);
+        has_changed
+    }
+
+    /// Has directories listed once more.
+    fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
+        if let Some(tree) = &mut self.tree {
+            tree.doubt(outdated);
+        }
+    }
 }
 
 impl Drop for Watched {
@@ -102,15 +129,36 @@ impl Watched {
     pub fn listing(&self, options: &WalkOptions) -> Option<Arc<Listing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
-        let listing = self.current(&mut state);
+        let mut listing = self.current(&mut state);
         let is_due = match &listing {
-            Some(_) => state.checked.is_none_or(|checked| checked.elapsed() >= limits::STATES_TRUSTED),
+            Some(listing) => state.is_comparison_due(listing),
             None => state.tree.is_none() && state.next.is_none_or(|next| Instant::now() >= next),
         };
-        if is_due && !state.is_busy {
-            state.is_busy = self.in_background(options, &place, listing.clone());
+        match &listing {
+            // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
+            Some(known) if is_due && known.entries() <= limits::COMPARED_IN_CALLS => {
+                if state.compare(known, options.thread_count(), &self.stop) {
+                    listing = self.current(&mut state);
+                }
+            }
+            _ if is_due && !state.is_busy => {
+                state.is_busy = self.in_background(options, &place, listing.clone());
+            }
+            _ => {}
         }
         listing
+    }
+
+    /// Whether the tree is other than its listing said that was given since then, now that the states of all files are
+    /// compared once more: for who is about to say that there is nothing.
+    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
+        let Some(place) = self.place(options) else { return true };
+        let mut state = lock(&place);
+        match self.current(&mut state) {
+            None => true,
+            Some(_) if state.compared.is_some_and(|(began, _)| began >= since) => false,
+            Some(listing) => state.compare(&listing, options.thread_count(), &self.stop),
+        }
     }
 
     /// As [`Watched::listing`], but that a listing that is not there is made first.
@@ -199,14 +247,13 @@ impl Watched {
                 *lock(&place) = listed;
             }
             Some(listing) => {
-                let compare = || listing.outdated(&stop);
+                let started = Instant::now();
+                let compare = || listing.outdated(1, &stop);
                 let outdated = std::panic::catch_unwind(AssertUnwindSafe(compare)).unwrap_or_default();
                 let mut state = lock(&place);
                 state.is_busy = false;
-                state.checked = Some(Instant::now());
-                if let Some(tree) = &mut state.tree {
-                    tree.doubt(outdated);
-                }
+                state.compared = Some((started, started.elapsed()));
+                state.doubt(outdated);
             }
         };
         std::thread::Builder::new().name("listing".to_owned()).spawn(work).is_ok()
@@ -233,8 +280,9 @@ fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop)
         Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
         None => limits::LISTING_FAILED,
     };
-    let now = Instant::now();
-    State { tree, mounts: changes, checked: Some(now), next: Some(now + pause), problem, ..State::default() }
+    let compared = tree.is_some().then(|| (started, started.elapsed()));
+    let next = Some(Instant::now() + pause);
+    State { tree, mounts: changes, compared, next, problem, ..State::default() }
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
@@ -248,7 +296,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::rel_path::RelPath;
     use crate::root::RootPolicy;
     use crate::secrets::SecretPolicy;
 
@@ -287,11 +334,11 @@ mod tests {
             let options = WalkOptions::default();
             let listing = watched.listing(&options).unwrap();
             assert_eq!(paths(&listing), ["a.rs", "src/b.rs", "src/c.txt"]);
-            assert_eq!(listing.outdated(&Stop::never()), []);
+            assert_eq!(listing.outdated(1, &Stop::never()), []);
             let other = directory.path().join("elsewhere");
             fs::hard_link(directory.path().join("root").join(name), &other).unwrap();
             fs::write(&other, rule).unwrap();
-            let outdated = listing.outdated(&Stop::never());
+            let outdated = listing.outdated(1, &Stop::never());
             assert_eq!(outdated, [(RelPath::root(), name != "a.rs")], "{name}");
             let place = watched.place(&options).unwrap();
             lock(&place).tree.as_mut().unwrap().doubt(outdated);
@@ -301,6 +348,59 @@ mod tests {
                 Some(listing) => assert_eq!(paths(&listing), ["a.rs ?", "src/b.rs", "src/c.txt"]),
             }
         }
+    }
+
+    /// Nobody tells of what is written by a name outside of the tree, and a call finds it all the same.
+    #[test]
+    fn what_is_written_elsewhere_is_found_in_the_next_call() {
+        let (directory, watched) = tree();
+        let options = WalkOptions::default();
+        let other = directory.path().join("elsewhere");
+        fs::hard_link(directory.path().join("root/src/b.rs"), &other).unwrap();
+        fs::write(&other, "changed").unwrap();
+        let place = watched.place(&options).unwrap();
+        // The kernel has told of nothing.
+        assert_eq!(paths(&watched.current(&mut lock(&place)).unwrap()), ["a.rs", "src/b.rs", "src/c.txt"]);
+        assert_eq!(paths(&watched.listing(&options).unwrap()), ["a.rs", "src/b.rs ?", "src/c.txt"]);
+    }
+
+    /// In a large tree not every call compares, but no answer rests on a comparison that is older than its bound.
+    #[test]
+    fn what_is_written_elsewhere_is_found_in_a_large_tree_after_a_while() {
+        let (directory, watched) = tree();
+        let root = directory.path().join("root");
+        for number in 0..limits::COMPARED_ALWAYS {
+            let below = root.join(format!("many/{:02}", number % 50));
+            if number < 50 {
+                fs::create_dir_all(&below).unwrap();
+            }
+            fs::write(below.join(format!("{number}.rs")), "text").unwrap();
+        }
+        let options = WalkOptions::default();
+        assert!(watched.prepare(&options).is_ok());
+        let is_seen = || match watched.listing(&options) {
+            Some(listing) => paths(&listing).contains(&"src/b.rs ?".to_owned()),
+            None => false,
+        };
+        let wait_until = |what: &dyn Fn() -> bool| {
+            let started = Instant::now();
+            while !what() {
+                assert!(started.elapsed() < Duration::from_secs(60));
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            started.elapsed()
+        };
+        wait_until(&|| {
+            watched.listing(&options).is_some_and(|listing| listing.entries() > limits::COMPARED_ALWAYS)
+        });
+        assert!(!is_seen());
+        let other = directory.path().join("elsewhere");
+        fs::hard_link(root.join("src/b.rs"), &other).unwrap();
+        fs::write(&other, "changed").unwrap();
+        let waited = wait_until(&is_seen);
+        let (_, took) = lock(&watched.place(&options).unwrap()).compared.unwrap();
+        let bound = limits::BETWEEN_COMPARISONS.max(took * limits::COMPARING_PART);
+        assert!(waited < bound * 5, "{waited:?}, {bound:?}");
     }
 
     #[test]

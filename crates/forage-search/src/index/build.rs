@@ -1,13 +1,12 @@
 //! Reading a tree for an index.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use forage_fs::{
     Contents, Decoded, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop,
-    WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
+    Telling, WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
 };
 
 use super::builder::{Builder, FileEntry, Part};
@@ -39,7 +38,7 @@ pub fn build(
     let options = WalkOptions { hidden: true, ..walk_options.clone() };
     let mut builder = Builder::default();
     let mut unchanged = 0;
-    let worker = || Worker { trigrams: Trigrams::default(), buffer: Vec::new(), below, near: 0 };
+    let worker = || Worker { reader: TextReader::default(), below, near: 0 };
     let report =
         walk(root, &RelPath::root(), &options, stop, worker, Worker::read, |file: Option<ReadFile>| {
             let Some(file) = file else {
@@ -49,9 +48,10 @@ pub fn build(
             let entry = FileEntry {
                 path: file.path.as_bytes(),
                 state: file.state,
-                content: file.content,
-                lines: file.lines,
-                parts: &file.parts,
+                content: file.text.content,
+                lines: file.text.lines,
+                checksum: file.text.checksum,
+                parts: &file.text.parts,
             };
             match builder.add(&entry) {
                 true => ControlFlow::Continue(()),
@@ -64,14 +64,11 @@ pub fn build(
 struct ReadFile {
     path: RelPath,
     state: FileState,
-    content: Content,
-    lines: Option<u32>,
-    parts: Vec<Part>,
+    text: Text,
 }
 
 struct Worker<'a> {
-    trigrams: Trigrams,
-    buffer: Vec<u8>,
+    reader: TextReader,
     below: Option<&'a Segment>,
     near: u32,
 }
@@ -82,81 +79,25 @@ impl Worker<'_> {
         if self.is_below(entry) {
             return Step::Item(None, 0);
         }
-        let now = nanoseconds_now();
         // Whether it may be read is asked there; what can't be is counted by every search.
-        let Some((file, state)) = entry
-            .state()
-            .and_then(|_| entry.open(&mut Skipped::default()))
-            .and_then(|file| file.state().map(|state| (file, state)))
-        else {
+        let Some(mut file) = entry.state().and_then(|_| entry.open(&mut Skipped::default())) else {
             return Step::Nothing;
         };
-        let (mut file, mut content, mut lines) = (file, Content::Young, None);
-        let (mut parts, mut ends_are_known) = (Parts::default(), false);
-        match file.read_into(&mut self.buffer, limits::WHOLE_FILE_BYTES) {
-            Err(_) => return Step::Nothing,
-            // It is being changed.
-            Ok(_) if file.state_now() != Some(state) || state.may_hide_a_change(now) => {}
-            Ok(Contents::TooLarge) => {
-                content = Content::Large;
-                if let Some(count) = self.read_pieces(&mut file, &mut parts)
-                    && file.state_now() == Some(state)
-                {
-                    (content, lines) = (Content::Indexed, u32::try_from(count).ok());
-                }
-            }
-            Ok(Contents::Whole) => match decode_head(&self.buffer) {
-                Decoded::Binary => content = Content::Binary,
-                Decoded::Text { bytes, encoding } => {
-                    content = match parts.add(&mut self.trigrams, &bytes) {
-                        true => Content::Indexed,
-                        false => Content::Large,
-                    };
-                    let is_binary = is_binary(&bytes);
-                    lines = u32::try_from(count_lines(&bytes)).ok().filter(|_| !is_binary);
-                    ends_are_known = encoding == Encoding::Utf8 && !is_binary;
-                }
-            },
+        let Some((state, telling)) = settled(&file) else { return Step::Nothing };
+        let text = match telling {
+            Telling::NotYet => Ok(Text::unread(Content::Young)),
+            Telling::Never => Ok(Text::unread(Content::Untold)),
+            Telling::All => self.reader.read(&mut file),
+        };
+        let Ok(mut text) = text else { return Step::Nothing };
+        // It is being changed.
+        if file.state_now() != Some(state) {
+            text = Text::unread(Content::Young);
         }
-        let mut parts = if content == Content::Indexed { parts.parts } else { Vec::new() };
-        if !ends_are_known {
-            parts.iter_mut().for_each(|part| part.end = PartEnd::default());
-        }
-        let bytes: usize = parts.iter().map(|part| size_of_val(&*part.trigrams) + size_of::<Part>()).sum();
+        let bytes: usize =
+            text.parts.iter().map(|part| size_of_val(&*part.trigrams) + size_of::<Part>()).sum();
         let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + bytes;
-        Step::Item(Some(ReadFile { path: entry.path.clone(), state, content, lines, parts }), weight)
-    }
-
-    /// Takes in the trigrams of a file of which the beginning is read. The number of its lines, if the search in pieces
-    /// has nothing to say of it that must be said whatever is looked for, and if its trigrams say something.
-    fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut Parts) -> Option<u64> {
-        if file.size() > limits::LARGE_FILE_BYTES {
-            return None;
-        }
-        // Another encoding, which that search decodes.
-        if self.buffer.starts_with(b"\xff\xfe") || self.buffer.starts_with(b"\xfe\xff") {
-            return None;
-        }
-        let mut lines = 0;
-        loop {
-            let end = memchr::memrchr(b'\n', &self.buffer).map_or(self.buffer.len(), |feed| feed + 1);
-            let whole = &self.buffer[..end];
-            let is_long =
-                whole.split(|&byte| byte == b'\n').any(|line| line.len() > limits::LARGE_LINE_BYTES);
-            if is_long || is_binary(whole) || !parts.add(&mut self.trigrams, whole) {
-                return None;
-            }
-            lines += count_lines(whole);
-            self.buffer.drain(..end);
-            let kept = self.buffer.len();
-            file.reader().take(limits::BYTES_PER_CHECK as u64).read_to_end(&mut self.buffer).ok()?;
-            if self.buffer.len() == kept {
-                let is_known = kept <= limits::LARGE_LINE_BYTES
-                    && !is_binary(&self.buffer)
-                    && parts.add(&mut self.trigrams, &self.buffer);
-                return is_known.then(|| lines + count_lines(&self.buffer));
-            }
-        }
+        Step::Item(Some(ReadFile { path: entry.path.clone(), state, text }), weight)
     }
 
     fn is_below(&mut self, entry: &Entry<'_>) -> bool {
@@ -166,6 +107,110 @@ impl Worker<'_> {
         below
             .state(file)
             .is_some_and(|(seen, content)| content != Content::Young && entry.state() == Some(seen))
+    }
+}
+
+/// The state of a file before it is read, and what it tells.
+fn settled(file: &OpenedFile) -> Option<(FileState, Telling)> {
+    if file.size() > limits::LARGE_FILE_BYTES {
+        // Every search reads it, so that it need not be written back.
+        return file.state().map(|state| (state, Telling::All));
+    }
+    file.settle()
+}
+
+/// What an index has of a text.
+#[derive(Debug)]
+pub(super) struct Text {
+    pub(super) content: Content,
+    /// Where they are known.
+    pub(super) lines: Option<u32>,
+    /// None unless it is [`Content::Indexed`].
+    pub(super) parts: Vec<Part>,
+    /// Of the bytes of the file; 0 where not all of them were read.
+    pub(super) checksum: u32,
+}
+
+impl Text {
+    fn unread(content: Content) -> Self {
+        Self { content, lines: None, parts: Vec::new(), checksum: 0 }
+    }
+}
+
+/// Reads files as an index has them.
+#[derive(Default)]
+pub(super) struct TextReader {
+    trigrams: Trigrams,
+    buffer: Vec<u8>,
+}
+
+impl TextReader {
+    /// Reads a file that was just opened.
+    pub(super) fn read(&mut self, file: &mut OpenedFile) -> io::Result<Text> {
+        let (mut content, mut lines, mut checksum) = (Content::Large, None, 0);
+        let (mut parts, mut ends_are_known) = (Parts::default(), false);
+        match file.read_into(&mut self.buffer, limits::WHOLE_FILE_BYTES)? {
+            Contents::TooLarge => {
+                if let Some((count, of_bytes)) = self.read_pieces(file, &mut parts) {
+                    (content, lines, checksum) = (Content::Indexed, u32::try_from(count).ok(), of_bytes);
+                }
+            }
+            Contents::Whole => {
+                checksum = crc32fast::hash(&self.buffer);
+                match decode_head(&self.buffer) {
+                    Decoded::Binary => content = Content::Binary,
+                    Decoded::Text { bytes, encoding } => {
+                        if parts.add(&mut self.trigrams, &bytes) {
+                            content = Content::Indexed;
+                        }
+                        let is_binary = is_binary(&bytes);
+                        lines = u32::try_from(count_lines(&bytes)).ok().filter(|_| !is_binary);
+                        ends_are_known = encoding == Encoding::Utf8 && !is_binary;
+                    }
+                }
+            }
+        }
+        let mut parts = if content == Content::Indexed { parts.parts } else { Vec::new() };
+        if !ends_are_known {
+            parts.iter_mut().for_each(|part| part.end = PartEnd::default());
+        }
+        Ok(Text { content, lines, parts, checksum })
+    }
+
+    /// Takes in the trigrams of a file of which the beginning is read. The number of its lines and the checksum of its
+    /// bytes, if the search in pieces has nothing to say of it that must be said whatever is looked for, and if its trigrams
+    /// say something.
+    fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut Parts) -> Option<(u64, u32)> {
+        if file.size() > limits::LARGE_FILE_BYTES {
+            return None;
+        }
+        // Another encoding, which that search decodes.
+        if self.buffer.starts_with(b"\xff\xfe") || self.buffer.starts_with(b"\xfe\xff") {
+            return None;
+        }
+        let mut lines = 0;
+        let mut checksum = crc32fast::Hasher::new();
+        loop {
+            let end = memchr::memrchr(b'\n', &self.buffer).map_or(self.buffer.len(), |feed| feed + 1);
+            let whole = &self.buffer[..end];
+            let is_long =
+                whole.split(|&byte| byte == b'\n').any(|line| line.len() > limits::LARGE_LINE_BYTES);
+            if is_long || is_binary(whole) || !parts.add(&mut self.trigrams, whole) {
+                return None;
+            }
+            lines += count_lines(whole);
+            checksum.update(whole);
+            self.buffer.drain(..end);
+            let kept = self.buffer.len();
+            file.reader().take(limits::BYTES_PER_CHECK as u64).read_to_end(&mut self.buffer).ok()?;
+            if self.buffer.len() == kept {
+                let is_known = kept <= limits::LARGE_LINE_BYTES
+                    && !is_binary(&self.buffer)
+                    && parts.add(&mut self.trigrams, &self.buffer);
+                checksum.update(&self.buffer);
+                return is_known.then(|| (lines + count_lines(&self.buffer), checksum.finalize()));
+            }
+        }
     }
 }
 
@@ -206,10 +251,4 @@ impl Parts {
             }
         }
     }
-}
-
-/// The time, as in the state of a file.
-fn nanoseconds_now() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
 }

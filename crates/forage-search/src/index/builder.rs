@@ -20,6 +20,8 @@ pub struct FileEntry<'a> {
     pub content: Content,
     /// Its lines, where they are known.
     pub lines: Option<u32>,
+    /// CRC-32 of its bytes; 0 where not all of them were read.
+    pub checksum: u32,
     /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
     pub parts: &'a [Part],
 }
@@ -63,6 +65,7 @@ impl Builder {
         self.files.extend((file.content as u32).to_le_bytes());
         self.files.extend(file.lines.unwrap_or(NO_LINES).to_le_bytes());
         self.files.extend(parts.to_le_bytes());
+        self.files.extend(file.checksum.to_le_bytes());
         for (number, part) in (self.parts..).zip(file.parts) {
             self.part_ends.extend(part.end.bytes.to_le_bytes());
             self.part_ends.extend(part.end.feeds.to_le_bytes());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forage_fs::{Entry, FileState, SkipReason, Snapshot, Stop, Unvisited, WalkOptions, Watched};
 
@@ -198,6 +198,11 @@ impl Index {
         Some(listed)
     }
 
+    /// Whether the tree turns out to be other than a choice of that time or later says, of which nobody told.
+    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since))
+    }
+
     /// The tree without a walk, and which of its files a search has to visit; `None` where it must be walked.
     pub(crate) fn choose(
         &self,
@@ -333,8 +338,8 @@ enum Unknown {
 impl Known<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<Unread> {
         match self.content {
-            // One that had just been changed is not known.
-            Content::Large | Content::Young => None,
+            // One that had just been changed is not known, nor one whose state tells nothing.
+            Content::Large | Content::Young | Content::Untold => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(Unread::Skipped(SkipReason::TooLarge))
             }

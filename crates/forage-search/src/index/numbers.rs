@@ -113,6 +113,15 @@ pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
+/// The numbers of a bitmap, the lowest bit of each byte first.
+pub(super) fn in_bitmap(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    let bits = |(index, byte): (u32, &u8)| {
+        let byte = *byte;
+        (0..8).filter(move |bit| byte >> bit & 1 == 1).map(move |bit| index * 8 + bit)
+    };
+    (0..).zip(bytes).flat_map(bits)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

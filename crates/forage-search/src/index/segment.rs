@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! header      magic, version, offset, length and checksum of each section, checksum of all that
-//! files       a record of 48 bytes per file, in path order; its last number is that of the parts up to its end
+//! files       a record of 52 bytes per file, in path order; its last two numbers are that of the parts up to its end and
+//!             the checksum of its bytes, 0 where not all of them were read
 //! paths       the paths of all files, one behind the other
 //! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, parts, length and checksum of its
 //!             posting list
@@ -27,17 +28,17 @@ use bytes::Bytes;
 use forage_fs::{FileState, Stop, compare_paths};
 use thiserror::Error;
 
-use super::numbers::{NumberSet, posted};
+use super::numbers::{NumberSet, in_bitmap, posted};
 use super::plan::{Query, are_harmed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
 /// Raised when the format, or what stands in it, changes; files of another version are built anew.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 pub(super) const SECTIONS: usize = 6;
 /// Magic, version, sections, checksum.
 pub(super) const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
-const FILE_BYTES: usize = 48;
+const FILE_BYTES: usize = 52;
 const TRIGRAM_BYTES: usize = 16;
 /// A page of the dictionary.
 pub(super) const PAGE_BYTES: usize = 128 * TRIGRAM_BYTES;
@@ -55,10 +56,12 @@ pub enum Content {
     Large,
     /// It had just been changed, so that its state would not tell whether it was changed again.
     Young,
+    /// Its file system does not write back what is changed through a mapping, so that its state does not tell of that.
+    Untold,
 }
 
 impl Content {
-    const ALL: [Self; 4] = [Self::Indexed, Self::Binary, Self::Large, Self::Young];
+    const ALL: [Self; 5] = [Self::Indexed, Self::Binary, Self::Large, Self::Young, Self::Untold];
 }
 
 /// Where a part of a file ends.
@@ -220,6 +223,11 @@ impl Segment {
         self.files.is_empty()
     }
 
+    /// Parts of all files.
+    pub(super) fn part_count(&self) -> u32 {
+        self.part_count
+    }
+
     /// The path of a file.
     pub fn path(&self, file: u32) -> Option<&[u8]> {
         let end_of = |file: u32| Some(u32_at(self.record(file)?, 32) as usize);
@@ -246,6 +254,11 @@ impl Segment {
     /// The lines of a file, where they are known.
     pub fn lines(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 40)).filter(|lines| *lines != NO_LINES)
+    }
+
+    /// The CRC-32 of the bytes of a file; 0 where not all of them were read.
+    pub(super) fn checksum(&self, file: u32) -> Option<u32> {
+        Some(u32_at(self.record(file)?, 48))
     }
 
     /// The file with this path; `near`, and what is before it, is where it is looked for first.
@@ -298,18 +311,28 @@ impl Segment {
         Some(u32_at(self.record(file)?, 44))
     }
 
-    /// The stretches of a file that are made of these parts; `None` where that can't be told.
-    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
+    /// The numbers of the parts of a file.
+    pub(super) fn parts_of(&self, file: u32) -> Option<Range<u32>> {
         let first = match file.checked_sub(1) {
             Some(before) => self.parts_up_to(before)?,
             None => 0,
         };
+        Some(first..self.parts_up_to(file)?)
+    }
+
+    /// Where a part ends.
+    pub(super) fn part_end(&self, part: u32) -> Option<PartEnd> {
+        let at = part as usize * PART_END_BYTES;
+        let record = self.part_ends.get(at..at + PART_END_BYTES)?;
+        Some(PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) })
+    }
+
+    /// The stretches of a file that are made of these parts; `None` where that can't be told.
+    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut start = PartEnd::default();
-        for part in first..self.parts_up_to(file)? {
-            let at = part as usize * PART_END_BYTES;
-            let record = self.part_ends.get(at..at + PART_END_BYTES)?;
-            let end = PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) };
+        for part in self.parts_of(file)? {
+            let end = self.part_end(part)?;
             if end.bytes <= start.bytes {
                 return None;
             }
@@ -413,15 +436,32 @@ impl Segment {
     /// # Errors
     /// Some of it is damaged or can't be read.
     pub fn check(&self) -> Result<(), IndexError> {
+        self.for_each_list(|_, _| {})
+    }
+
+    /// Gives each trigram with the parts that have it, in the order of the numbers of trigrams and of parts.
+    pub(super) fn for_each_list(
+        &self,
+        mut give: impl FnMut(u32, &mut dyn Iterator<Item = u32>),
+    ) -> Result<(), IndexError> {
         let mut start = self.postings.start;
         for page in 0..self.pages_read.len() {
             for record in self.page(page)?.chunks_exact(TRIGRAM_BYTES) {
                 let list = List::of(record, start);
-                self.read_list(&list)?;
+                let bytes = self.read_list(&list)?;
+                match self.is_bitmap(&bytes) {
+                    true => give(u32_at(record, 0), &mut in_bitmap(&bytes)),
+                    false => give(u32_at(record, 0), &mut posted(&bytes)),
+                }
                 start = start.saturating_add(u64::from(list.bytes));
             }
         }
         Ok(())
+    }
+
+    /// Whether a posting list is a bitmap of all parts.
+    fn is_bitmap(&self, list: &[u8]) -> bool {
+        list.len() == self.part_count.div_ceil(8) as usize
     }
 
     /// A page of the dictionary.
@@ -477,7 +517,7 @@ impl Segment {
         let mut parts = NumberSet::none(self.part_count);
         let Some(list) = self.list(trigram)? else { return Ok(parts) };
         let bytes = self.read_list(&list)?;
-        match bytes.len() == self.part_count.div_ceil(8) as usize {
+        match self.is_bitmap(&bytes) {
             true => parts.insert_bitmap(&bytes),
             false => posted(&bytes).for_each(|part| parts.insert(part)),
         }
@@ -558,6 +598,7 @@ mod tests {
                     state: state(number),
                     content: Content::Indexed,
                     lines: Some(number as u32),
+                    checksum: 0,
                     parts: &text
                         .split_inclusive('\n')
                         .map(|part| Part {

@@ -26,5 +26,6 @@ mod search;
 #[cfg(target_os = "linux")]
 mod snapshot;
 mod trees;
+mod verify;
 #[cfg(target_os = "linux")]
 mod watched;

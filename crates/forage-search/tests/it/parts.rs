@@ -137,7 +137,7 @@ fn the_lines_before_a_part_are_those_of_the_index() {
     ];
     let mut builder = Builder::default();
     let content = Content::Indexed;
-    assert!(builder.add(&FileEntry { path: b"a", state, content, lines: None, parts: &parts }));
+    assert!(builder.add(&FileEntry { path: b"a", state, content, lines: None, checksum: 0, parts: &parts }));
     let mut forged = Vec::new();
     builder.write(&mut forged).unwrap();
     let found = |index: &Arc<Index>| {

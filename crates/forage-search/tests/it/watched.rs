@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched};
+use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched, limits as fs_limits};
 use forage_search::index::{Index, Segment};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Pattern, PatternOptions, ScanOptions, search};
@@ -231,6 +231,43 @@ fn what_a_build_writes_is_found_at_once() {
     assert_eq!(found("written_[0-9]+_"), FILES);
     fs::remove_dir_all(root.join("out")).unwrap();
     assert_eq!(found("written_[0-9]+_"), 0);
+}
+
+/// In a tree that is too large to be compared in every call nobody is told that there is nothing of what was written by a
+/// name outside of it.
+#[test]
+fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
+    let (_directory, root) = tree(&mut Random::new(9), false);
+    for number in 0..fs_limits::COMPARED_ALWAYS {
+        let directory = root.join(format!("many/{:02}", number % 50));
+        if number < 50 {
+            fs::create_dir_all(&directory).unwrap();
+        }
+        fs::write(directory.join(format!("{number}.txt")), "some hay\n").unwrap();
+    }
+    std::thread::sleep(SETTLED);
+    let (watched, index) = watched_index(&root, &[&segment(&root, None)]);
+    let walk = WalkOptions::default();
+    assert!(watched.prepare(&walk).unwrap().is_some());
+    let found = |text: &str| {
+        let pattern = Pattern::new(text, &PatternOptions::default()).unwrap();
+        let scan = ScanOptions { index: Some(Arc::clone(&index)), ..ScanOptions::default() };
+        let mut files = 0;
+        let receive = |_| {
+            files += 1;
+            ControlFlow::Continue(())
+        };
+        search(&open(&root), &RelPath::root(), &walk, &pattern, &scan, &Stop::never(), receive).unwrap();
+        files
+    };
+    for number in 0..20 {
+        let outside = root.parent().unwrap().join(format!("outside-{number}"));
+        fs::hard_link(root.join(format!("many/{number:02}/{number}.txt")), &outside).unwrap();
+        let text = format!("written_{number}_outside");
+        fs::write(&outside, &text).unwrap();
+        assert_eq!(found(&text), 1, "{number}");
+    }
+    assert!(watched.listing(&walk).is_some());
 }
 
 /// The changes of a directory are told by the kernel, up to a bound, and a bound that was passed is told too.

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, bail};
 use forage_fs::{Root, Stop, WalkOptions};
 use forage_rank::tree::Effort;
-use forage_search::index::Index;
+use forage_search::index::{self, Index, Verification};
 use forage_tools::Indexes as _;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ enum Command {
     },
     /// Remove the index, and the ranked one
     Drop,
-    /// Compare searches with the index and without it
+    /// Derive the index anew from the text of every file, and compare searches with it and without it
     Verify,
 }
 
@@ -70,6 +70,7 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
     let building = store.building();
     let (index, problems) = store.open_checked();
     let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
+    let reread = store.reread();
     let record = json!({
         "root": path.to_string(),
         "directory": store.directory().display().to_string(),
@@ -78,6 +79,7 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
         "bytes": store.size(),
         "files": usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all })),
         "problems": problems,
+        "reread": { "files": reread.done, "began": reread.began, "ended": reread.ended, "different": reread.different },
         "ranked_bytes": store.ranked_size(),
     });
     let mut text = match usable {
@@ -88,6 +90,15 @@ fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output
             store.directory().display()
         ),
     };
+    if let Some((_, all)) = usable {
+        text.push_str(&format!(
+            "{path}: a server reads all of them again within a day, at most {} MiB in a minute; {} of {all} in this round, \
+             {} so far were other than the index said\n",
+            forage_search::limits::REREAD_BYTES_PER_STEP >> 20,
+            reread.done.min(all),
+            reread.different
+        ));
+    }
     problems.iter().for_each(|problem| text.push_str(&format!("  can't be used: {problem}\n")));
     if let Some(files) = building {
         text.push_str(&format!("{path}: another process is building it, {files} files so far\n"));
@@ -168,22 +179,45 @@ fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Outpu
     let Some(index) = store.open() else {
         bail!("{} has no index; `forage index build` makes one", root.path().display());
     };
+    let mut texts = Verification::default();
+    for layer in index.layers() {
+        texts.add(index::verify(root, layer, &Stop::never())?);
+    }
     let Verified { queries, matches, different } = verify::compare(root, &Arc::new(index), walk)?;
-    let is_equal = different.is_empty();
+    let is_equal = different.is_empty() && texts.different == 0;
     let path = root.path().display();
     let record = json!({
         "root": path.to_string(),
+        "files": texts.compared,
+        "bytes": texts.bytes,
+        "different_files": texts.different,
+        "first_different_files": texts.named.iter().map(|path| path.display()).collect::<Vec<_>>(),
         "queries": queries,
         "matching_lines": matches,
         "equal": is_equal,
         "different": different,
     });
-    let mut text = format!("{path}: {queries} queries, {matches} matching lines, ");
-    text.push_str(match is_equal {
+    let mut text = format!("{path}: {} files, {} bytes, ", texts.compared, texts.bytes);
+    match texts.different {
+        0 => text.push_str("all as the index says\n"),
+        count => {
+            text.push_str(&format!("{count} NOT as the index says:\n"));
+            texts.named.iter().for_each(|path| text.push_str(&format!("  {}\n", path.display())));
+            let more = count - texts.named.len() as u64;
+            if more > 0 {
+                text.push_str(&format!("  and {more} more\n"));
+            }
+        }
+    }
+    text.push_str(&format!("{path}: {queries} queries, {matches} matching lines, "));
+    text.push_str(match different.is_empty() {
         true => "all the same without the index\n",
         false => "NOT the same without the index:\n",
     });
     different.iter().for_each(|pattern| text.push_str(&format!("  {pattern}\n")));
+    if !is_equal {
+        text.push_str("`forage index drop` removes it, and `forage index build` makes another\n");
+    }
     tell(output, &record, &forage_tools::sanitize(&text))?;
     Ok(if is_equal { Status::Found } else { Status::Failed })
 }

@@ -52,11 +52,8 @@ impl Config {
                 root.path().display()
             );
         }
-        if !root.knows_states() {
-            bail!(
-                "the file system of {} does not tell at once which files have changed; there an index could be wrong",
-                root.path().display()
-            );
+        if let Some(reason) = root.no_states() {
+            bail!("{} has no index, and every search reads every file: {reason}", root.path().display());
         }
         Ok(Store::new(directory, root.path()))
     }

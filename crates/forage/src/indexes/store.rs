@@ -24,6 +24,7 @@ use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segmen
 
 use super::building;
 use super::ranked::wait_for;
+use super::reread::Progress;
 use crate::private_file::Mapped;
 
 /// The files of an index, the newest first.
@@ -33,6 +34,8 @@ const CHANGES: &str = "changes";
 const DIRECTORIES: &str = "directories";
 /// All that searches read of it.
 const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
+/// How far a server has read again what the others say.
+const REREAD: &str = "reread";
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
 pub(super) const LOCK: &str = "lock";
@@ -126,7 +129,8 @@ impl Store {
     pub(crate) fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
-        let others = [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX)];
+        let others =
+            [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX), (REREAD, Progress::BYTES)];
         for (name, most) in files.into_iter().chain(others) {
             directory.check_file(name, most)?;
         }
@@ -241,6 +245,29 @@ impl Store {
     fn is_of_root(&self, directory: &PrivateDirectory) -> bool {
         let root = directory.read(ROOT, ROOT_BYTES).ok().flatten();
         root.is_some_and(|path| path == self.root.as_os_str().as_encoded_bytes())
+    }
+
+    /// How far servers have read its files again; all zeros if they have not.
+    pub(crate) fn reread(&self) -> Progress {
+        let read = self.opened().and_then(|own| own.read(REREAD, Progress::BYTES).ok().flatten());
+        read.and_then(|text| Progress::parse(&text)).unwrap_or_default()
+    }
+
+    pub(super) fn set_reread(&self, progress: &Progress) {
+        if let Some(directory) = self.opened() {
+            // What is not written down is read once more.
+            let _ = directory.replace(REREAD, |file| file.write_all(progress.format().as_bytes()));
+        }
+    }
+
+    /// Removes what searches use of an index that turned out to be wrong; false while another process updates it.
+    pub(super) fn discard(&self) -> anyhow::Result<bool> {
+        let Some(directory) = self.place().open()? else { return Ok(true) };
+        let Some(_lock) = lock(&directory, LOCK)? else { return Ok(false) };
+        for name in FILES {
+            directory.remove(name)?;
+        }
+        Ok(true)
     }
 
     /// Brings the index up to date with the tree.
@@ -392,8 +419,8 @@ impl Store {
         let _lock = lock(&directory, LOCK)?.context(busy)?;
         let _ranked_lock = lock(&directory, RANKED_LOCK)?.context(busy)?;
         let mut was_there = directory.remove_all(ranked_name())?;
-        for name in FILES.into_iter().chain([ROOT]) {
-            was_there |= directory.remove(name)? && name != ROOT;
+        for name in FILES.into_iter().chain([ROOT, REREAD]) {
+            was_there |= directory.remove(name)? && FILES.contains(&name);
         }
         remove_leftovers(&directory)?;
         Ok(was_there)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use forage_search::index::{Builder, Content, FileEntry, Part, PartEnd, Segment, Trigrams};
 use serde_json::{Value, json};
 
 use crate::{Project, Run};
@@ -111,6 +112,50 @@ fn a_damaged_index_costs_time_and_changes_nothing() {
         assert_eq!(index(&project, "verify")["equal"], true, "{name}");
         fs::write(&path, &whole).unwrap();
     }
+}
+
+/// An index of a file that has changed without its state, as no file does that is known of.
+#[test]
+fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
+    let project = project();
+    index(&project, "build");
+    assert_eq!(index(&project, "verify")["files"], 62);
+    let base = directory(&project).join("base");
+    let right = Segment::open(fs::read(&base).unwrap()).unwrap();
+    let mut wrong = Builder::default();
+    for file in 0..right.len() {
+        let ((state, content), path) = (right.state(file).unwrap(), right.path(file).unwrap());
+        let name = str::from_utf8(path).unwrap();
+        let text = fs::read(project.root.join(name)).unwrap();
+        let checksum = crc32fast::hash(&text);
+        let text = match name {
+            "d2/f9.txt" => String::from_utf8(text).unwrap().replace("needle", "nothing").into_bytes(),
+            _ => text,
+        };
+        let parts = [Part { trigrams: Trigrams::default().of(&text).into(), end: PartEnd::default() }];
+        let lines = right.lines(file);
+        let parts = if content == Content::Indexed { &parts[..] } else { &[] };
+        assert!(wrong.add(&FileEntry { path, state, content, lines, checksum, parts }));
+    }
+    let mut bytes = Vec::new();
+    wrong.write(&mut bytes).unwrap();
+    fs::write(&base, bytes).unwrap();
+    // The control: it is believed.
+    let found =
+        |mode| project.run_in(&project.root, &["search", "--all", "needle 9"], &[("FORAGE_INDEX", mode)]);
+    assert!(found("off").stdout.contains("d2/f9.txt") && found("always").status == 1);
+    assert_eq!(index(&project, "build")["files_read"], 0);
+
+    let verify = project.run(&["index", "verify", "--json"]);
+    assert_eq!(verify.status, 2, "{verify:?}");
+    assert_eq!(verify.json()["first_different_files"], json!(["d2/f9.txt"]), "{verify:?}");
+    assert_eq!((&verify.json()["different_files"], &verify.json()["equal"]), (&json!(1), &json!(false)));
+    let verify = project.run(&["index", "verify"]).stdout;
+    assert!(verify.contains("1 NOT as the index says:\n  d2/f9.txt\n"), "{verify}");
+    index(&project, "drop");
+    index(&project, "build");
+    assert_eq!(index(&project, "verify")["equal"], true);
+    assert!(found("always").stdout.contains("d2/f9.txt"));
 }
 
 /// Cut short, emptied, and with another byte at places all over it.

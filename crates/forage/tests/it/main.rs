@@ -15,6 +15,8 @@ mod index;
 mod interrupt;
 mod llama_server;
 mod lookup;
+#[cfg(target_os = "linux")]
+mod mapped;
 mod mcp;
 mod mcp_clients;
 mod model;
@@ -62,7 +64,11 @@ struct Project {
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::new_in(&std::env::temp_dir(), files)
+    }
+
+    fn new_in(place: &Path, files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir_in(place).unwrap();
         let base = directory.path().canonicalize().unwrap();
         let (root, home) = (base.join("project"), base.join("home"));
         std::fs::create_dir_all(root.join(".git")).unwrap();

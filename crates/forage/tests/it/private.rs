@@ -26,7 +26,7 @@ const VICTIM: &str = "a file of the user's that is nobody's business\n";
 
 /// What is kept below the cache directory: the directories, and patterns of their files.
 const KEPT: &[(&str, &[&str])] = &[
-    ("index/*", &["base", "changes", "directories", "root", "lock", "ranked-lock"]),
+    ("index/*", &["base", "changes", "directories", "root", "lock", "ranked-lock", "reread"]),
     (
         "index/*/ranked-*",
         &[

@@ -74,3 +74,41 @@ fn a_server_with_an_index_answers_as_one_without() {
         assert!(watches >= 8, "{watches} watches");
     }
 }
+
+/// Nobody tells a server of a file that stays mapped and is changed there.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
+    let project = Project::new_in(std::path::Path::new(env!("CARGO_TARGET_TMPDIR")), &[]);
+    for number in 0..100 {
+        project.write(&format!("d{}/f{number}.txt", number % 7), &format!("text {number}\n"));
+    }
+    let mut mapped = crate::mapped::MappedFile::new(project.root.join("d1/mapped.txt"));
+    mapped.store("before the index");
+    std::thread::sleep(Duration::from_millis(2_300));
+    let mut server = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
+    let mut id = 0;
+    let mut found = |pattern: &str| {
+        id += 1;
+        let answer = server.ask(&call(REVISION, id, "grep_search", json!({ "pattern": pattern })));
+        text(&answer).0.contains("d1/mapped.txt")
+    };
+    assert!(found("before the index"));
+    let indexes = project.home.join(".cache/forage/index");
+    let is_made = || {
+        let mut directories = fs::read_dir(&indexes).into_iter().flatten().flatten();
+        directories.any(|directory| directory.path().join("directories").exists())
+    };
+    let started = Instant::now();
+    while !is_made() {
+        assert!(started.elapsed() < PATIENCE, "the server makes no index");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for round in 0..40 {
+        let needle = format!("needle of round {round}.");
+        mapped.store(&needle);
+        assert!(found(&needle), "round {round}");
+        // Some are taken into the index, others are too young.
+        std::thread::sleep(Duration::from_millis(if round % 10 == 9 { 2_300 } else { 30 }));
+    }
+}

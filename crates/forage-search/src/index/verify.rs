@@ -1,0 +1,210 @@
+//! Whether an index says of files what stands in them.
+
+use std::collections::BTreeSet;
+
+use forage_fs::{OpenedFile, RelPath, Root, Stop};
+
+use super::build::TextReader;
+use super::numbers::NumberSet;
+use super::segment::{Content, IndexError, PartEnd, Segment};
+use crate::limits;
+
+/// What was compared of an index with the text of files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// Files that were read and compared.
+    pub compared: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files that are not in the state that the index has seen, or can't be read: every search reads them, or says so.
+    pub changed: u64,
+    /// Files of which the index says something else than their text, although their state is the one that it has seen.
+    pub different: u64,
+    /// The first of them.
+    pub named: BTreeSet<RelPath>,
+}
+
+impl Verification {
+    fn name(&mut self, path: RelPath) {
+        self.different += 1;
+        if self.named.len() < limits::DIFFERENT_FILES_NAMED {
+            self.named.insert(path);
+        }
+    }
+
+    /// Takes in what another layer of the same index gave.
+    pub fn add(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.bytes += other.bytes;
+        self.changed += other.changed;
+        self.different += other.different;
+        self.named.extend(other.named);
+        while self.named.len() > limits::DIFFERENT_FILES_NAMED {
+            self.named.pop_last();
+        }
+    }
+}
+
+/// Derives all that an index says of the files that are as it has seen them from their text once more, every posting list
+/// included, and compares. It takes [`limits::VERIFIED_AT_ONCE`] of memory, and looks through the posting lists once for as
+/// many trigrams.
+///
+/// # Errors
+/// The index is damaged or can't be read.
+pub fn verify(root: &Root, index: &Segment, stop: &Stop) -> Result<Verification, IndexError> {
+    let mut done = Verification::default();
+    let mut reader = TextReader::default();
+    let mut batch = Batch::new(index);
+    for file in 0..index.len() {
+        if stop.check().is_some() {
+            break;
+        }
+        match compare(root, index, file, &mut reader, &mut batch) {
+            Compared::Changed => done.changed += 1,
+            Compared::Skipped => {}
+            Compared::Read { bytes, is_same } => {
+                done.compared += 1;
+                done.bytes += bytes;
+                if !is_same {
+                    batch.different.insert(file);
+                }
+            }
+        }
+        if batch.found.len() >= limits::VERIFIED_AT_ONCE {
+            batch.compare(index)?;
+        }
+    }
+    batch.compare(index)?;
+    let path = |file| index.path(file).and_then(|path| RelPath::from_bytes(path, &RelPath::root()).ok());
+    batch.different.iter().filter_map(|file| path(*file)).for_each(|path| done.name(path));
+    Ok(done)
+}
+
+enum Compared {
+    /// Nothing is said of it that could be wrong.
+    Skipped,
+    Changed,
+    /// Whether all but the posting lists is the same.
+    Read {
+        bytes: u64,
+        is_same: bool,
+    },
+}
+
+fn compare(root: &Root, index: &Segment, file: u32, reader: &mut TextReader, batch: &mut Batch) -> Compared {
+    let Some((mut opened, content)) = trusted(root, index, file) else { return Compared::Changed };
+    if !matches!(content, Content::Indexed | Content::Binary) {
+        return Compared::Skipped;
+    }
+    let (bytes, state) = (opened.size(), opened.state());
+    let Ok(text) = reader.read(&mut opened) else { return Compared::Changed };
+    if opened.state_now() != state {
+        return Compared::Changed;
+    }
+    let parts = index.parts_of(file).unwrap_or_default();
+    let ends_are_same = parts.clone().zip(&text.parts).all(|(part, of_text)| {
+        // One of the default says nothing.
+        index.part_end(part).is_some_and(|end| end == PartEnd::default() || end == of_text.end)
+    });
+    let is_same = content == text.content
+        && index.checksum(file) == Some(text.checksum)
+        && index.lines(file) == text.lines
+        && parts.len() == text.parts.len()
+        && ends_are_same;
+    if is_same {
+        for (part, of_text) in parts.zip(&text.parts) {
+            batch.parts.insert(part);
+            batch.found.extend(of_text.trigrams.iter().map(|trigram| (trigram.number(), part)));
+        }
+    }
+    Compared::Read { bytes, is_same }
+}
+
+/// A file that a search does not read because of what the index says, opened, and what that is; nothing if it is not in the
+/// state that the index has seen.
+fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Content)> {
+    let (state, content) = index.state(file)?;
+    let path = RelPath::from_bytes(index.path(file)?, &RelPath::root()).ok()?;
+    let opened = root.open_file(&path).ok()?;
+    (opened.state() == Some(state)).then_some((opened, content))
+}
+
+/// Parts of files with the trigrams that are in their text.
+struct Batch {
+    parts: NumberSet,
+    /// Trigrams and parts.
+    found: Vec<(u32, u32)>,
+    /// Files that turned out to be different.
+    different: BTreeSet<u32>,
+}
+
+impl Batch {
+    fn new(index: &Segment) -> Self {
+        Self { parts: NumberSet::none(index.part_count()), found: Vec::new(), different: BTreeSet::new() }
+    }
+
+    /// Compares them with the posting lists, and empties the batch.
+    fn compare(&mut self, index: &Segment) -> Result<(), IndexError> {
+        let mut unlike = NumberSet::none(index.part_count());
+        self.found.sort_unstable();
+        let mut found = self.found.iter().copied().peekable();
+        index.for_each_list(|trigram, posted| {
+            for posted in posted.filter(|part| self.parts.contains(*part)).map(|part| (trigram, part)) {
+                // What is in the text, and in no list.
+                while let Some((_, part)) = found.next_if(|found| *found < posted) {
+                    unlike.insert(part);
+                }
+                if found.next_if_eq(&posted).is_none() {
+                    unlike.insert(posted.1);
+                }
+            }
+        })?;
+        found.for_each(|(_, part)| unlike.insert(part));
+        index.files_of(&unlike).for_each(|file| {
+            self.different.insert(file);
+        });
+        self.parts = NumberSet::none(index.part_count());
+        self.found.clear();
+        Ok(())
+    }
+}
+
+/// What reading a file again gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reread {
+    /// Nothing is told from its text, or it is not in the state that the index has seen: searches read it.
+    Unused,
+    /// It has the bytes that were indexed, so many.
+    Same(u64),
+    /// It has others, although its state is the same.
+    Different,
+}
+
+/// Reads a file of an index again, to see whether it has changed without its state.
+pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut Vec<u8>) -> Reread {
+    let mut read = || {
+        let (mut opened, content) = trusted(root, index, file)?;
+        let known = matches!(content, Content::Indexed | Content::Binary);
+        let expected = index.checksum(file).filter(|_| known)?;
+        let state = opened.state();
+        let mut checksum = crc32fast::Hasher::new();
+        let mut read = opened.read_into(buffer, limits::REREAD_BYTES).ok()?;
+        checksum.update(buffer);
+        let mut bytes = buffer.len() as u64;
+        while read == forage_fs::Contents::TooLarge {
+            buffer.clear();
+            let mut rest = std::io::Read::take(opened.reader(), limits::REREAD_BYTES as u64);
+            if std::io::Read::read_to_end(&mut rest, buffer).ok()? == 0 {
+                read = forage_fs::Contents::Whole;
+            }
+            checksum.update(buffer);
+            bytes += buffer.len() as u64;
+        }
+        // It is being changed, and its state tells so.
+        (opened.state_now() == state).then(|| match checksum.finalize() == expected {
+            true => Reread::Same(bytes),
+            false => Reread::Different,
+        })
+    };
+    read().unwrap_or(Reread::Unused)
+}

@@ -1,0 +1,95 @@
+//! Whether it is noticed that an index says something else of a file than its text.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use forage_fs::{RelPath, Stop};
+use forage_search::index::{
+    Builder, Content, FileEntry, Part, PartEnd, Reread, Segment, Trigrams, reread, verify,
+};
+
+use crate::index::{SETTLED, segment};
+use crate::search::open;
+use crate::trees::{Random, tree};
+
+/// What is wrong with what an index says of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    /// It lacks a string of three bytes: searches miss the file.
+    LacksTrigram,
+    MoreTrigrams,
+    Checksum,
+    Lines,
+    Binary,
+}
+
+const TEXT: &str = "the first line\nand a needle\n";
+
+/// An index of one file that is as it is now.
+fn index_with(root: &Path, fault: Fault) -> Segment {
+    let name = RelPath::parse("a.txt", &RelPath::root()).unwrap();
+    let file = open(root).open_file(&name).unwrap();
+    let text = match fault {
+        Fault::LacksTrigram => TEXT.replace("needle", "needs"),
+        Fault::MoreTrigrams => TEXT.replace("needle", "needle in hay"),
+        _ => TEXT.to_owned(),
+    };
+    let end = PartEnd { bytes: TEXT.len() as u32, feeds: 2 };
+    let parts = [Part { trigrams: Trigrams::default().of(text.as_bytes()).into(), end }];
+    let content = if fault == Fault::Binary { Content::Binary } else { Content::Indexed };
+    let mut builder = Builder::default();
+    assert!(builder.add(&FileEntry {
+        path: b"a.txt",
+        state: file.state().unwrap(),
+        content,
+        lines: (content == Content::Indexed).then_some(if fault == Fault::Lines { 3 } else { 2 }),
+        checksum: crc32fast::hash(TEXT.as_bytes()) ^ u32::from(fault == Fault::Checksum),
+        parts: if content == Content::Indexed { &parts } else { &[] },
+    }));
+    let mut bytes = Vec::new();
+    builder.write(&mut bytes).unwrap();
+    Segment::open(bytes).unwrap()
+}
+
+#[test]
+fn every_fault_of_an_index_is_found_and_its_file_named() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.txt"), TEXT).unwrap();
+    let root = open(directory.path());
+    use Fault::{Binary, Checksum, Lines, None};
+    for fault in [None, Fault::LacksTrigram, Fault::MoreTrigrams, Checksum, Lines, Binary] {
+        let index = index_with(directory.path(), fault);
+        let found = verify(&root, &index, &Stop::never()).unwrap();
+        let named: BTreeSet<_> = found.named.iter().map(|path| path.display().into_owned()).collect();
+        let wanted = if fault == None { BTreeSet::new() } else { BTreeSet::from(["a.txt".to_owned()]) };
+        assert_eq!((found.compared, found.different, named), (1, wanted.len() as u64, wanted), "{fault:?}");
+        let read = reread(&root, &index, 0, &mut Vec::new());
+        let wanted = if fault == Checksum { Reread::Different } else { Reread::Same(TEXT.len() as u64) };
+        assert_eq!(read, wanted, "{fault:?}");
+    }
+}
+
+/// Files of all kinds, also such as are read in pieces.
+#[test]
+fn an_index_that_is_right_is_found_to_be() {
+    let trees: Vec<_> = (0..20).map(|seed| tree(&mut Random::new(seed), true)).collect();
+    let large: String = (0..200_000).map(|number| format!("line {} of many\n", number % 777)).collect();
+    assert!(large.len() < 8 << 20);
+    fs::write(trees[0].1.join("large.txt"), &large).unwrap();
+    fs::write(trees[0].1.join("larger.txt"), large.repeat(3)).unwrap();
+    std::thread::sleep(SETTLED);
+    let mut compared = 0;
+    for (_directory, root) in &trees {
+        let index = Segment::open(segment(root, None)).unwrap();
+        let root = open(root);
+        let found = verify(&root, &index, &Stop::never()).unwrap();
+        assert_eq!((found.different, found.changed), (0, 0), "{found:?}");
+        compared += found.compared;
+        for file in 0..index.len() {
+            assert_ne!(reread(&root, &index, file, &mut Vec::new()), Reread::Different);
+        }
+    }
+    assert!(compared > 100, "{compared} files");
+}

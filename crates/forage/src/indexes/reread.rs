@@ -1,0 +1,97 @@
+//! Reading again, in the background of a server and slowly, the files that an index is trusted for: whatever made it wrong,
+//! it is not wrong for ever.
+
+use std::sync::{Arc, Weak};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use forage_fs::Root;
+use forage_search::index::{Index, Reread, reread};
+use forage_search::limits;
+
+use super::KeptIndexes;
+
+/// How far the files of an index are read again, kept beside it, so that one server goes on where another has ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Progress {
+    /// Files of the round that are done, in the order of the index.
+    pub(crate) done: u64,
+    /// When the round began, in seconds since 1970.
+    pub(crate) began: u64,
+    /// When the last whole round ended; 0 if there was none.
+    pub(crate) ended: u64,
+    /// Files that were found to have changed without their state, in all rounds.
+    pub(crate) different: u64,
+}
+
+impl Progress {
+    /// Bytes that it takes at the most.
+    pub(super) const BYTES: u64 = 4 * 21;
+
+    /// Four numbers in a line.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let mut numbers = str::from_utf8(text).ok()?.split_ascii_whitespace().map(str::parse);
+        let mut number = || numbers.next()?.ok();
+        Some(Self { done: number()?, began: number()?, ended: number()?, different: number()? })
+    }
+
+    pub(super) fn format(&self) -> String {
+        format!("{} {} {} {}\n", self.done, self.began, self.ended, self.different)
+    }
+}
+
+/// What a step has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Step {
+    pub(super) progress: Progress,
+    /// The index says something else of a file than its text.
+    pub(super) is_wrong: bool,
+}
+
+/// Reads the next of an index's files.
+pub(super) fn step(root: &Root, index: &Index, before: Progress) -> Step {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let layers = index.layers();
+    let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
+    let mut progress = before;
+    // Another index may have fewer.
+    if progress.done >= files || progress.began == 0 {
+        (progress.done, progress.began) = (0, now);
+    }
+    let mut left = files.div_ceil(limits::REREAD_STEPS).max(1);
+    let (mut bytes, mut is_wrong, mut buffer) = (0, false, Vec::new());
+    while left > 0 && progress.done < files && bytes < limits::REREAD_BYTES_PER_STEP {
+        let mut number = progress.done;
+        let layer = layers.iter().find(|layer| {
+            let is_in = number < u64::from(layer.len());
+            number -= if is_in { 0 } else { u64::from(layer.len()) };
+            is_in
+        });
+        let Some((layer, number)) = layer.zip(u32::try_from(number).ok()) else { break };
+        match reread(root, layer, number, &mut buffer) {
+            Reread::Unused => {}
+            Reread::Same(read) => bytes += read,
+            Reread::Different => {
+                progress.different += 1;
+                is_wrong = true;
+            }
+        }
+        (progress.done, left) = (progress.done + 1, left - 1);
+    }
+    if progress.done >= files {
+        progress.ended = now;
+    }
+    Step { progress, is_wrong }
+}
+
+/// Starts the thread that does so for all indexes of a server, until it has none any more.
+pub(super) fn start(kept: &Arc<KeptIndexes>) -> bool {
+    let kept: Weak<KeptIndexes> = Arc::downgrade(kept);
+    let run = move || {
+        loop {
+            std::thread::sleep(limits::BETWEEN_REREADS);
+            let Some(kept) = kept.upgrade() else { return };
+            kept.reread();
+        }
+    };
+    std::thread::Builder::new().name("reread".to_owned()).spawn(run).is_ok()
+}

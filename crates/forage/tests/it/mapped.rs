@@ -1,0 +1,147 @@
+//! Files that a program keeps mapped into memory and changes there, which sets no time of theirs until their pages have
+//! been written back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use memmap2::MmapMut;
+use serde_json::json;
+
+use crate::Project;
+
+/// Files younger than that are in no index.
+const SETTLED: Duration = Duration::from_millis(2_300);
+
+/// Attempts to see that a change sets no time, which the system's own writing back may get in the way of.
+const ATTEMPTS: usize = 10;
+
+const SPACE: &[u8; 120] = &[b' '; 120];
+
+/// A file of three lines that is mapped.
+pub(crate) struct MappedFile {
+    path: PathBuf,
+    map: MmapMut,
+}
+
+impl MappedFile {
+    pub(crate) fn new(path: PathBuf) -> Self {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, [b"first\n", &SPACE[..], b"\nlast\n"].concat()).unwrap();
+        let file = fs::File::options().read(true).write(true).open(&path).unwrap();
+        // SAFETY: nobody cuts the file short while it is mapped, and what others see of it is bytes.
+        #[expect(unsafe_code, reason = "only a mapping changes a file in this way")]
+        let map = unsafe { MmapMut::map_mut(&file) }.unwrap();
+        Self { path, map }
+    }
+
+    /// Writes into its second line, without a system call.
+    pub(crate) fn store(&mut self, text: &str) {
+        self.map[6..6 + text.len()].copy_from_slice(text.as_bytes());
+    }
+
+    fn modified(&self) -> SystemTime {
+        fs::metadata(&self.path).unwrap().modified().unwrap()
+    }
+
+    /// Shows that the second of two stores to a page changes the file and none of its times: what a state that is taken
+    /// between them would not tell.
+    fn assert_hides_a_change(&mut self) {
+        for attempt in 0..ATTEMPTS {
+            self.store("before the state is taken");
+            let modified = self.modified();
+            std::thread::sleep(Duration::from_millis(50));
+            let text = format!("hidden {attempt}");
+            self.store(&text);
+            assert!(fs::read_to_string(&self.path).unwrap().contains(&text));
+            if self.modified() == modified {
+                return;
+            }
+        }
+        panic!("every change through the mapping of {} sets its time", self.path.display());
+    }
+}
+
+/// Names the directory in which the child has mounted a file system in memory.
+const MEMORY: &str = "FORAGE_TEST_MEMORY";
+
+/// A private table of mounts: what is mounted in it is seen by nobody else, and goes with its process.
+const IN_PRIVATE: &str = r#"
+    mount --make-rprivate / && mount -t tmpfs none "$1" && echo mounted &&
+    exec "$2" --exact mapped::what_is_stored_through_a_mapping_is_found_in_memory_alone --nocapture"#;
+
+fn project(place: &Path) -> Project {
+    let project = Project::new_in(place, &[]);
+    for number in 0..50 {
+        project.write(&format!("d{}/f{number}.txt", number % 5), &format!("some text {number}\n"));
+    }
+    project
+}
+
+/// What an index says of a file that stays mapped is right for as long as it does.
+#[test]
+fn what_is_stored_through_a_mapping_after_the_index_was_built_is_found() {
+    let project = project(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let mut mapped = MappedFile::new(project.root.join("d1/mapped.txt"));
+    MappedFile::new(project.home.join("control.txt")).assert_hides_a_change();
+    for round in 0..3 {
+        mapped.store(&format!("stored in round {round}"));
+        std::thread::sleep(SETTLED);
+        let build = project.run(&["index", "build"]);
+        assert_eq!(build.status, 0, "{build:?}");
+        let status = project.run(&["index", "status", "--json"]).json();
+        assert_eq!(status["files"], json!({ "as_indexed": 51, "all": 51 }), "{status}");
+        let text = format!("needle {round}");
+        mapped.store(&text);
+        assert_found(&project, &text);
+        assert_eq!(project.run(&["index", "verify"]).status, 0);
+    }
+}
+
+/// There no state can be trusted.
+#[test]
+fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
+    if let Some(directory) = std::env::var_os(MEMORY) {
+        return store_in_memory(Path::new(&directory));
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let run = |flags: &str| {
+        let mut command = Command::new("unshare");
+        command.args([flags, "sh", "-c", IN_PRIVATE, "sh"]);
+        command.args([directory.path(), &std::env::current_exe().unwrap()]).env(MEMORY, directory.path());
+        command.output()
+    };
+    // By root's own right, or in a user namespace of its own; where neither is granted, `settle`'s own test has to do.
+    for flags in ["-m", "-rm"] {
+        if let Ok(output) = run(flags)
+            && output.stdout.starts_with(b"mounted")
+        {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+            return;
+        }
+    }
+}
+
+fn store_in_memory(place: &Path) {
+    let project = project(place);
+    let mut mapped = MappedFile::new(project.root.join("d1/mapped.txt"));
+    mapped.assert_hides_a_change();
+    std::thread::sleep(SETTLED);
+    for command in ["build", "status", "verify"] {
+        let run = project.run(&["index", command]);
+        assert!(run.status == 2 && run.stderr.contains("in memory alone"), "{run:?}");
+    }
+    mapped.store("needle");
+    assert_found(&project, "needle");
+}
+
+/// Searches that look for all there is, and others.
+fn assert_found(project: &Project, text: &str) {
+    for search in [&["search", "--all", text][..], &["grep", text]] {
+        for mode in ["auto", "always"] {
+            let run = project.run_in(&project.root, search, &[("FORAGE_INDEX", mode)]);
+            assert!(run.status == 0 && run.stdout.contains("d1/mapped.txt"), "{search:?}: {run:?}");
+        }
+    }
+}
