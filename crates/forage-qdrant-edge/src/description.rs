@@ -74,26 +74,3 @@ impl Description {
         directory::replace(&path, &text).map_err(of_file(&path))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    #[expect(clippy::disallowed_methods, reason = "a collection of the test's own")]
-    fn fuzz_a_description_is_refused_or_says_all() {
-        let home = tempfile::tempdir().unwrap();
-        let contract = Contract::of_collection("bm25/1");
-        Description::new("text", &contract).write(home.path()).unwrap();
-        let path = Description::path(home.path());
-        let right = std::fs::read(&path).unwrap();
-        forage_fuzz::target!(&[right], |input| {
-            std::fs::write(&path, input).unwrap();
-            let Ok(Some(read)) = Description::read(home.path()) else { return };
-            assert_eq!(read.format, FORMAT);
-            read.write(home.path()).unwrap();
-            let again = Description::read(home.path()).unwrap().unwrap();
-            assert_eq!((again.vector, again.contract), (read.vector, read.contract));
-        });
-    }
-}

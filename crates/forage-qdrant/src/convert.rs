@@ -110,31 +110,3 @@ fn from_value(value: qdrant::Value) -> Value {
         Some(Kind::StructValue(fields)) => Value::Object(from_payload(fields.fields)),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// JSON stands for what a server may send: the protocol's own decoding is not ours.
-    #[test]
-    fn fuzz_a_payload_and_an_id_come_back_as_they_were_sent() {
-        let seeds = forage_fuzz::seeds([
-            r#"{"text":"ß\n","n":[1,2.5,null,true],"deep":{"a":{"b":[{}]}},"id":"550e8400-e29b-41d4-a716-446655440000"}"#,
-            r#"{"id":18446744073709551615,"x":-9223372036854775808,"y":1e308}"#,
-        ]);
-        forage_fuzz::target!(&seeds, |input| {
-            let Ok(payload) = serde_json::from_slice::<Map<String, Value>>(input) else { return };
-            if let Some(Value::String(text)) = payload.get("id") {
-                let id = qdrant::PointId::from(text.as_str());
-                if let Some(id) = from_id(Some(id)) {
-                    assert_eq!(from_id(Some(to_id(id))), Some(id));
-                }
-            }
-            // An integer above what the protocol can carry is refused, and no other number.
-            match to_payload(payload.clone()) {
-                Ok(sent) => assert_eq!(Value::Object(from_payload(sent)), Value::Object(payload)),
-                Err(field) => assert!(payload.contains_key(&field), "{field}"),
-            }
-        });
-    }
-}

@@ -114,6 +114,8 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         "# >>> forage\nextensions:\n  forage:\n    enabled: true\n# <<< forage\n",
         // Found: what somebody has put between the marks went.
         "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
+        // Found: between these marks an entry came without its section.
+        "# >>> forage\n# <<< forage\n",
         // Found: an entry was put beside keys that are all indented.
         "---\n    a:\n        b: 1\n# end",
         // Found: a text in block form behind a name that is no plain one, which got a line end.

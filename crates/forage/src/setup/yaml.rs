@@ -49,7 +49,7 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
     let layout = layout(text, spot)?;
     let newline = newline(text);
     if let Some(block) = marked::find(text)? {
-        if !block.lines.is_empty() && read(&block.lines, spot).is_none() {
+        if read(&block.lines, spot).is_none() {
             return Err(Refusal::new("between its marks is something else than Forage wrote".to_owned()));
         }
         let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
