@@ -98,9 +98,9 @@ pub const LISTING_FAILED: Duration = Duration::from_secs(60);
 /// through a mapping, or by a name outside of the tree, is told by nobody: some milliseconds, and 20 on a busy machine.
 pub const COMPARED_ALWAYS: usize = 5_000;
 
-/// The same up to which a call that finds them to be due waits for it: 50,000 took a fifth of a second on two processors
-/// that were busy otherwise. Those of a larger tree are compared in the background of a call.
-pub const COMPARED_IN_CALLS: usize = 200_000;
+/// The same up to which a call that finds them to be due waits for it: a fifth of a second on two processors that are
+/// busy otherwise. Those of a larger tree are compared in the background of a call.
+pub const COMPARED_IN_CALLS: usize = 50_000;
 
 /// In trees of more than [`COMPARED_ALWAYS`], the least time between two comparisons, and the part of the time that they
 /// may take.

@@ -267,9 +267,15 @@ impl Scope<'_> {
                 has_any = true;
                 receive(item)
             };
-            let report = below.walk(walk_options, &choice.chosen, stop, worker, &visit, receive);
+            let mut report = below.walk(walk_options, &choice.chosen, stop, worker, &visit, receive);
             let is_final = has_any || report.stopped.is_some() || report.broke_off || attempt > 0;
-            if is_final || !index.is_some_and(|index| index.has_changed_unseen(walk_options, began)) {
+            if is_final {
+                return Ok(report);
+            }
+            let has_changed = index.is_some_and(|index| index.has_changed_unseen(walk_options, began, stop));
+            // Whether there is nothing is not known then.
+            report.stopped = stop.check();
+            if !has_changed || report.stopped.is_some() {
                 return Ok(report);
             }
         }

@@ -88,7 +88,10 @@ impl State {
     fn compare(&mut self, listing: &Listing, threads: usize, stop: &Stop) -> bool {
         let started = Instant::now();
         let outdated = listing.outdated(threads, stop);
-        self.compared = Some((started, started.elapsed()));
+        // One that was broken off says nothing about the rest.
+        if stop.check().is_none() {
+            self.compared = Some((started, started.elapsed()));
+        }
         let has_changed = !outdated.is_empty();
         self.doubt(outdated);
         has_changed
@@ -134,30 +137,30 @@ impl Watched {
             Some(listing) => state.is_comparison_due(listing),
             None => state.tree.is_none() && state.next.is_none_or(|next| Instant::now() >= next),
         };
-        match &listing {
-            // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
-            Some(known) if is_due && known.entries() <= limits::COMPARED_IN_CALLS => {
-                if state.compare(known, options.thread_count(), &self.stop) {
-                    listing = self.current(&mut state);
-                }
+        if !is_due {
+            return listing;
+        }
+        // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
+        if let Some(known) = listing.as_ref().filter(|known| known.entries() <= limits::COMPARED_IN_CALLS) {
+            if state.compare(known, options.thread_count(), &self.stop) {
+                listing = self.current(&mut state);
             }
-            _ if is_due && !state.is_busy => {
-                state.is_busy = self.in_background(options, &place, listing.clone());
-            }
-            _ => {}
+        } else if !state.is_busy {
+            state.is_busy = self.in_background(options, &place, listing.clone());
         }
         listing
     }
 
     /// Whether the tree is other than its listing said that was given since then, now that the states of all files are
     /// compared once more: for who is about to say that there is nothing.
-    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
+    /// It is not known if `stop` says so meanwhile.
+    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);
         match self.current(&mut state) {
             None => true,
             Some(_) if state.compared.is_some_and(|(began, _)| began >= since) => false,
-            Some(listing) => state.compare(&listing, options.thread_count(), &self.stop),
+            Some(listing) => state.compare(&listing, options.thread_count(), stop),
         }
     }
 

@@ -199,8 +199,8 @@ impl Index {
     }
 
     /// Whether the tree turns out to be other than a choice of that time or later says, of which nobody told.
-    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant) -> bool {
-        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since))
+    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since, stop))
     }
 
     /// The tree without a walk, and which of its files a search has to visit; `None` where it must be walked.
