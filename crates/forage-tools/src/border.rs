@@ -459,7 +459,10 @@ mod tests {
         }
     }
 
-    fn redacted(mut events: Vec<Event>) -> (Vec<(String, Vec<(usize, usize)>)>, Hidden) {
+    /// A line with the places of its matches.
+    type Shown = (String, Vec<(usize, usize)>);
+
+    fn redacted(mut events: Vec<Event>) -> (Vec<Shown>, Hidden) {
         let (redactor, mut hidden) = (Redactor::standard(), Hidden::default());
         Border::new(&redactor, &mut hidden).events(&mut events, 200, 100);
         let shown = |event: Event| {
