@@ -145,13 +145,18 @@ impl RelPath {
     }
 }
 
-/// Whether a character could steer a terminal, hide or reorder text, or forge a line: control characters,
-/// bidirectional overrides, zero-width and tag characters, variation selectors other than that of emoji.
+/// Whether a character could steer a terminal, hide or reorder text, or forge a line: control characters, ends of lines
+/// and paragraphs, and all that Unicode has no glyph for: its default ignorable and format characters.
+///
+/// Left are the variation selector of emoji, and the format characters that are signs with a glyph, such as that of an
+/// Arabic year. Joiners are not, though emoji and some scripts need them: they are as invisible in a name of a program.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Bytes of a path for people, models and records; see [`RelPath::display`].

@@ -5,6 +5,7 @@ use std::ops::Range;
 use forage_fs::{RelPath, Stop};
 
 use crate::event::{Cut, Event, EventKind, FileEvents};
+use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
 use crate::scan::ScanOptions;
@@ -51,6 +52,7 @@ pub(crate) fn search_text(
     stop: &Stop,
 ) -> Option<FileEvents> {
     let mut builder = EventBuilder::new(finder, path, options);
+    let (before_context, after_context) = options.around();
     let mut counter = LineCounter::default();
     // Where the next line that is not yet an event begins, and how many more of context to take from there.
     let (mut next, mut number, mut after) = (0, 1, 0);
@@ -59,8 +61,9 @@ pub(crate) fn search_text(
         if delivered > 0 {
             let number = counter.number(text, line.start);
             if number <= delivered {
-                // The context of the next match begins behind this line at the earliest.
-                (next, after) = (with_feed(text, &line).end, 0);
+                // The context of the next match begins behind this line at the earliest; its margin may begin before.
+                let end = with_feed(text, &line).end;
+                (next, after) = (lines_before(text, end, options.margin.unwrap_or(0), 0).0, 0);
                 return true;
             }
         }
@@ -74,7 +77,7 @@ pub(crate) fn search_text(
             return false;
         }
         let line_number = counter.number(text, line.start);
-        let (mut start, up) = lines_before(text, line.start, options.before_context, next);
+        let (mut start, up) = lines_before(text, line.start, before_context, next);
         number = line_number - up;
         while start < line.start {
             let context =
@@ -83,7 +86,7 @@ pub(crate) fn search_text(
             number += 1;
         }
         next = builder.push(line_number, EventKind::Match, text, &line);
-        (number, after) = (line_number + 1, options.after_context);
+        (number, after) = (line_number + 1, after_context);
         true
     });
     // Behind the place where a search was stopped, no line is known to be none that matches.
@@ -93,7 +96,11 @@ pub(crate) fn search_text(
         next = builder.push(number, EventKind::Context, text, &context);
         (number, after) = (number + 1, after - 1);
     }
-    builder.finish()
+    let keys = match options.margin {
+        Some(_) if !builder.file.events.is_empty() => KeyBlocks::of(text),
+        _ => KeyBlocks::default(),
+    };
+    builder.finish(&keys)
 }
 
 /// As [`search_text`], for a text of which all matching lines are in these passages, whole lines each and the line feeds
@@ -121,7 +128,7 @@ pub(crate) fn search_passages<'t>(
             break;
         }
     }
-    builder.finish()
+    builder.finish(&KeyBlocks::default())
 }
 
 /// Collects the events of a file under the limits of a search.
@@ -130,6 +137,10 @@ pub(crate) struct EventBuilder<'a> {
     options: &'a ScanOptions,
     /// The last line of all that an earlier answer had.
     delivered: u64,
+    /// The last matching line among them, where that is known.
+    delivered_match: u64,
+    /// Where each event's line begins in the text; with a margin.
+    starts: Vec<u64>,
     bytes: usize,
     pub(crate) file: FileEvents,
 }
@@ -138,7 +149,8 @@ impl<'a> EventBuilder<'a> {
     pub(crate) fn new(finder: Option<&'a LineFinder<'a>>, path: &RelPath, options: &'a ScanOptions) -> Self {
         let file =
             FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
-        Self { finder, options, delivered: options.lines_delivered(path), bytes: 0, file }
+        let delivered = options.lines_delivered(path);
+        Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, file }
     }
 
     /// Whether a further matching line would go over a limit.
@@ -150,15 +162,31 @@ impl<'a> EventBuilder<'a> {
     fn push(&mut self, line_number: u64, kind: EventKind, text: &[u8], line: &Range<usize>) -> usize {
         let whole = with_feed(text, line);
         let next = whole.end;
-        self.push_line(line_number, kind, &text[whole], line.len());
+        self.push_line(line_number, line.start as u64, kind, &text[whole], line.len());
         next
     }
 
+    /// Adds a line with its line feed, if it has one, that begins at `start` of the file's text.
+    pub(crate) fn push_whole(&mut self, line_number: u64, start: u64, kind: EventKind, line: &[u8]) {
+        let length = line.strip_suffix(b"\n").unwrap_or(line).len();
+        self.push_line(line_number, start, kind, line, length);
+    }
+
     /// Adds a line whose text without line feed is `line[..length]`.
-    pub(crate) fn push_line(&mut self, line_number: u64, kind: EventKind, line: &[u8], length: usize) {
+    fn push_line(&mut self, line_number: u64, start: u64, kind: EventKind, line: &[u8], length: usize) {
         // Behind a line whose matches are not all known, nothing follows.
-        if line_number <= self.delivered || self.finder.is_some_and(LineFinder::is_cut) {
+        if self.finder.is_some_and(LineFinder::is_cut) {
             return;
+        }
+        let mut kind = kind;
+        if line_number <= self.delivered {
+            if kind == EventKind::Match {
+                self.delivered_match = line_number;
+            }
+            if self.options.margin.is_none_or(|margin| line_number + margin as u64 <= self.delivered) {
+                return;
+            }
+            kind = EventKind::Margin;
         }
         let is_match = kind == EventKind::Match;
         if self.options.count_only {
@@ -193,27 +221,80 @@ impl<'a> EventBuilder<'a> {
             spans.retain(|span| span.start < kept.len());
         }
         self.bytes += kept.len() + size_of::<Event>();
-        self.file.events.push(Event { line_number, kind, bytes: line[kept].to_vec(), spans, cut });
+        let bytes = line[kept].to_vec();
+        self.file.events.push(Event { line_number, kind, bytes, spans, cut, in_key: Vec::new() });
+        if self.options.margin.is_some() {
+            self.starts.push(start);
+        }
     }
 
     /// Takes back lines of context that belong to a match that is not kept.
     pub(crate) fn drop_context_of_next(&mut self) {
         let events = &mut self.file.events;
         if let Some(last) = events.iter().rposition(|event| event.kind == EventKind::Match) {
-            let end = events[last].line_number.saturating_add(self.options.after_context as u64);
+            let end = events[last].line_number.saturating_add(self.options.around().1 as u64);
             let kept = last + events[last..].partition_point(|event| event.line_number <= end);
             events.truncate(kept);
         }
     }
 
-    pub(crate) fn finish(self) -> Option<FileEvents> {
+    /// The file, if it has events. `keys` are looked at only with a margin.
+    pub(crate) fn finish(mut self, keys: &KeyBlocks) -> Option<FileEvents> {
+        if self.options.margin.is_some() {
+            self.mark_margin();
+            if !keys.is_empty() {
+                self.mark_keys(keys);
+            }
+            if self.file.events.iter().all(|event| event.kind == EventKind::Margin) && self.file.matches == 0
+            {
+                return None;
+            }
+        }
         // A match that an earlier answer had may leave the rest of its context to this one.
         (self.file.matches > 0 || !self.file.events.is_empty()).then_some(self.file)
     }
 }
 
+impl EventBuilder<'_> {
+    /// Calls margin what is no context: only now it is known how near the next match is.
+    fn mark_margin(&mut self) {
+        let (before, after) = (self.options.before_context as u64, self.options.after_context as u64);
+        let delivered = self.delivered.max(self.options.matches_delivered(&self.file.path));
+        let mut last = (self.delivered_match > 0).then_some(self.delivered_match);
+        for event in &mut self.file.events {
+            match event.kind {
+                EventKind::Match => last = Some(event.line_number),
+                EventKind::Context if last.is_some_and(|last| event.line_number - last <= after) => {}
+                EventKind::Context => event.kind = EventKind::Margin,
+                EventKind::Margin => {}
+            }
+        }
+        let mut next = None;
+        for event in self.file.events.iter_mut().rev() {
+            let number = event.line_number;
+            match event.kind {
+                EventKind::Match => next = Some(number),
+                EventKind::Margin
+                    if number > delivered && next.is_some_and(|next| next - number <= before) =>
+                {
+                    event.kind = EventKind::Context;
+                }
+                EventKind::Context if number <= delivered => event.kind = EventKind::Margin,
+                _ => {}
+            }
+        }
+    }
+
+    fn mark_keys(&mut self, keys: &KeyBlocks) {
+        for (event, start) in self.file.events.iter_mut().zip(&self.starts) {
+            let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
+            event.in_key = keys.within(start + event.cut.before as u64, line);
+        }
+    }
+}
+
 /// The `limit` bytes of a long line to keep: around its first match, on character borders.
-fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
+pub(crate) fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
     let middle = span.map_or(limit / 2, |span| span.start + span.len().min(limit) / 2);
     let start = middle.saturating_sub(limit / 2).min(line.len() - limit);
     let is_border = |at: usize| line.get(at).is_none_or(|b| b & 0xc0 != 0x80);

@@ -1,6 +1,10 @@
 //! What a search finds: one stream of events, file by file, for all tools.
 
+use std::ops::Range;
+
 use forage_fs::RelPath;
+
+use crate::buffer::keep;
 
 /// What a line is to the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +13,8 @@ pub enum EventKind {
     Match,
     /// It stands near a line that does.
     Context,
+    /// It was not asked for: a line beyond the context, with [`crate::ScanOptions::margin`].
+    Margin,
 }
 
 /// Where in a line the pattern matches.
@@ -44,6 +50,40 @@ pub struct Event {
     pub spans: Vec<Span>,
     /// What a limit on line length took off.
     pub cut: Cut,
+    /// The parts of `bytes` that lie in a block of a private key, wherever in the file that begins; known with
+    /// [`crate::ScanOptions::margin`].
+    pub in_key: Vec<Range<usize>>,
+}
+
+impl Event {
+    /// Cuts a line to a number of bytes around its first match, or its best one.
+    pub fn shorten(&mut self, most: usize) {
+        let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        if line.len() > most {
+            let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
+            self.keep(keep(line, most, best.map(|span| span.start..span.end).as_ref()));
+        }
+    }
+
+    /// Cuts a line to a part of its bytes.
+    pub fn keep(&mut self, part: Range<usize>) {
+        if part.len() == self.bytes.len() {
+            return;
+        }
+        let length = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes).len();
+        self.cut.before += part.start;
+        self.cut.after += length.saturating_sub(part.end);
+        let within = |start: &mut usize, end: &mut usize| {
+            let is_within =
+                *start < part.end && (*end > part.start || (start == end && *start >= part.start));
+            *start = (*start).clamp(part.start, part.end) - part.start;
+            *end = (*end).clamp(part.start, part.end) - part.start;
+            is_within
+        };
+        self.spans.retain_mut(|span| within(&mut span.start, &mut span.end));
+        self.in_key.retain_mut(|key| within(&mut key.start, &mut key.end));
+        self.bytes = self.bytes[part.clone()].to_vec();
+    }
 }
 
 /// The events of one file in line order.

@@ -3,22 +3,24 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
+use encoding_rs_io::DecodeReaderBytesBuilder;
 use forage_fs::{SkipReason, Skipped, Stop};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 
 use crate::event::EventKind;
+use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::MatchingLines;
 
-/// Receives the lines of a large file: number from 1, kind, bytes with line feed. False ends the search.
+/// Receives the lines of a large file: number from 1, where it begins, kind, bytes with line feed. False ends the search.
 pub(crate) trait LineSink {
-    fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool;
+    fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool;
 }
 
 /// Searches `reader`. False when a NUL byte was met: the file is counted as binary, and what was found before is to
 /// be forgotten, as in a file that is read whole. What was found before a line longer than a piece stays found, and
-/// the file is counted with that reason.
+/// the file is counted with that reason. What of the text lies in private keys goes into `keys`, as far as it was read.
 #[must_use]
 pub(crate) fn search_reader(
     matcher: &impl Matcher,
@@ -27,6 +29,7 @@ pub(crate) fn search_reader(
     stop: &Stop,
     skipped: &mut Skipped,
     sink: &mut impl LineSink,
+    keys: Option<&mut KeyBlocks>,
 ) -> bool {
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
@@ -36,7 +39,17 @@ pub(crate) fn search_reader(
         .heap_limit(Some(limits::PIECE_BYTES))
         .build();
     let mut adapter = Adapter { sink, binary: false };
-    let result = searcher.search_reader(matcher, Stoppable { reader, stop }, &mut adapter);
+    let reader = Stoppable { reader, stop };
+    let result = match keys {
+        None => searcher.search_reader(matcher, reader, &mut adapter),
+        Some(keys) => {
+            // Decoded here, so that the keys are looked for in the text whose lines come.
+            let reader = DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(reader);
+            let result = searcher.search_reader(matcher, Watched { reader, keys: &mut *keys }, &mut adapter);
+            keys.end();
+            result
+        }
+    };
     if adapter.binary {
         skipped.add(SkipReason::Binary);
         return false;
@@ -112,6 +125,20 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
+/// Looks for keys in what is read.
+struct Watched<'a, R> {
+    reader: R,
+    keys: &'a mut KeyBlocks,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.keys.feed(&buffer[..read]);
+        Ok(read)
+    }
+}
+
 struct Adapter<'a, S> {
     sink: &'a mut S,
     binary: bool,
@@ -121,11 +148,21 @@ impl<S: LineSink> Sink for Adapter<'_, S> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        Ok(self.sink.line(found.line_number().unwrap_or(0), EventKind::Match, found.bytes()))
+        Ok(self.sink.line(
+            found.line_number().unwrap_or(0),
+            found.absolute_byte_offset(),
+            EventKind::Match,
+            found.bytes(),
+        ))
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> io::Result<bool> {
-        Ok(self.sink.line(line.line_number().unwrap_or(0), EventKind::Context, line.bytes()))
+        Ok(self.sink.line(
+            line.line_number().unwrap_or(0),
+            line.absolute_byte_offset(),
+            EventKind::Context,
+            line.bytes(),
+        ))
     }
 
     fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> io::Result<()> {

@@ -13,6 +13,7 @@ mod event;
 pub mod external;
 mod fuzzy;
 pub mod index;
+mod key_blocks;
 pub mod keyword;
 mod large;
 pub mod limits;
@@ -24,6 +25,7 @@ mod size;
 mod stepped;
 
 pub use event::{Cut, Event, EventKind, FileEvents, Span};
+pub use key_blocks::KeyBlocks;
 pub use pattern::{Case, Pattern, PatternError, PatternOptions};
 pub use regex_syntax::escape;
 pub use scan::{Delivered, ScanOptions, search};

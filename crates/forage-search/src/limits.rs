@@ -60,6 +60,13 @@ pub const EVIDENCE_BYTES: u64 = 128 << 10;
 /// Lines of context in keyword evidence (the requirement's 10).
 pub const EVIDENCE_CONTEXT: u64 = 10;
 
+/// Blocks of private keys of one file whose places are known at a time: 16 bytes each, and a file of a search needs those
+/// around its lines.
+pub const KEY_BLOCKS_KEPT: usize = 64 << 10;
+
+/// Bytes of a line that are held until it is looked at for the mark of a key; the longest key in one line has some 13,000.
+pub const KEY_LINE_BYTES: usize = 64 << 10;
+
 /// Terms of one keyword search: one bit each.
 pub const TERMS: usize = 64;
 

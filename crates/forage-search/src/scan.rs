@@ -1,5 +1,6 @@
 //! Searching a tree for one pattern.
 
+use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use forage_fs::{
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
 use crate::index::{Choice, Cursor, Index, Query, Stretch, Unread};
+use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
@@ -31,6 +33,10 @@ pub struct ScanOptions {
     pub max_file_bytes: Option<u64>,
     /// Count matching lines only; no events are kept.
     pub count_only: bool,
+    /// For answers out of which secrets are taken: this many lines around what is asked for come as
+    /// [`EventKind::Margin`], since a line alone may not show that it has one, and events tell what of them lies in a
+    /// private key of the file. `None` for neither.
+    pub margin: Option<usize>,
     /// Places of matches kept per line.
     pub max_spans: usize,
     /// What an earlier answer had.
@@ -51,6 +57,12 @@ pub enum Delivered {
 }
 
 impl ScanOptions {
+    /// Lines before and after a match that events are made of.
+    pub(crate) fn around(&self) -> (usize, usize) {
+        let margin = self.margin.unwrap_or(0);
+        (self.before_context.max(margin), self.after_context.max(margin))
+    }
+
     /// The last matching line of a file that an earlier answer had with its context; 0 for none.
     pub(crate) fn matches_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
@@ -77,6 +89,7 @@ impl Default for ScanOptions {
             max_file_matches: limits::FILE_MATCHES,
             max_file_bytes: None,
             count_only: false,
+            margin: None,
             max_spans: limits::LINE_SPANS,
             after: None,
             index: None,
@@ -141,7 +154,7 @@ pub(crate) enum Text<'a> {
     /// All of it, decoded.
     Whole(&'a [u8]),
     /// A large file, raw, from its beginning.
-    Pieces(&'a mut dyn std::io::Read),
+    Pieces(&'a mut dyn Read),
 }
 
 /// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches
@@ -203,7 +216,7 @@ fn read<S, T>(
             Decoded::Text { bytes, .. } => search(&mut worker.state, Text::Whole(&bytes), skipped),
         },
         Ok(Contents::TooLarge) => {
-            let mut reader = std::io::Read::chain(&worker.buffer[..], file.reader());
+            let mut reader = Read::chain(&worker.buffer[..], file.reader());
             search(&mut worker.state, Text::Pieces(&mut reader), skipped)
         }
     }
@@ -286,7 +299,11 @@ pub fn search(
         let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
         if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
             let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));
-            return search_passages(&worker.state, &entry.path, passages, options, stop);
+            let found = search_passages(&worker.state, &entry.path, passages, options, stop);
+            // What is around a match, and the beginning of a key that it is in, may be in no passage.
+            if found.is_none() || options.margin.is_none() {
+                return found;
+            }
         }
         read(worker, file, skipped, |finder, text, skipped| match text {
             Text::Whole(text) => {
@@ -299,17 +316,19 @@ pub fn search(
                 Some(found)
             }
             Text::Pieces(reader) => {
-                let context = (options.before_context, options.after_context);
                 let builder = EventBuilder::new(Some(finder), &entry.path, options);
                 let mut sink = PieceSink {
                     builder,
                     delivered: options.matches_delivered(&entry.path),
-                    before_context: options.before_context as u64,
+                    before_context: options.around().0 as u64,
                     held: Vec::new(),
                 };
+                let mut keys = KeyBlocks::default();
+                let watched = options.margin.is_some().then_some(&mut keys);
+                let matcher = LineMatcher(&*finder, stop);
                 let is_text =
-                    search_reader(&LineMatcher(&*finder, stop), reader, context, stop, skipped, &mut sink);
-                is_text.then(|| sink.builder.finish()).flatten()
+                    search_reader(&matcher, reader, options.around(), stop, skipped, &mut sink, watched);
+                is_text.then(|| sink.builder.finish(&keys)).flatten()
             }
         })
     };
@@ -341,22 +360,29 @@ struct PieceSink<'a> {
     delivered: u64,
     before_context: u64,
     /// Lines behind it: its context, or that of the next match, or both.
-    held: Vec<(u64, Vec<u8>)>,
+    held: Vec<Held>,
+}
+
+/// A line of context that waits for the next match.
+struct Held {
+    number: u64,
+    start: u64,
+    line: Vec<u8>,
 }
 
 impl LineSink for PieceSink<'_> {
-    fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
+    fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool {
         if number <= self.delivered {
             return true;
         }
         // Behind what was delivered, only the next match says what is its context.
         if kind == EventKind::Context && self.delivered > 0 && self.builder.file.matches == 0 {
-            self.held.push((number, line.to_vec()));
+            self.held.push(Held { number, start, line: line.to_vec() });
             return true;
         }
-        for (held, line) in std::mem::take(&mut self.held) {
-            if held + self.before_context >= number {
-                self.push(held, EventKind::Context, &line);
+        for held in std::mem::take(&mut self.held) {
+            if held.number + self.before_context >= number {
+                self.builder.push_whole(held.number, held.start, EventKind::Context, &held.line);
             }
         }
         if kind == EventKind::Match && self.builder.is_full() {
@@ -365,14 +391,7 @@ impl LineSink for PieceSink<'_> {
             self.builder.drop_context_of_next();
             return false;
         }
-        self.push(number, kind, line);
+        self.builder.push_whole(number, start, kind, line);
         true
-    }
-}
-
-impl PieceSink<'_> {
-    fn push(&mut self, number: u64, kind: EventKind, line: &[u8]) {
-        let length = line.strip_suffix(b"\n").unwrap_or(line).len();
-        self.builder.push_line(number, kind, line, length);
     }
 }

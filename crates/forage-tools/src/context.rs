@@ -202,6 +202,10 @@ pub struct Context {
     pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
+    /// Takes secrets out of answers: of lines, names and messages, in text and records. All rules unless it is changed,
+    /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
+    /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
+    pub redactor: Arc<Redactor>,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -226,10 +230,16 @@ impl Context {
             ranking: None,
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
+            redactor: Arc::new(Redactor::standard()),
             stop: Stop::never(),
             notices: Vec::new(),
             progress: Arc::default(),
         }
+    }
+
+    /// A message that is no answer, such as that of an error, as whoever gets answers may read it.
+    pub fn without_secrets(&self, message: &str) -> String {
+        self.redactor.redact(message).as_str().to_owned()
     }
 
     /// The index of a root, if there is one.

@@ -49,7 +49,7 @@ pub enum ToolError {
         source: PatternError,
     },
     /// A path can't be used.
-    #[error("`path`: {0}")]
+    #[error("`path`: {}", sanitize(&.0.to_string()))]
     Path(#[from] OpenError),
     /// Every term of a keyword search is too broad. The first sentence is the requirement's.
     #[error("each of those search terms yielded too many results\n{terms}\nUse longer, more specific terms.")]

@@ -9,6 +9,7 @@
 
 mod answer_cache;
 mod arguments;
+mod border;
 mod context;
 mod correction;
 mod cursor;
@@ -28,6 +29,7 @@ pub mod tools;
 mod verdict;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
+pub use border::Hidden;
 pub use context::{
     AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, LookupSettings,
     OnModelFailure, SearchSettings,

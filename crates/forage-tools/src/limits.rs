@@ -206,3 +206,18 @@ pub const LOOKUP_TEXT_BYTES: usize = 4_000;
 
 /// Lines that `keyword_lookup` shows of a result.
 pub const LOOKUP_LINES: usize = 3;
+
+/// Lines around those that are shown that are looked at for what says that a line has a secret: a name above its value,
+/// which formatters put one line apart, and people with a comment between.
+pub const BORDER_LINES: usize = 3;
+
+/// Bytes of a line, before and behind what is shown of it, that are looked at for the same reason: the longest of common
+/// tokens have some 2,000, and a name before them.
+pub const BORDER_LINE_BYTES: usize = 4 << 10;
+
+/// Times as many spans are kept of a line until it is cut to what is shown of it.
+pub const BORDER_SPANS: usize = 8;
+
+/// Bytes of a word of a name or message from which on it may be a secret by itself: the shortest tokens have 20, and less
+/// would have every other name looked at.
+pub const BORDER_WORD_BYTES: usize = 16;

@@ -4,27 +4,20 @@ use std::fmt::Write as _;
 
 use forage_search::{Event, EventKind};
 
-use crate::sanitize::line_text;
+use crate::sanitize::{line_text, record_text};
 use crate::text::{count, grouped, notes_bytes, with_notes};
 
 /// `match` or `context`, as records say it.
 pub(crate) fn kind_name(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Match => "match",
-        EventKind::Context => "context",
+        EventKind::Context | EventKind::Margin => "context",
     }
 }
 
-/// The text of a line without its line feed, U+FFFD for what is not UTF-8, and where in it the matches are.
-pub(crate) fn text_and_spans(event: &Event) -> (String, Vec<(usize, usize)>) {
-    let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
-    // In the text, what is not UTF-8 takes another number of bytes.
-    let place = |at: usize| match std::str::from_utf8(line) {
-        Ok(_) => at,
-        Err(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
-    };
-    let spans = event.spans.iter().map(|span| (place(span.start), place(span.end))).collect();
-    (String::from_utf8_lossy(line).into_owned(), spans)
+/// The text of a line without its line feed for records, and its bytes where the text is not all of them.
+pub(crate) fn event_text(event: &Event) -> (String, Option<String>) {
+    record_text(event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes))
 }
 
 /// For records that leave a zero out.

@@ -6,6 +6,8 @@ use forage_fs::{Skipped, Stopped, WalkReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::border::{Border, Hidden};
+use crate::context::Context;
 use crate::limits;
 use crate::text::clip;
 
@@ -62,6 +64,8 @@ pub struct Outcome<R> {
     pub truncated_by: Option<Limit>,
     /// Passed back as `cursor`, the call goes on where this one ended.
     pub next_cursor: Option<String>,
+    /// Secrets that were taken out.
+    pub hidden: Hidden,
     /// Wall time of the call.
     pub elapsed: Duration,
 }
@@ -76,6 +80,7 @@ impl<R> Outcome<R> {
             warnings: Vec::new(),
             truncated_by: None,
             next_cursor: None,
+            hidden: Hidden::default(),
             elapsed: Duration::ZERO,
         }
     }
@@ -100,6 +105,9 @@ impl<R> Outcome<R> {
 
 /// How a response becomes text.
 pub(crate) trait Render: Sized {
+    /// Takes secrets out of every string that comes from files or their names, unless that was done when it was taken.
+    fn redact(&mut self, border: &mut Border<'_>);
+
     /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
     /// middle of a line. Returns whether something was left out for the budget.
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool);
@@ -119,13 +127,20 @@ pub struct Answer {
     pub found: bool,
     /// Whether the answer is cut by its deadline or by cancellation.
     pub partial: bool,
+    /// Secrets that were taken out of text and records.
+    pub hidden: Hidden,
 }
 
 impl Answer {
+    /// Both renderings, behind the border. Whatever is shown of an outcome goes this way.
     pub(crate) fn of<R: Serialize + Render>(
-        outcome: &Outcome<R>,
-        budget: usize,
+        outcome: &mut Outcome<R>,
+        context: &Context,
     ) -> Result<Self, serde_json::Error> {
+        let mut border = Border::new(&context.redactor, &mut outcome.hidden);
+        outcome.response.redact(&mut border);
+        outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
+        let (outcome, budget) = (&*outcome, context.text_bytes);
         let (mut text, mut cut) = R::render(outcome, budget);
         // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
         if text.len() > limits::TEXT_BYTES_MAX {
@@ -146,6 +161,9 @@ impl Answer {
         records.insert("skipped".to_owned(), Value::Object(skipped));
         records.insert("warnings".to_owned(), json!(outcome.warnings));
         records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
+        if outcome.hidden.total() > 0 {
+            records.insert("redacted".to_owned(), json!(outcome.hidden.by_rule()));
+        }
         if R::CONTENT_IN_RECORDS {
             records.insert("content".to_owned(), json!(text));
         }
@@ -153,6 +171,7 @@ impl Answer {
             outcome.truncated_by,
             Some(Limit::Timeout | Limit::Cancelled | Limit::Engine | Limit::Unavailable)
         );
-        Ok(Self { text, records: Value::Object(records), found: outcome.found, partial })
+        let (found, hidden) = (outcome.found, outcome.hidden.clone());
+        Ok(Self { text, records: Value::Object(records), found, partial, hidden })
     }
 }

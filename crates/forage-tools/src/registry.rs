@@ -116,7 +116,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
-        Answer::of(&outcome, context.text_bytes).map_err(|error| internal(error.to_string()))
+        Answer::of(&mut outcome, context).map_err(|error| internal(error.to_string()))
     }
 }
 

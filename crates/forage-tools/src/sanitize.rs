@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use forage_fs::RelPath;
+
 /// Tabs are part of code and steer nothing.
 fn needs_escape(c: char) -> bool {
     c != '\t' && forage_fs::needs_escape(c)
@@ -17,15 +21,17 @@ pub fn sanitize_line(line: &str) -> Cow<'_, str> {
     for c in line.chars() {
         match c {
             c if !needs_escape(c) => out.push(c),
-            c if (c as u32) < 0x80 => {
-                let _ = write!(out, "\\x{:02X}", c as u32);
-            }
-            c => {
-                let _ = write!(out, "\\u{{{:04X}}}", c as u32);
-            }
+            c => push_escaped(&mut out, c),
         }
     }
     Cow::Owned(out)
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    let _ = match c as u32 {
+        code @ ..0x80 => write!(out, "\\x{code:02X}"),
+        code => write!(out, "\\u{{{code:04X}}}"),
+    };
 }
 
 /// Text of several lines; line feeds stay.
@@ -38,6 +44,38 @@ pub(crate) fn line_text(bytes: &[u8]) -> String {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     sanitize_line(&String::from_utf8_lossy(line)).into_owned()
+}
+
+/// The text of a line for records, and its own bytes in base64 where the text is not all of them: U+FFFD stands for what
+/// is not UTF-8, and what hides or reorders text is written out.
+pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
+    let text = String::from_utf8_lossy(bytes);
+    match without_hidden(&text) {
+        Cow::Borrowed(shown) if matches!(text, Cow::Borrowed(_)) => (shown.to_owned(), None),
+        shown => (shown.into_owned(), Some(BASE64_STANDARD.encode(bytes))),
+    }
+}
+
+/// A text for records. Control characters below the space stay, since JSON writes them out itself.
+pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
+    let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
+    if !text.chars().any(hides) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match hides(c) {
+            true => push_escaped(&mut shown, c),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The bytes of a path in base64, where what is shown of it is not all of them.
+pub(crate) fn path_bytes(path: &RelPath) -> Option<String> {
+    let bytes = path.as_bytes();
+    (!path.is_root() && path.display().as_bytes() != bytes).then(|| BASE64_STANDARD.encode(bytes))
 }
 
 #[cfg(test)]
@@ -58,6 +96,38 @@ mod tests {
         ];
         for (raw, shown) in cases {
             assert_eq!(sanitize_line(raw), shown);
+        }
+    }
+
+    /// What has no glyph is written out, by the tables of Unicode that the regex engine has; but for what is left on purpose.
+    #[test]
+    fn what_unicode_has_no_glyph_for_is_written_out() {
+        let invisible =
+            regex::Regex::new(r"^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
+        let emoji = '\u{fe0f}';
+        // Format characters that are signs, each with a glyph: around numbers, verses and abbreviations.
+        let signs = [
+            '\u{600}',
+            '\u{601}',
+            '\u{602}',
+            '\u{603}',
+            '\u{604}',
+            '\u{605}',
+            '\u{6dd}',
+            '\u{70f}',
+            '\u{890}',
+            '\u{891}',
+            '\u{8e2}',
+            '\u{110bd}',
+            '\u{110cd}',
+        ];
+        let mut buffer = [0; 4];
+        for c in '\0'..=char::MAX {
+            let expected = c != '\t'
+                && c != emoji
+                && !signs.contains(&c)
+                && invisible.is_match(c.encode_utf8(&mut buffer));
+            assert_eq!(needs_escape(c), expected, "U+{:04X}", c as u32);
         }
     }
 

@@ -4,7 +4,7 @@ use forage_fs::{RelPath, Root, display_path};
 
 use crate::limits;
 use crate::outcome::{Limit, Outcome};
-use crate::sanitize::{sanitize, sanitize_line};
+use crate::sanitize::{path_bytes, sanitize, sanitize_line};
 
 /// `1 file`, `2 files`.
 pub(crate) fn count(n: u64, singular: &str) -> String {
@@ -42,6 +42,11 @@ pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
     display_path(&bytes).into_owned()
 }
 
+/// The bytes of the path below the root in base64, where [`absolute`] quotes them.
+pub(crate) fn absolute_bytes(root: &Root, path: &RelPath) -> Option<String> {
+    (absolute(root, path).starts_with('"')).then(|| path_bytes(path)).flatten()
+}
+
 /// A term or pattern that the caller sent, quoted in an answer.
 pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
@@ -64,6 +69,7 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     } else if let Some(files) = searched {
         notes.push(format!("searched {}", count(files, "file")));
     }
+    notes.extend(outcome.hidden.note());
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));
     let more = outcome.warnings.len().saturating_sub(limits::WARNINGS_SHOWN);

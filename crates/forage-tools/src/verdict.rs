@@ -8,6 +8,7 @@ use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
 use serde::Serialize;
 
+use crate::border::Border;
 use crate::context::Context;
 use crate::limits;
 use crate::sanitize::sanitize_line;
@@ -34,6 +35,11 @@ impl Verdict {
     /// For a search that needs none.
     pub(crate) fn none() -> Self {
         Self { hidden_matches: Vec::new(), complete: true }
+    }
+
+    /// Names of rules and files are the repository's.
+    pub(crate) fn redact(&mut self, border: &mut Border<'_>) {
+        self.hidden_matches.iter_mut().for_each(|line| border.text(line));
     }
 
     /// What a zero-hit answer says of it, with its own beginning and end around the list.

@@ -393,6 +393,11 @@ impl Config {
         self.search.settings(roots)
     }
 
+    /// Takes secrets out of what a model, an agent or a server is given.
+    pub(crate) fn redactor(&self) -> Redactor {
+        if self.redact.value { Redactor::standard() } else { Redactor::off() }
+    }
+
     /// How `keyword_search` filters.
     pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
         let mode = self.mode()?;
@@ -412,7 +417,7 @@ impl Config {
             on_model_failure: self.on_failure()?,
             models,
             looked_for: self.looked_for(),
-            redactor: Arc::new(if self.redact.value { Redactor::standard() } else { Redactor::off() }),
+            redactor: Arc::new(self.redactor()),
             timeout: Duration::from_millis(self.model_timeout_ms.value),
             ..FilterSettings::default()
         };

@@ -13,6 +13,7 @@ use super::engine::{Engine, Notes};
 use super::process::Halt;
 use crate::buffer::EventBuilder;
 use crate::event::{EventKind, FileEvents};
+use crate::key_blocks::KeyBlocks;
 use crate::large::{LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
@@ -44,6 +45,8 @@ impl LargeFile<'_> {
             halt,
             piece: Vec::new(),
             first: 1,
+            start: 0,
+            keys: KeyBlocks::default(),
             before: VecDeque::new(),
             before_bytes: 0,
             after: 0,
@@ -53,7 +56,7 @@ impl LargeFile<'_> {
             state: State::Reading,
         };
         let is_text =
-            search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces);
+            search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces, None);
         if is_text && matches!(pieces.state, State::Reading) {
             pieces.flush();
         }
@@ -66,7 +69,8 @@ impl LargeFile<'_> {
             State::Halted => true,
             State::Reading | State::Full => halt.stop.check().is_some(),
         };
-        let file = pieces.builder.finish().filter(|_| is_text);
+        pieces.keys.end();
+        let file = pieces.builder.finish(&pieces.keys).filter(|_| is_text);
         let files =
             file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
         Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut })
@@ -91,8 +95,11 @@ struct Pieces<'a, 'e> {
     piece: Vec<u8>,
     /// The number of the piece's first line.
     first: u64,
-    /// The last lines that are no events yet, with their numbers: context of a match that may come.
-    before: VecDeque<(u64, Vec<u8>)>,
+    /// Where it begins in the text.
+    start: u64,
+    keys: KeyBlocks,
+    /// The last lines that are no events yet, with their numbers and places: context of a match that may come.
+    before: VecDeque<(u64, u64, Vec<u8>)>,
     before_bytes: usize,
     /// Lines of context that the last match still asks for.
     after: usize,
@@ -104,12 +111,15 @@ struct Pieces<'a, 'e> {
 }
 
 impl LineSink for Pieces<'_, '_> {
-    fn line(&mut self, number: u64, _: EventKind, line: &[u8]) -> bool {
+    fn line(&mut self, number: u64, start: u64, _: EventKind, line: &[u8]) -> bool {
         if !self.piece.is_empty() && self.piece.len() + line.len() > limits::EXTERNAL_BATCH_BYTES {
             self.flush();
         }
         if self.piece.is_empty() {
-            self.first = number;
+            (self.first, self.start) = (number, start);
+        }
+        if self.options.margin.is_some() {
+            self.keys.feed(line);
         }
         self.piece.extend_from_slice(line);
         matches!(self.state, State::Reading)
@@ -145,15 +155,17 @@ impl Pieces<'_, '_> {
         }
         let last_known = if searched.halted { searched.lines.last().copied().unwrap_or(0) } else { u64::MAX };
         let mut matches = searched.lines.iter().copied().peekable();
+        let mut start = self.start;
         for (index, line) in piece.split_inclusive(|&byte| byte == b'\n').enumerate() {
             let index = index as u64 + 1;
             if index > last_known {
                 break;
             }
             let is_match = matches.next_if_eq(&index).is_some();
-            if !self.take(self.first + index - 1, is_match, line) {
+            if !self.take(self.first + index - 1, start, is_match, line) {
                 break;
             }
+            start += line.len() as u64;
         }
         if searched.halted {
             self.state = State::Halted;
@@ -163,7 +175,7 @@ impl Pieces<'_, '_> {
     }
 
     /// Takes the next line of the file; whether to go on.
-    fn take(&mut self, number: u64, is_match: bool, line: &[u8]) -> bool {
+    fn take(&mut self, number: u64, start: u64, is_match: bool, line: &[u8]) -> bool {
         if number <= self.delivered {
             return true;
         }
@@ -173,23 +185,23 @@ impl Pieces<'_, '_> {
                 self.state = State::Full;
                 return false;
             }
-            for (number, line) in self.before.drain(..) {
-                push(&mut self.builder, number, EventKind::Context, &line);
+            for (number, start, line) in self.before.drain(..) {
+                self.builder.push_whole(number, start, EventKind::Context, &line);
             }
             self.before_bytes = 0;
-            push(&mut self.builder, number, EventKind::Match, line);
-            self.after = self.options.after_context;
+            self.builder.push_whole(number, start, EventKind::Match, line);
+            self.after = self.options.around().1;
         } else if self.after > 0 {
             self.after -= 1;
-            push(&mut self.builder, number, EventKind::Context, line);
-        } else if self.options.before_context > 0 {
-            if self.before.len() == self.options.before_context
-                && let Some((_, oldest)) = self.before.pop_front()
+            self.builder.push_whole(number, start, EventKind::Context, line);
+        } else if self.options.around().0 > 0 {
+            if self.before.len() == self.options.around().0
+                && let Some((_, _, oldest)) = self.before.pop_front()
             {
                 self.before_bytes -= oldest.len();
             }
             self.before_bytes += line.len();
-            self.before.push_back((number, line.to_vec()));
+            self.before.push_back((number, start, line.to_vec()));
             if self.before_bytes > limits::PIECE_BYTES {
                 self.state = State::ContextTooLong;
                 return false;
@@ -197,9 +209,4 @@ impl Pieces<'_, '_> {
         }
         true
     }
-}
-
-fn push(builder: &mut EventBuilder<'_>, number: u64, kind: EventKind, line: &[u8]) {
-    let length = line.strip_suffix(b"\n").unwrap_or(line).len();
-    builder.push_line(number, kind, line, length);
 }

@@ -1,7 +1,10 @@
 //! Evidence, and the account of what ripgrep prints for it.
 
+use std::ops::Range;
+
 use forage_fs::RelPath;
 
+use crate::key_blocks::KeyBlocks;
 use crate::limits::EVIDENCE_CONTEXT;
 
 /// What ripgrep prints between groups of lines that do not touch.
@@ -16,8 +19,19 @@ pub struct EvidenceLine {
     pub terms: u64,
     /// For a long line that matches: the byte at which the first match begins; else 0.
     pub first_match: usize,
+    /// Where the line begins in the file's text.
+    pub(super) start: u64,
     /// The line with its line feed, if it has one.
     pub bytes: Vec<u8>,
+    /// The parts of it that lie in a block of a private key, wherever in the file that begins.
+    pub in_key: Vec<Range<usize>>,
+}
+
+impl EvidenceLine {
+    pub(super) fn mark_keys(&mut self, keys: &KeyBlocks) {
+        let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
+        self.in_key = keys.within(self.start, line);
+    }
 }
 
 /// The evidence from one file: matching lines and those around them, in order.

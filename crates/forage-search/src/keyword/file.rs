@@ -10,6 +10,7 @@ use regex_syntax::hir::Hir;
 use super::account::{EvidenceLine, FileEvidence};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
+use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{EVIDENCE_CONTEXT, TERMS, WORK_PER_LOOK};
 use crate::lines::{LineFinder, MatchingLines, line_at};
@@ -224,9 +225,14 @@ impl<'p> TermFinder<'p> {
         let any = AnyTerm { finder: self, over: Cell::new(0) };
         let mut sink =
             Collector { any: &any, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
+        let mut keys = KeyBlocks::default();
+        let matcher = LineMatcher(&any, stop);
         let is_text =
-            search_reader(&LineMatcher(&any, stop), reader, (context, context), stop, skipped, &mut sink);
-        let file = sink.file;
+            search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink, Some(&mut keys));
+        let mut file = sink.file;
+        if !keys.is_empty() {
+            file.lines.iter_mut().for_each(|line| line.mark_keys(&keys));
+        }
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
     }
 
@@ -240,6 +246,7 @@ impl<'p> TermFinder<'p> {
         let mut lines = Vec::new();
         let mut counter = LineCounter::default();
         let mut next = 0;
+        let keys = if hits.is_empty() { KeyBlocks::default() } else { KeyBlocks::of(text) };
         for (index, hit) in hits.iter().enumerate() {
             let number = counter.number(text, hit.line.start);
             let (start, up) = lines_before(text, hit.line.start, EVIDENCE_CONTEXT as usize, next);
@@ -251,13 +258,14 @@ impl<'p> TermFinder<'p> {
                 let terms = if line_number == number { hit.terms } else { 0 };
                 let whole = with_feed(text, &line);
                 next = whole.end;
-                let first_match = self.first_match(terms, &text[line]);
-                lines.push(EvidenceLine {
-                    number: line_number,
-                    terms,
-                    first_match,
-                    bytes: text[whole].to_vec(),
-                });
+                let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
+                let bytes = text[whole].to_vec();
+                let in_key = Vec::new();
+                let mut line = EvidenceLine { number: line_number, terms, first_match, start, bytes, in_key };
+                if !keys.is_empty() {
+                    line.mark_keys(&keys);
+                }
+                lines.push(line);
                 line_number += 1;
             }
         }
@@ -328,17 +336,18 @@ impl Collector<'_, '_> {
 }
 
 impl LineSink for Collector<'_, '_> {
-    fn line(&mut self, number: u64, kind: EventKind, line: &[u8]) -> bool {
+    fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool {
         let text = line.strip_suffix(b"\n").unwrap_or(line);
         let terms = match kind {
             EventKind::Match => bits(self.live())
                 .filter(|&term| self.any.finder.matches(term, text))
                 .fold(0, |mask, i| mask | 1 << i),
-            EventKind::Context => 0,
+            EventKind::Context | EventKind::Margin => 0,
         };
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
-        self.file.lines.push(EvidenceLine { number, terms, first_match, bytes: line.to_vec() });
+        let (bytes, in_key) = (line.to_vec(), Vec::new());
+        self.file.lines.push(EvidenceLine { number, terms, first_match, start, bytes, in_key });
         if self.bytes > self.room {
             self.give_up_broad_terms();
         }

@@ -12,11 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{file_globs, in_range};
+use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::lines::{Detail, fit, kind_name, shown_line, summary, text_and_spans};
+use crate::lines::{Detail, event_text, fit, kind_name, shown_line, summary};
 use crate::outcome::{Limit, Outcome, Render};
 use crate::text::{count, grouped, notes, quoted, with_notes};
 use crate::tool::Tool;
@@ -70,6 +71,9 @@ pub struct Response {
 #[derive(Debug, Serialize)]
 struct FileRecord {
     path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     match_count: u64,
     lines: Vec<LineRecord>,
 }
@@ -80,6 +84,10 @@ struct LineRecord {
     #[serde(rename = "type")]
     kind: &'static str,
     text: String,
+    /// The line's own bytes in base64, where `text` is not all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+    /// Where in `bytes`, or without them in `text`, the matches are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     spans: Vec<[usize; 2]>,
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
@@ -118,22 +126,27 @@ impl Tool for GrepSearch {
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
         walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
+        let mut hidden = Hidden::default();
+        let mut border = Border::new(&context.redactor, &mut hidden);
         let scan = ScanOptions {
             before_context: context_lines,
             after_context: context_lines,
-            line_bytes: Some(limits::GREP_LINE_BYTES),
+            line_bytes: None,
             // One more than is wanted tells whether there is more.
             max_file_matches: usize::try_from(max_results + 1).unwrap_or(usize::MAX),
             max_file_bytes: context.max_file_bytes,
             max_spans: limits::GREP_SPANS,
             after: cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line)),
             count_only: false,
+            margin: None,
             index: context.index(&root),
             exhaustive: false,
         };
+        let scan = border.widen(scan, Some(limits::GREP_LINE_BYTES));
         let mut page = Page::new(max_results, context_lines as u64);
         let stop = context.stop.within(context.timeout);
-        let report = search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file))?;
+        let report =
+            search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
 
         // A file whose search ended early counts as seen in part.
         let complete = report.stopped.is_none()
@@ -163,6 +176,7 @@ impl Tool for GrepSearch {
         );
         outcome.add_report(&report);
         outcome.next_cursor = next;
+        outcome.hidden = hidden;
         if page.full {
             outcome.truncated_by = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
         }
@@ -234,16 +248,19 @@ impl Page {
         }
     }
 
-    fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
-        let mut record =
-            FileRecord { path: file.path.display().into_owned(), match_count: 0, lines: Vec::new() };
+    fn add(&mut self, mut file: FileEvents, border: &mut Border<'_>) -> ControlFlow<()> {
+        let room = usize::try_from(self.max_results - self.matches).unwrap_or(usize::MAX);
+        let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
+        if let Some(end) = matches.nth(room).map(|(end, _)| end) {
+            self.full = true;
+            border.truncate(&mut file.events, end);
+        }
+        border.events(&mut file.events, limits::GREP_LINE_BYTES, limits::GREP_SPANS);
+        let (path, path_bytes) = border.path(&file.path);
+        let mut record = FileRecord { path, path_bytes, match_count: 0, lines: Vec::new() };
         let mut last_match = 0;
         for event in file.events {
             if event.kind == EventKind::Match {
-                if self.matches == self.max_results {
-                    self.full = true;
-                    break;
-                }
                 self.matches += 1;
                 record.match_count += 1;
                 last_match = event.line_number;
@@ -269,18 +286,23 @@ impl Page {
 }
 
 fn line_record(event: &Event) -> LineRecord {
-    let (text, spans) = text_and_spans(event);
+    let (text, bytes) = event_text(event);
     LineRecord {
         line_number: event.line_number,
         kind: kind_name(event.kind),
         text,
-        spans: spans.into_iter().map(<[usize; 2]>::from).collect(),
+        bytes,
+        spans: event.spans.iter().map(|span| [span.start, span.end]).collect(),
         cut_before: event.cut.before,
         cut_after: event.cut.after,
     }
 }
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        self.not_searched.redact(border);
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, Some(response.files_searched));

@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::arguments::in_range;
+use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome};
+use crate::sanitize::without_hidden;
 use crate::text::clip;
 use crate::tool::Tool;
 
@@ -160,10 +162,14 @@ fn outcome(context: &Context, retriever: &Retriever, query: String, lookup: Look
     };
     let words = words(&query);
     let text_field = &context.lookup.text_field;
-    let hits: Vec<Record> = lookup.hits.into_iter().map(|hit| record(hit, text_field, &words)).collect();
+    let mut hidden = Hidden::default();
+    let mut border = Border::new(&context.redactor, &mut hidden);
+    let hits = lookup.hits.into_iter().map(|hit| record(hit, text_field, &words, &mut border));
+    let hits: Vec<Record> = hits.collect();
     let found = !hits.is_empty();
     let response = Response { query, collection: retriever.store.place(), status, reason, hits };
     let mut outcome = Outcome::new(response, found);
+    outcome.hidden = hidden;
     if lookup.is_arbitrary {
         outcome.warnings.push(format!(
             "more than {} points score as the last of these, so that which of them are here is the store's choice; give \
@@ -227,14 +233,29 @@ fn words(query: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-fn record(hit: Hit, text_field: &str, words: &[String]) -> Record {
+fn record(hit: Hit, text_field: &str, words: &[String], border: &mut Border<'_>) -> Record {
     let Hit { id, score, mut payload } = hit;
+    // Redacted whole, before anything is cut; a collection on a server was filled with redacted text already.
+    payload.values_mut().for_each(|value| redact(value, border));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
     let text = payload.get(text_field).and_then(Value::as_str).unwrap_or_default().to_owned();
     for value in payload.values_mut() {
         cut(value);
     }
     Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words) }
+}
+
+/// Takes the secrets out of texts, at any depth, and writes out what hides text.
+fn redact(value: &mut Value, border: &mut Border<'_>) {
+    match value {
+        Value::String(text) => {
+            border.text(text);
+            *text = without_hidden(text).into_owned();
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| redact(value, border)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| redact(value, border)),
+        _ => {}
+    }
 }
 
 /// Cuts long texts, at any depth.

@@ -13,19 +13,20 @@ mod request;
 use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, Stop, find_git_root};
-use forage_search::keyword::{Gathered, KeywordOptions, TermFate, TermReport, gather};
+use forage_search::keyword::{EvidenceLine, Gathered, KeywordOptions, TermFate, TermReport, gather};
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::answer::LineRange;
 use self::order::Found;
+use crate::border::{Border, Line};
 use crate::context::{Context, FilterMode};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
 use crate::sanitize::{line_text, sanitize_line};
-use crate::text::{absolute, clip, grouped, quoted};
+use crate::text::{absolute, absolute_bytes, clip, grouped, quoted};
 use crate::tool::{Egress, Tool};
 use crate::verdict::{Verdict, unseen_matches};
 
@@ -68,6 +69,9 @@ pub struct Response {
 #[derive(Debug, Serialize)]
 struct FileRecord {
     path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     explanation: String,
     /// How relevant the model finds it, 3 most; only from answers by ids.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,11 +176,12 @@ impl Tool for KeywordSearch {
             }
             return Ok(outcome);
         }
-        let found = Found::new(root, &gathered, &request.query, context.effort(&context.stop));
+        let found = Found::new(root, &gathered, &request.query, context);
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
             FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
         }
+        outcome.hidden = found.hidden.take();
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
     }
@@ -318,6 +323,7 @@ fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: Stri
     let match_lines = file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
     Some(FileRecord {
         path: absolute(root, &file.path),
+        path_bytes: absolute_bytes(root, &file.path),
         explanation,
         grade: None,
         ranges: Vec::new(),
@@ -347,11 +353,31 @@ fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
         .map(|(report, hits)| format!("{} ×{hits}", quoted(&report.term)))
         .collect();
     let mut record = file_record(root, gathered, index, format!("matches {}", named.join(", ")))?;
-    let lines = lexical::best_lines(file, LEXICAL_LINES).into_iter().filter_map(|line| file.lines.get(line));
-    record.evidence = lines
-        .map(|line| LineRecord {
+    let chosen = lexical::best_lines(file, LEXICAL_LINES);
+    let mut hidden = found.hidden.borrow_mut();
+    let mut border = Border::new(found.redactor, &mut hidden);
+    let margin = border.margin();
+    let is_near = |at: usize| chosen.iter().any(|&line| line.abs_diff(at) <= margin);
+    let near: Vec<(usize, &EvidenceLine)> =
+        file.lines.iter().enumerate().filter(|(at, _)| is_near(*at)).collect();
+    let lines: Vec<Line<'_>> = near
+        .iter()
+        .map(|(at, line)| Line {
+            number: line.number,
+            bytes: line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes),
+            in_key: &line.in_key,
+            is_shown: chosen.contains(at),
+        })
+        .collect();
+    let texts = border.lines(&lines);
+    let shown = near.iter().zip(texts).filter(|((at, _), _)| chosen.contains(at));
+    record.evidence = shown
+        .map(|((_, line), text)| LineRecord {
             line_number: line.number,
-            text: clip(line_text(&line.bytes).trim(), LEXICAL_LINE_BYTES),
+            text: clip(
+                line_text(text.as_deref().map_or(&line.bytes, str::as_bytes)).trim(),
+                LEXICAL_LINE_BYTES,
+            ),
         })
         .collect();
     Some(record)

@@ -13,10 +13,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::in_range;
+use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
+use crate::sanitize::path_bytes;
 use crate::text::{count, grouped, notes, notes_bytes, with_notes};
 use crate::tool::Tool;
 
@@ -74,6 +76,9 @@ pub struct Response {
 #[derive(Clone, Debug, Serialize)]
 struct Record {
     path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,6 +90,9 @@ struct Record {
     target: Option<String>,
     #[serde(skip)]
     place: RelPath,
+    /// The last name of the path as the tree shows it.
+    #[serde(skip)]
+    name: String,
 }
 
 impl Tool for ListDirectory {
@@ -168,11 +176,13 @@ impl Tool for ListDirectory {
 fn describe(entry: &Entry<'_>, counter: &mut LineCounter<'_>, skipped: &mut Skipped) -> Record {
     let mut record = Record {
         path: entry.path.display().into_owned(),
+        path_bytes: path_bytes(&entry.path),
         kind: "file",
         lines: None,
         note: None,
         target: None,
         place: entry.path.clone(),
+        name: RelPath::root().join(entry.path.file_name()).display().into_owned(),
     };
     match entry.kind {
         EntryKind::Directory => record.kind = "directory",
@@ -232,6 +242,27 @@ struct Node<'a> {
 }
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        // The entries whose names have secrets and that lead to the one that is looked at.
+        let mut above: Vec<RelPath> = Vec::new();
+        for record in &mut self.entries {
+            above.retain(|place| record.place.starts_with(place));
+            if border.name(&mut record.name) {
+                above.push(record.place.clone());
+            }
+            if !above.is_empty() {
+                record.path = border.uncounted(&record.path);
+                record.path_bytes = None;
+            }
+            if let Some(target) = &mut record.target {
+                border.name(target);
+            }
+        }
+        for name in &mut self.pruned {
+            border.name(name);
+        }
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut notes = notes(outcome, None);
@@ -304,8 +335,7 @@ fn draw(
     for (index, record) in node.children.iter().take(take).enumerate() {
         let last = index + 1 == take && more == 0;
         let (branch, deeper) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
-        let name = RelPath::root().join(record.place.file_name());
-        let name = name.display();
+        let name = &record.name;
         let _ = match (record.kind, record.lines, &record.note) {
             ("directory", ..) => writeln!(text, "{indent}{branch}{name}/"),
             ("symlink", ..) => {

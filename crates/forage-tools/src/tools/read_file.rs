@@ -1,18 +1,23 @@
 //! `read_file`: a file, or a range of its lines.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
+use std::ops::Range;
 
 use forage_fs::{Contents, Decoded, OpenedFile, decode};
+use forage_search::KeyBlocks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::border::{Border, Hidden, Line, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
-use crate::sanitize::line_text;
-use crate::text::{count, grouped, notes, with_notes};
+use crate::sanitize::{line_text, path_bytes, record_text};
+use crate::text::{clip, count, grouped, notes, with_notes};
 use crate::tool::Tool;
 
 /// The tool.
@@ -34,6 +39,9 @@ pub struct Request {
 #[derive(Debug, Serialize)]
 pub struct Response {
     path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     start_line: u64,
     /// The last line shown; 0 for an empty file.
     end_line: u64,
@@ -43,8 +51,15 @@ pub struct Response {
     /// Bytes of the file.
     size: u64,
     encoding: &'static str,
-    /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8.
+    /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text
+    /// written out.
     lines: Vec<String>,
+    /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    line_bytes: BTreeMap<u64, String>,
+    /// Numbers of the lines in which a secret is hidden: the file has another text there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    redacted_lines: Vec<u64>,
     /// Lines cut for their length.
     cut_lines: u64,
     crlf: bool,
@@ -93,7 +108,9 @@ impl Tool for ReadFile {
         let size = file.size();
         let shown_path = path.display().into_owned();
         let stop = context.stop.within(context.timeout);
-        let mut reader = LineReader::new(start, end, context.text_bytes);
+        let mut hidden = Hidden::default();
+        let mut border = Border::new(&context.redactor, &mut hidden);
+        let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
         let binary = || {
             ToolError::argument(
                 "path",
@@ -104,33 +121,37 @@ impl Tool for ReadFile {
             )
         };
         let encoding = read(&mut file, &mut reader, &stop, size)?.ok_or_else(binary)?;
-        reader.finish();
+        let shown = reader.finish(&mut border);
         if start > reader.lines_seen.max(1) && reader.complete {
             return Err(ToolError::argument(
                 "start_line",
                 format!("{start} lies beyond the end: {shown_path} has {}", count(reader.lines_seen, "line")),
             ));
         }
-        let shown = reader.lines.len() as u64;
-        let last = (start + shown).saturating_sub(1);
+        let lines = shown.lines.len() as u64;
+        let last = (start + lines).saturating_sub(1);
         let cut = reader.out_of_room;
         let mut outcome = Outcome::new(
             Response {
                 path: shown_path,
+                path_bytes: path_bytes(&path),
                 start_line: start,
-                end_line: if shown == 0 { 0 } else { last },
+                end_line: if lines == 0 { 0 } else { last },
                 total_lines: reader.lines_seen,
                 total_exact: reader.complete,
                 size,
                 encoding,
-                cut_lines: reader.cut_lines,
+                cut_lines: shown.cut_lines,
                 crlf: reader.crlf,
-                not_utf8: reader.not_utf8,
-                lines: reader.lines,
+                not_utf8: shown.not_utf8,
+                lines: shown.lines,
+                line_bytes: shown.bytes,
+                redacted_lines: shown.redacted,
                 wanted_end: end,
             },
             true,
         );
+        outcome.hidden = hidden;
         if let Some(stopped) = stop.check() {
             outcome.truncated_by = Some(stopped.into());
         } else if cut {
@@ -193,52 +214,91 @@ fn read(
 struct LineReader {
     start: u64,
     end: Option<u64>,
+    /// Bytes of text for the lines.
+    budget: usize,
+    /// What the lines so far have left of it, secrets included.
     room: usize,
-    lines: Vec<String>,
+    /// Lines before and behind the wanted ones that are kept for the border.
+    margin: u64,
+    kept: Vec<KeptLine>,
+    /// The line that is wanted and has no room; none behind it is shown.
+    first_left_out: Option<u64>,
     lines_seen: u64,
+    /// Bytes before the next line.
+    place: u64,
     /// The beginning of a line whose end has not come, as far as it is kept, and its full length.
     partial: Vec<u8>,
     partial_bytes: usize,
-    cut_lines: u64,
     out_of_room: bool,
     crlf: bool,
-    not_utf8: bool,
+    /// Where in the text private keys are.
+    keys: KeyBlocks,
     /// The end of the file was reached.
     complete: bool,
 }
 
+/// A line as it was read.
+struct KeptLine {
+    number: u64,
+    /// Where it begins in the text.
+    place: u64,
+    /// Without its line end, as far as it is kept.
+    bytes: Vec<u8>,
+    /// Bytes of the whole line.
+    length: usize,
+}
+
+/// Lines as they are shown.
+#[derive(Default)]
+struct ShownLines {
+    lines: Vec<String>,
+    bytes: BTreeMap<u64, String>,
+    redacted: Vec<u64>,
+    cut_lines: u64,
+    not_utf8: bool,
+}
+
 impl LineReader {
-    fn new(start: u64, end: Option<u64>, budget: usize) -> Self {
+    fn new(start: u64, end: Option<u64>, budget: usize, margin: usize) -> Self {
         // The notes need some room.
-        let room = budget.saturating_sub(1_000);
+        let budget = budget.saturating_sub(1_000);
         Self {
             start,
             end,
-            room,
-            lines: Vec::new(),
+            budget,
+            room: budget,
+            margin: margin as u64,
+            kept: Vec::new(),
+            first_left_out: None,
             lines_seen: 0,
+            place: 0,
             partial: Vec::new(),
             partial_bytes: 0,
-            cut_lines: 0,
             out_of_room: false,
             crlf: false,
-            not_utf8: false,
+            keys: KeyBlocks::default(),
             complete: false,
         }
     }
 
     fn has_enough(&self) -> bool {
-        self.out_of_room || self.end.is_some_and(|end| self.lines_seen >= end)
+        let last = self.first_left_out.map(|number| number - 1).or(self.end);
+        last.is_some_and(|last| self.lines_seen >= last + self.margin)
     }
 
     fn feed(&mut self, mut text: &[u8]) {
+        if self.margin > 0 {
+            self.keys.feed(text);
+        }
         while !text.is_empty() {
             let (part, rest, ended) = match memchr::memchr(b'\n', text) {
                 Some(feed) => (&text[..feed], &text[feed + 1..], true),
                 None => (text, &text[..0], false),
             };
-            if self.wants_next() {
-                let keep = (limits::READ_LINE_BYTES + 4).saturating_sub(self.partial.len()).min(part.len());
+            if self.keeps_next() {
+                let most =
+                    limits::READ_LINE_BYTES + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
+                let keep = most.saturating_sub(self.partial.len()).min(part.len());
                 self.partial.extend_from_slice(&part[..keep]);
             }
             self.partial_bytes += part.len();
@@ -252,46 +312,122 @@ impl LineReader {
         }
     }
 
-    fn wants_next(&self) -> bool {
+    fn keeps_next(&self) -> bool {
         let number = self.lines_seen + 1;
-        number >= self.start && self.end.is_none_or(|end| number <= end) && !self.out_of_room
+        let last = self.first_left_out.map(|number| number - 1).or(self.end);
+        number + self.margin >= self.start && last.is_none_or(|last| number <= last + self.margin)
+    }
+
+    /// Whether a line is wanted and there may be room for it.
+    fn is_shown(&self, number: u64) -> bool {
+        let is_wanted = number >= self.start && self.end.is_none_or(|end| number <= end);
+        is_wanted && self.first_left_out.is_none_or(|left_out| number < left_out)
     }
 
     fn end_line(&mut self) {
-        if self.wants_next() {
+        let number = self.lines_seen + 1;
+        if self.keeps_next() {
             let line = self.partial.strip_suffix(b"\r").unwrap_or(&self.partial);
             let length = self.partial_bytes - (self.partial.len() - line.len()).min(self.partial_bytes);
-            self.not_utf8 |= std::str::from_utf8(line).is_err_and(|error| error.error_len().is_some());
-            let mut shown = String::from_utf8_lossy(line).into_owned();
-            if length > limits::READ_LINE_BYTES {
-                self.cut_lines += 1;
-                let kept = crate::text::clip(&shown, limits::READ_LINE_BYTES);
-                let more = length.saturating_sub(kept.len() - '…'.len_utf8());
-                shown = format!("{kept} [{} bytes more]", grouped(more as u64));
-            }
-            // Number, tab and line feed.
-            let cost = line_text(shown.as_bytes()).len() + 8;
-            if cost > self.room && !self.lines.is_empty() {
-                self.out_of_room = true;
-            } else {
+            if self.is_shown(number) {
+                let cost = cost(&shown(&String::from_utf8_lossy(line), length).0);
+                if cost > self.room && number > self.start {
+                    self.first_left_out = Some(number);
+                    self.out_of_room = true;
+                }
                 self.room = self.room.saturating_sub(cost);
-                self.lines.push(shown);
             }
+            let is_cut = self.margin > 0 && line.len() < length;
+            let bytes = if is_cut { without_cut_word(line) } else { line }.to_vec();
+            self.kept.push(KeptLine { number, place: self.place, bytes, length });
         }
-        self.lines_seen += 1;
+        self.lines_seen = number;
+        self.place += self.partial_bytes as u64 + 1;
         self.partial.clear();
         self.partial_bytes = 0;
     }
 
-    /// Ends a last line without line feed.
-    fn finish(&mut self) {
+    /// Ends a last line without line feed, and takes the secrets out of the wanted ones; what that makes too long for the
+    /// budget is left out.
+    fn finish(&mut self, border: &mut Border<'_>) -> ShownLines {
         if self.partial_bytes > 0 {
             self.end_line();
         }
+        self.keys.end();
+        let within = |line: &KeptLine| match self.keys.is_empty() {
+            true => Vec::new(),
+            false => self.keys.within(line.place, &line.bytes),
+        };
+        let in_keys: Vec<Vec<Range<usize>>> = self.kept.iter().map(within).collect();
+        let lines: Vec<Line<'_>> = self
+            .kept
+            .iter()
+            .zip(&in_keys)
+            .map(|(line, in_key)| Line {
+                number: line.number,
+                bytes: &line.bytes,
+                in_key,
+                is_shown: self.is_shown(line.number),
+            })
+            .collect();
+        let texts = border.lines(&lines);
+        let mut all = ShownLines::default();
+        let mut room = self.budget;
+        for (kept, redacted) in self.kept.iter().zip(texts) {
+            if !self.is_shown(kept.number) {
+                continue;
+            }
+            let raw = String::from_utf8_lossy(&kept.bytes);
+            let (text, was_cut) = shown(redacted.as_deref().unwrap_or(&raw), kept.length);
+            let cost = cost(&text);
+            if cost > room && !all.lines.is_empty() {
+                self.out_of_room = true;
+                break;
+            }
+            room = room.saturating_sub(cost);
+            all.cut_lines += u64::from(was_cut);
+            all.not_utf8 |= std::str::from_utf8(&kept.bytes).is_err_and(|error| error.error_len().is_some());
+            // Of a line that is changed or cut, the bytes would say what its text does not.
+            let whole = (redacted.is_none() && !was_cut).then_some(&*kept.bytes);
+            let (text, bytes) = record_text(whole.unwrap_or(text.as_bytes()));
+            all.bytes.extend(bytes.filter(|_| whole.is_some()).map(|bytes| (kept.number, bytes)));
+            all.redacted.extend(redacted.map(|_| kept.number));
+            all.lines.push(text);
+        }
+        all
     }
 }
 
+/// A line as it is shown, and whether that is cut.
+fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
+    if length.max(line.len()) <= limits::READ_LINE_BYTES {
+        return (Cow::Borrowed(line), false);
+    }
+    let kept = clip(line, limits::READ_LINE_BYTES);
+    let more = length.saturating_sub(kept.len() - '…'.len_utf8());
+    (Cow::Owned(format!("{kept} [{} bytes more]", grouped(more as u64))), true)
+}
+
+/// Bytes of a line of text, with its number, tab and line feed.
+fn cost(line: &str) -> usize {
+    line_text(line.as_bytes()).len() + 8
+}
+
+/// Line numbers with runs as ranges: `3, 7-9`.
+fn runs(numbers: &[u64]) -> String {
+    let run = |run: &[u64]| match run {
+        [first, .., last] => format!("{first}-{last}"),
+        [only] => only.to_string(),
+        [] => String::new(),
+    };
+    numbers.chunk_by(|a, b| a + 1 == *b).map(run).collect::<Vec<_>>().join(", ")
+}
+
 impl Render for Response {
+    fn redact(&mut self, _: &mut Border<'_>) {
+        // The path is the caller's own.
+    }
+
     fn render(outcome: &Outcome<Self>, _budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut text = String::new();
@@ -318,6 +454,10 @@ impl Render for Response {
             );
         } else if response.total_lines > 0 && (response.start_line > 1 || last < response.total_lines) {
             notes.insert(0, format!("lines {} to {last} of {total}", response.start_line));
+        }
+        if !response.redacted_lines.is_empty() {
+            let lines = if response.redacted_lines.len() == 1 { "line" } else { "lines" };
+            notes.push(format!("secrets are hidden in {lines} {}", runs(&response.redacted_lines)));
         }
         if response.encoding != "UTF-8" {
             notes.push(format!("encoding: {}", response.encoding));

@@ -11,6 +11,7 @@ mod stream;
 use forage_fs::Stopped;
 use serde::Serialize;
 
+use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Limit, Outcome};
@@ -95,18 +96,22 @@ fn run(
 ) -> Result<Outcome<Response>, ToolError> {
     let stop = context.stop.within(prepared.timeout);
     let continued = prepared.cursor.is_some();
+    let mut hidden = Hidden::default();
+    let mut border = Border::new(&context.redactor, &mut hidden);
     let (ended, taken) = if prepared.best_first {
-        let has_context = prepared.context_lines > 0;
-        let mut page = BestPage::new(prepared.max_results, has_context, prepared.cursor.as_ref());
-        let ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
-        (ended, page.finish(show))
+        let scan = prepared.scan(context, limit, &border);
+        let mut page = BestPage::new(prepared.max_results, &scan, prepared.cursor.as_ref());
+        let ended = prepared.search(&scan, &stop, |file| page.add(file))?;
+        (ended, page.finish(&mut border, show))
     } else {
         let mut page = PathPage::new(limit, prepared.options.fuzzy > 0, show);
-        let mut ended = prepared.search(context, limit, &stop, |file| page.add(file))?;
+        let scan = prepared.scan(context, limit, &border);
+        let mut ended = prepared.search(&scan, &stop, |file| page.add(file, &mut border))?;
         // What is held of one file at a time is bounded, even where the answer is not.
         while let Some(place) = page.rest_of_file() {
             prepared.go_on_behind(place);
-            ended.go_on(prepared.search(context, limit, &stop, |file| page.add(file))?);
+            let scan = prepared.scan(context, limit, &border);
+            ended.go_on(prepared.search(&scan, &stop, |file| page.add(file, &mut border))?);
         }
         (ended, page.finish())
     };
@@ -139,6 +144,7 @@ fn run(
         },
         count > 0,
     );
+    outcome.hidden = hidden;
     outcome.warnings = prepared.warnings;
     outcome.warnings.extend(ended.notes);
     outcome.add_report(&ended.walk);

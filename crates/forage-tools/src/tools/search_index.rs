@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::arguments::{file_globs, in_range};
+use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
@@ -76,6 +77,9 @@ pub struct Response {
 #[derive(Debug, Serialize)]
 struct FileRecord {
     path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_bytes: Option<String>,
     /// Comparable within one answer.
     score: f32,
     /// The best first.
@@ -163,7 +167,10 @@ impl Tool for SearchIndex {
         let is_cut = hits.len() > limit;
         let hits = &hits[..limit.min(hits.len())];
         let explain = request.explain.unwrap_or(false).then(|| scope.rules());
-        let reader = Reader { context, root: &root, words: &ranking.words, explain: explain.as_ref() };
+        let mut hidden = Hidden::default();
+        let border = Border::new(&context.redactor, &mut hidden);
+        let mut reader =
+            Reader { context, root: &root, words: &ranking.words, explain: explain.as_ref(), border };
         let mut skipped = Skipped::default();
         let files: Vec<FileRecord> = hits
             .iter()
@@ -197,6 +204,7 @@ impl Tool for SearchIndex {
             not_searched,
         };
         let mut outcome = Outcome::new(response, found);
+        outcome.hidden = hidden;
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
         outcome.warnings.extend(in_part(ranked.index.files_in_part()));
@@ -357,11 +365,12 @@ struct Reader<'a> {
     words: &'a Words,
     /// The weights by which files are to be explained.
     explain: Option<&'a RuleWeights>,
+    border: Border<'a>,
 }
 
 impl Reader<'_> {
     /// `None` for a file that is larger than what the configuration lets searches read.
-    fn record(&self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<FileRecord> {
+    fn record(&mut self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<FileRecord> {
         let text = match self.text(&hit.path) {
             Ok(text) => text,
             Err(reason) => {
@@ -373,29 +382,40 @@ impl Reader<'_> {
             0..limits::RANKED_WELL_SHOWN => limits::RANKED_CHUNKS,
             _ => limits::RANKED_CHUNKS_LATER,
         };
-        let all: Vec<&str> = text.lines().collect();
-        let chunk = |chunk: &ChunkHit| self.chunk(chunk, &all, lines);
+        let excerpt = Excerpt::new(&text);
+        let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
+        let (path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
+            Ok(path) => self.border.path(&path),
+            Err(_) => (self.border.uncounted(&hit.path), None),
+        };
         Some(FileRecord {
-            path: hit.path.clone(),
+            path,
+            path_bytes,
             score: hit.score,
-            chunks: hit.chunks.iter().take(chunks).map(chunk).collect(),
+            chunks,
             reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
         })
     }
 
-    fn chunk(&self, chunk: &ChunkHit, lines: &[&str], most: usize) -> ChunkRecord {
-        let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
-        let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
-        let record = |nth: usize| LineRecord {
-            line_number: chunk.start_line + nth as u32,
-            text: clip(&sanitize_line(within[nth].trim()), limits::RANKED_LINE_BYTES),
+    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> ChunkRecord {
+        let all = &excerpt.lines;
+        let first = (chunk.start_line as usize).saturating_sub(1).min(all.len());
+        let within = &all[first..(chunk.end_line as usize).clamp(first, all.len())];
+        let best: Vec<usize> =
+            self.words.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect();
+        let texts = self.border.chosen(excerpt, &best);
+        let record = |(at, text): (usize, String)| LineRecord {
+            line_number: at as u32 + 1,
+            text: clip(&sanitize_line(text.trim()), limits::RANKED_LINE_BYTES),
         };
+        let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
+        symbol.iter_mut().for_each(|name| self.border.text(name));
         ChunkRecord {
             start_line: chunk.start_line,
             end_line: chunk.end_line,
-            symbol: chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned()),
+            symbol,
             kind: chunk.symbol.as_ref().map(|(_, kind)| kind.name()),
-            lines: self.words.best(within.iter().copied(), most).into_iter().map(record).collect(),
+            lines: best.into_iter().zip(texts).map(record).collect(),
         }
     }
 

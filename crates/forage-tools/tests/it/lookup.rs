@@ -26,15 +26,15 @@ impl Telemetry for Events {
     }
 }
 
-struct Fixture {
+pub(crate) struct Fixture {
     store: Arc<Memory>,
     events: Arc<Events>,
-    context: Context,
+    pub(crate) context: Context,
     _tree: Tree,
 }
 
 /// A collection with these payloads, ids from 1; each is found by the words of its `text`.
-fn fixture(payloads: &[Value]) -> Fixture {
+pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     let (store, encoder) = (Arc::new(Memory::default()), CodeSuperset::new());
     let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: true })];
     *store.collection.lock().unwrap() =
@@ -63,7 +63,7 @@ fn retriever(store: &Arc<Memory>) -> Retriever {
     }
 }
 
-fn code(path: &str, text: &str) -> Value {
+pub(crate) fn code(path: &str, text: &str) -> Value {
     json!({"path": path, "repo": "shop", "lines": {"start": 17, "end": 40}, "text": text})
 }
 

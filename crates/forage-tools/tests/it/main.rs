@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod arguments;
+mod border;
 mod confinement;
 mod engines;
 mod files;

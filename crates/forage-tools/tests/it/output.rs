@@ -4,6 +4,8 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
 use crate::support::{NEEDLE, Tree, answer, ask_model, attack, call, refusal, ripgrep};
@@ -14,6 +16,7 @@ fn steers(c: char) -> bool {
     (c < 0x20 && c != 0x0a && c != 0x09)
         || (0x7f..=0x9f).contains(&c)
         || matches!(c, 0x061c | 0xfeff | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x2069 | 0xe0000..=0xe007f)
+        || matches!(c, 0x34f | 0x115f | 0x1160 | 0x3164 | 0xffa0 | 0xfff9..=0xfffb | 0x1d173..=0x1d17a)
 }
 
 fn assert_clean(what: &str, text: &str) {
@@ -31,6 +34,8 @@ const HOSTILE: &[&str] = &[
     "\u{202e}gpj.exe\u{2066}x\u{2069}\u{200f}",
     "ad\u{200b}min\u{feff}\u{2060}\u{61c}",
     "x\u{e0041}\u{e007f}\u{2028}y\u{85}z",
+    "a\u{34f}b\u{115f}\u{1160}c\u{3164}\u{ffa0}d",
+    "e\u{fff9}f\u{fffa}g\u{fffb}\u{1d173}h\u{1d17a}",
 ];
 
 fn hostile_tree() -> Tree {
@@ -58,14 +63,62 @@ fn nothing_that_steers_or_hides_is_printed() {
     }
     for path in &paths {
         for one in attack(&context, path) {
-            let shown = match &one.result {
-                Ok(answer) => answer.text.clone(),
-                Err(error) => error.to_string(),
+            let (shown, records) = match &one.result {
+                Ok(answer) => (answer.text.clone(), answer.records.to_string()),
+                Err(error) => (error.to_string(), String::new()),
             };
             assert_clean(one.tool, &shown);
+            // Programs show strings of records as they are.
+            assert_clean(one.tool, &records);
             assert_clean(one.tool, &one.sent);
         }
     }
+}
+
+/// T27: what is written out or lost in a record is there in `bytes`, as in the records of ripgrep.
+#[test]
+fn what_a_record_does_not_show_is_in_its_bytes() {
+    let tree = Tree::new();
+    let lines: [&[u8]; 4] = [
+        b"needle caf\xe9",
+        "needle z\u{3164}w".as_bytes(),
+        "needle \u{1f468}\u{200d}\u{1f469}".as_bytes(),
+        b"needle plain",
+    ];
+    tree.write("a.txt", lines.join(&b'\n'));
+    tree.write(OsStr::from_bytes(b"n\xff.txt"), "needle plain\n");
+    let context = tree.context();
+    let encoded = |bytes: &[u8]| json!(BASE64_STANDARD.encode(bytes));
+    let texts =
+        ["needle caf\u{fffd}", "needle z\\u{3164}w", "needle \u{1f468}\\u{200D}\u{1f469}", "needle plain"];
+    let expected = [encoded(lines[0]), encoded(lines[1]), encoded(lines[2]), Value::Null];
+
+    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE})).records;
+    let streamed = answer(&context, "Search", json!({"pattern": NEEDLE})).records;
+    let read = answer(&context, "read_file", json!({"path": "a.txt"})).records;
+    for (at, (text, bytes)) in texts.iter().zip(&expected).enumerate() {
+        let record = &grep["files"][0]["lines"][at];
+        assert_eq!((&record["text"], &record["bytes"]), (&json!(text), bytes));
+        let record = &streamed["matches"][at]["data"]["lines"];
+        assert_eq!((&record["text"], &record["bytes"]), (&json!(text), bytes));
+        let record = (&read["lines"][at], &read["line_bytes"][(at + 1).to_string()]);
+        assert_eq!(record, (&json!(text), bytes));
+    }
+    // The name too.
+    let name = encoded(b"n\xff.txt");
+    assert_eq!(grep["files"][1]["path_bytes"], name);
+    assert_eq!(streamed["matches"][4]["data"]["path"]["bytes"], name);
+    let listed = answer(&context, "list_directory", json!({})).records;
+    assert_eq!(listed["entries"][1]["path_bytes"], name);
+    // A secret's line has no bytes that would show it.
+    let token = format!("ghp_{}", "R4nd0mT0kenF0rTh1sTest1234567890abcd");
+    tree.write("b.txt", [b"needle caf\xe9 ", token.as_bytes(), b"\n"].concat());
+    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": "b.txt"})).records;
+    let record = &grep["files"][0]["lines"][0];
+    assert_eq!(
+        (&record["text"], &record["bytes"]),
+        (&json!("needle caf\u{fffd} [redacted:github-token]"), &Value::Null)
+    );
 }
 
 /// T27: what stands in a rule is the repository's text too, and an empty answer quotes it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use forage_fs::Root;
 use forage_llm::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Context, sanitize_line};
+use forage_tools::{Answer, Context, sanitize_line};
 use serde_json::json;
 
 use super::border::Border;
@@ -47,17 +47,17 @@ pub(super) fn opening(
     }
     let mut opening = border.plain(&head);
     if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
-        opening.push(&border.data("The two upper levels of the root:", &listing));
+        opening.push(&border.answer("The two upper levels of the root:", &listing));
     }
     opening.push(&border.plain(&format!("\nQuestion: {question}\n\n")));
     opening
 }
 
-fn listing(tool: &dyn AnyTool, context: &Context) -> Option<String> {
+fn listing(tool: &dyn AnyTool, context: &Context) -> Option<Answer> {
     let context = Context {
         text_bytes: context.text_bytes.min(LISTING_BYTES),
         timeout: context.timeout.min(LISTING_TIME),
         ..context.clone()
     };
-    tool.call(&context, json!({ "path": ".", "max_depth": 2 })).ok().map(|answer| answer.text)
+    tool.call(&context, json!({ "path": ".", "max_depth": 2 })).ok()
 }

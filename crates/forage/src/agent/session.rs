@@ -48,8 +48,8 @@ impl<'a> Session<'a> {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
         let mut border = match agent.repeatable {
-            true => Border::repeatable(*context.filter.redactor, question),
-            false => Border::new(*context.filter.redactor, question),
+            true => Border::repeatable(*context.redactor, question),
+            false => Border::new(*context.redactor, question),
         };
         let list = agent.tools.iter().copied().find(|tool| tool.name() == "list_directory");
         let opening = prompt::opening(question, &context, list, &mut border);
@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
             let unfinished = sanitize(self.speaker.unfinished.trim());
             transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
         }
-        transcript.redacted = self.border.redacted().by_rule().clone();
+        transcript.redacted = self.border.hidden().by_rule().clone();
         let mut usage = Usage::default();
         for turn in transcript.turns.iter().filter_map(|turn| turn.usage) {
             usage.input_tokens += turn.input_tokens;

@@ -60,7 +60,7 @@ pub struct Transcript {
     /// What went wrong without ending the conversation, or what ended it.
     pub warnings: Vec<String>,
     /// Secrets taken out of what was sent, by rule.
-    pub redacted: BTreeMap<&'static str, usize>,
+    pub redacted: BTreeMap<String, usize>,
     /// Results that were taken out of the conversation to make room.
     pub results_taken_out: usize,
     /// Tokens of all turns whose numbers are known.

@@ -164,12 +164,14 @@ impl Session<'_> {
             // It may go better next time.
             self.memory.forget(number);
         }
-        let (text, error) = match result {
-            Ok(answer) => (answer.text, None),
-            Err(error) => (format!("error: {error}"), Some(error)),
+        let title = format!("call {number}, {}:", forage_tools::sanitize_line(&call.name));
+        let (data, text, error) = match result {
+            Ok(answer) => (self.border.answer(&title, &answer), answer.text, None),
+            Err(error) => {
+                let text = format!("error: {error}");
+                (self.border.data(&title, &text), text, Some(error))
+            }
         };
-        let data =
-            self.border.data(&format!("call {number}, {}:", forage_tools::sanitize_line(&call.name)), &text);
         let mut record = record(call, number);
         record.run = true;
         record.bytes = data.as_str().len();

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::output::Output;
 use super::session;
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::{Config, Overrides};
 
 /// Bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
@@ -32,6 +32,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     let request = serde_json::from_str(&text)
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
-    let context = session::open(global, Overrides::default(), &arguments.tool, None, output)?;
+    // As an agent gets it: who wants files as they are has the commands for people.
+    let needs = |config: &Config| config.needs_of_tool(&arguments.tool);
+    let (context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
     session::call(&arguments.tool, request, &context, output)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
+use forage_llm::Redactor;
 use forage_tools::{Context, FilterSettings, Indexes, ToolError, registry};
 use serde_json::Value;
 
@@ -14,9 +15,9 @@ use super::{Global, Status};
 use crate::config::{self, Config, Needs, Overrides};
 use crate::indexes::{self, Lifetime};
 
-/// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots. `path` is a path that a
-/// person named on the command line: when no root was given and it lies outside of the default one, its own project
-/// becomes the root.
+/// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
+/// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
+/// the default one, its own project becomes the root.
 pub(crate) fn open(
     global: &Global,
     overrides: Overrides,
@@ -25,10 +26,13 @@ pub(crate) fn open(
     output: &mut Output,
 ) -> anyhow::Result<Context> {
     let needs = |config: &Config| config.needs_of_tool(tool);
-    open_with_config(global, overrides, needs, path, output).map(|(context, _)| context)
+    let (mut context, _) = open_with_config(global, overrides, needs, path, output)?;
+    context.redactor = Arc::new(Redactor::off());
+    Ok(context)
 }
 
-/// As [`open`], with the configuration for whoever needs more of it.
+/// As [`open`], with the configuration, for a command that hands answers of tools on: their secrets are taken out as the
+/// configuration says.
 pub(crate) fn open_with_config(
     global: &Global,
     overrides: Overrides,
@@ -118,6 +122,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.threads = config.threads.value;
     context.ranking = config.ranking();
     context.excludes = excludes(config)?;
+    context.redactor = Arc::new(config.redactor());
     Ok(context)
 }
 

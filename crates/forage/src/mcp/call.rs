@@ -108,7 +108,9 @@ async fn answer(
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
             match tool.call(&context, arguments.clone()) {
                 Ok(answer) => Done::Answered(answer),
-                Err(error) => Done::Failed(explained(tool, &context, arguments, &error)),
+                Err(error) => {
+                    Done::Failed(context.without_secrets(&explained(tool, &context, arguments, &error)))
+                }
             }
         }
     };

@@ -157,6 +157,10 @@ fn output_schema() -> Value {
             },
             "skipped": { "type": "object", "description": "files that were not searched, counted by reason" },
             "warnings": { "type": "array", "items": { "type": "string" } },
+            "redacted": {
+                "type": "object",
+                "description": "secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there"
+            },
             "elapsed_ms": { "type": "integer" },
         },
         "required": ["truncated", "truncated_by", "next_cursor", "skipped", "warnings", "elapsed_ms"],

@@ -5,6 +5,7 @@
     reason = "an answer that does not come, or is none, is a failed test"
 )]
 
+mod border;
 mod http;
 mod index;
 mod matrix;

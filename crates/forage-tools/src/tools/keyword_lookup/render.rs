@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::{Record, Response, Status};
+use crate::border::Border;
 use crate::limits;
 use crate::lines::fit_steps;
 use crate::outcome::{Outcome, Render};
@@ -19,6 +20,11 @@ enum Detail {
 }
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        // Payloads and lines were taken through the border.
+        self.reason.iter_mut().for_each(|reason| border.text(reason));
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);

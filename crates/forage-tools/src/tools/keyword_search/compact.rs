@@ -11,9 +11,10 @@ use std::ops::{Range, RangeInclusive};
 use forage_llm::Redactor;
 use forage_search::keyword::{FileEvidence, Gathered};
 
-use super::evidence::{Block, window};
+use super::evidence::{Block, window, without_keys};
 use super::lexical;
 use super::order::Found;
+use crate::border::{KEY_MARK, MARK};
 use crate::limits;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::text::{clip, count, grouped};
@@ -340,7 +341,8 @@ fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
         let raw: Vec<String> = group.iter().map(|line| line_text(&line.bytes)).collect();
-        let redacted = redactor.redact(&raw.join("\n"));
+        let known: Vec<String> = group.iter().map(|line| without_keys(line, redactor)).collect();
+        let redacted = redactor.redact(&known.join("\n"));
         for ((line, raw), whole) in group.iter().zip(&raw).zip(redacted.as_str().split('\n')) {
             let removed = raw.len().saturating_sub(whole.len());
             let middle = line.first_match.saturating_sub(removed);
@@ -354,10 +356,6 @@ fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
     }
     lines
 }
-
-/// What the redactor writes in the place of a secret begins like this.
-const MARK: &str = "[redacted:";
-const KEY_MARK: &str = "[redacted:private-key]";
 
 /// The windows of a file in line order: three lines around every match, joined where they touch, and parted where
 /// they get long.

@@ -7,6 +7,7 @@ use forage_fs::Root;
 use forage_llm::Redactor;
 use forage_search::keyword::{EvidenceLine, FileEvidence, Gathered};
 
+use crate::border::concealed;
 use crate::limits;
 use crate::sanitize::line_text;
 use crate::text::{absolute, grouped};
@@ -43,10 +44,15 @@ pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with
             if index > 0 {
                 text.push_str("  --\n");
             }
+            let mut was_key = false;
             for line in group {
                 let mark = if line.terms == 0 { ' ' } else { '>' };
                 let _ = write!(text, "{mark} {}: ", line.number);
                 redacted += push_line(&mut text, line, redactor);
+                // A key is one secret, however many lines it has.
+                let is_key = redactor.is_active() && !line.in_key.is_empty();
+                redacted += usize::from(is_key && !was_key);
+                was_key = is_key;
             }
         }
         let ends = |group: &[EvidenceLine]| Some(group.first()?.number..=group.last()?.number);
@@ -58,11 +64,11 @@ pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with
 /// Adds a line, cut around its first match when it is long. A long line is redacted before it is cut: of half a
 /// secret no rule would know what it is.
 fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usize {
-    if line.bytes.len() <= limits::EVIDENCE_LINE_BYTES {
-        let _ = writeln!(text, "{}", line_text(&line.bytes));
+    let raw = without_keys(line, redactor);
+    if raw.len() <= limits::EVIDENCE_LINE_BYTES {
+        let _ = writeln!(text, "{raw}");
         return 0;
     }
-    let raw = line_text(&line.bytes);
     let whole = redactor.redact(&raw);
     // Redaction moves what comes after it; the offset is a place to look around, not a border.
     let removed = raw.len().saturating_sub(whole.as_str().len());
@@ -77,6 +83,15 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
     }
     text.push('\n');
     whole.counts().total()
+}
+
+/// A line as text, with the mark in place of what lies in a private key: that it does is known from the whole file, and
+/// may not show from the lines of the evidence.
+pub(super) fn without_keys(line: &EvidenceLine, redactor: &Redactor) -> String {
+    match redactor.is_active() && !line.in_key.is_empty() {
+        true => line_text(&concealed(&line.bytes, &line.in_key)),
+        false => line_text(&line.bytes),
+    }
 }
 
 /// At most `limit` bytes of a line around a place in it, with the number of bytes before and after them.

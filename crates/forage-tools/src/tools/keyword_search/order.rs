@@ -1,13 +1,16 @@
 //! The order of the files that were found, without a model: deterministic, from what the files say.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
 use forage_fs::{RelPath, Root};
+use forage_llm::Redactor;
 use forage_rank::tree::{Effort, read_files};
 use forage_rank::{Request, search};
 use forage_search::keyword::Gathered;
 
 use super::lexical;
+use crate::border::Hidden;
+use crate::context::Context;
 use crate::limits;
 
 /// What a search has found, and its order, which is made when somebody asks for it.
@@ -17,18 +20,24 @@ pub(super) struct Found<'a> {
     /// The question, with those terms that are words.
     question: String,
     effort: Effort,
+    /// Takes secrets out of the lines that are shown.
+    pub(super) redactor: &'a Redactor,
+    /// What it took out.
+    pub(super) hidden: RefCell<Hidden>,
     order: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Found<'a> {
-    pub(super) fn new(root: &'a Root, gathered: &'a Gathered, query: &str, effort: Effort) -> Self {
+    pub(super) fn new(root: &'a Root, gathered: &'a Gathered, query: &str, context: &'a Context) -> Self {
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
         let terms = gathered.terms.iter().map(|term| term.term.as_str());
         let words = terms.filter(|term| term.chars().all(is_word));
         // Filters are not what somebody who asks for files by terms has in mind.
         let plain = query.replace(['"', ':'], " ").replace(" -", " ");
         let question = std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ");
-        Self { root, gathered, question, effort, order: OnceCell::new() }
+        let effort = context.effort(&context.stop);
+        let (redactor, hidden) = (&*context.redactor, RefCell::default());
+        Self { root, gathered, question, effort, redactor, hidden, order: OnceCell::new() }
     }
 
     /// Indices of all files, the best first. The best by their matching lines are ranked as `search_index` ranks files,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::answer::LineRange;
 use super::{FileRecord, Response, TermRecord};
+use crate::border::Border;
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
@@ -12,6 +13,16 @@ use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
 const LINES_SHOWN: usize = 12;
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        for file in &mut self.files {
+            if border.name(&mut file.path) {
+                file.path_bytes = None;
+            }
+            border.text(&mut file.explanation);
+        }
+        self.not_searched.redact(border);
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut all = term_notes(response);

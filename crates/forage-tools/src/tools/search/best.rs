@@ -5,11 +5,13 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use forage_fs::RelPath;
-use forage_search::{Event, FileEvents};
+use forage_search::{Event, EventKind, FileEvents, ScanOptions};
 
 use super::page::{Show, Taken};
-use super::record::{Record, least_distance};
+use super::record::{Record, Text, least_distance};
+use crate::border::Border;
 use crate::cursor::Cursor;
+use crate::limits;
 
 /// A match with its context, or several that touch.
 struct Group {
@@ -18,6 +20,8 @@ struct Group {
     path: RelPath,
     first_line: u64,
     events: Vec<Event>,
+    /// The lines around them in the file, for the border.
+    around: Vec<Event>,
 }
 
 impl Group {
@@ -50,6 +54,8 @@ impl Ord for Group {
 pub(super) struct BestPage<'a> {
     limit: u64,
     has_context: bool,
+    /// Lines around what was asked for come with it.
+    has_margin: bool,
     after: Option<&'a Cursor>,
     heap: BinaryHeap<Group>,
     /// Events in the heap.
@@ -60,17 +66,27 @@ pub(super) struct BestPage<'a> {
 }
 
 impl<'a> BestPage<'a> {
-    pub(super) fn new(limit: u64, has_context: bool, after: Option<&'a Cursor>) -> Self {
-        Self { limit, has_context, after, heap: BinaryHeap::new(), events: 0, more: false, by_bytes: false }
+    pub(super) fn new(limit: u64, scan: &ScanOptions, after: Option<&'a Cursor>) -> Self {
+        let (has_context, has_margin) = (scan.before_context > 0, scan.margin.is_some());
+        Self {
+            limit,
+            has_context,
+            has_margin,
+            after,
+            heap: BinaryHeap::new(),
+            events: 0,
+            more: false,
+            by_bytes: false,
+        }
     }
 
     pub(super) fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
         let path = file.path.clone();
         self.by_bytes |= file.more;
-        for events in groups(file, self.has_context) {
+        for (events, around) in groups(file.events, self.has_context, self.has_margin) {
             let Some(first_line) = events.first().map(|event| event.line_number) else { continue };
             let distance = events.iter().filter_map(least_distance).min().unwrap_or(u8::MAX);
-            let mut group = Group { distance, path: path.clone(), first_line, events };
+            let mut group = Group { distance, path: path.clone(), first_line, events, around };
             if let Some(after) = self.after
                 && group.place() <= (after.distance, &after.path, after.line)
             {
@@ -99,16 +115,22 @@ impl<'a> BestPage<'a> {
         }
     }
 
-    pub(super) fn finish(self, show: &mut Show<'_>) -> Taken {
+    pub(super) fn finish(self, border: &mut Border<'_>, show: &mut Show<'_>) -> Taken {
         let mut taken = Taken { full: self.more, ..Taken::default() };
-        for group in self.heap.into_sorted_vec() {
+        for mut group in self.heap.into_sorted_vec() {
             let room = usize::try_from(self.limit - taken.count).unwrap_or(usize::MAX);
-            let events = &group.events[..group.events.len().min(room)];
-            taken.full |= events.len() < group.events.len();
-            let Some(last) = events.last() else { break };
+            if group.events.len() > room {
+                taken.full = true;
+                border.truncate(&mut group.events, room);
+            }
+            group.events.append(&mut group.around);
+            group.events.sort_by_key(|event| event.line_number);
+            border.events(&mut group.events, limits::SEARCH_LINE_BYTES, limits::SEARCH_SPANS);
+            let Some(last) = group.events.last() else { break };
             taken.last =
                 Some(Cursor { distance: group.distance, path: group.path.clone(), line: last.line_number });
-            let records = events.iter().map(|event| Record::new(&group.path, event, true)).collect();
+            let path = Text::of(&group.path, border);
+            let records = group.events.iter().map(|event| Record::new(&path, event, true)).collect();
             if !taken.take(records, true, show) {
                 break;
             }
@@ -121,17 +143,27 @@ impl<'a> BestPage<'a> {
     }
 }
 
-/// The runs of neighbouring lines of a file, which grep separates by `--`; without context, every line.
-fn groups(file: FileEvents, has_context: bool) -> impl Iterator<Item = Vec<Event>> {
-    let mut events = file.events.into_iter().peekable();
+/// The runs of neighbouring lines of a file, which grep separates by `--`; without context, every line. With each what is
+/// around it, where the border asks for that.
+fn groups(
+    events: Vec<Event>,
+    has_context: bool,
+    has_margin: bool,
+) -> impl Iterator<Item = (Vec<Event>, Vec<Event>)> {
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let first = events.next()?;
-        let mut next_line = first.line_number + 1;
-        let mut group = vec![first];
-        while let Some(event) = events.next_if(|event| has_context && event.line_number == next_line) {
-            next_line += 1;
-            group.push(event);
+        let is_asked_for = |event: &Event| event.kind != EventKind::Margin;
+        let start = at + events[at..].iter().position(is_asked_for)?;
+        let mut end = start + 1;
+        let follows = |end: usize| events[end].line_number == events[end - 1].line_number + 1;
+        while has_context && end < events.len() && is_asked_for(&events[end]) && follows(end) {
+            end += 1;
         }
-        Some(group)
+        at = end;
+        let around = (start.saturating_sub(limits::BORDER_LINES)..start)
+            .chain(end..events.len().min(end + limits::BORDER_LINES))
+            .filter(|_| has_margin)
+            .map(|other| Event { kind: EventKind::Margin, ..events[other].clone() });
+        Some((events[start..end].to_vec(), around.collect()))
     })
 }

@@ -2,10 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use forage_search::FileEvents;
+use forage_search::{EventKind, FileEvents};
 
-use super::record::Record;
+use super::record::{Record, Text};
+use crate::border::Border;
 use crate::cursor::Cursor;
+use crate::limits;
 
 /// Gets records as they are found, those of a file together; false ends the search.
 pub(super) type Show<'a> = dyn FnMut(&[Record]) -> bool + Send + 'a;
@@ -56,18 +58,28 @@ impl<'a> PathPage<'a> {
         Self { limit, fuzzy, show, taken: Taken::default() }
     }
 
-    pub(super) fn add(&mut self, file: FileEvents) -> ControlFlow<()> {
+    pub(super) fn add(&mut self, mut file: FileEvents, border: &mut Border<'_>) -> ControlFlow<()> {
         let room = self.limit.map_or(u64::MAX, |limit| limit - self.taken.count);
         let room = usize::try_from(room).unwrap_or(usize::MAX);
-        let events = &file.events[..file.events.len().min(room)];
-        self.taken.full = events.len() < file.events.len();
-        if let Some(last) = events.last() {
+        let mut asked_for =
+            file.events.iter().enumerate().filter(|(_, event)| event.kind != EventKind::Margin);
+        if let Some(end) = asked_for.nth(room).map(|(end, _)| end) {
+            self.taken.full = true;
+            border.truncate(&mut file.events, end);
+        }
+        let (line_bytes, spans) = match self.limit {
+            Some(_) => (limits::SEARCH_LINE_BYTES, limits::SEARCH_SPANS),
+            None => (usize::MAX, forage_search::limits::LINE_SPANS),
+        };
+        border.events(&mut file.events, line_bytes, spans);
+        if let Some(last) = file.events.last() {
             self.taken.last = Some(Cursor { distance: 0, path: file.path.clone(), line: last.line_number });
         }
         if file.more && !self.taken.full {
             (self.taken.full, self.taken.by_bytes) = (true, true);
         }
-        let records = events.iter().map(|event| Record::new(&file.path, event, self.fuzzy)).collect();
+        let path = Text::of(&file.path, border);
+        let records = file.events.iter().map(|event| Record::new(&path, event, self.fuzzy)).collect();
         let wanted = self.taken.take(records, self.limit.is_some(), self.show);
         if !wanted {
             // Nobody reads the rest of the file either.

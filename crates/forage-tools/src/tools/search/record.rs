@@ -1,10 +1,11 @@
 //! The records of `Search`, in the shape of the requirement (FR-LS-04), which is that of `rg --json`.
 
 use forage_fs::RelPath;
-use forage_search::Event;
+use forage_search::{Event, Span};
 use serde::Serialize;
 
-use crate::lines::{is_zero, kind_name, text_and_spans};
+use crate::border::Border;
+use crate::lines::{event_text, is_zero, kind_name};
 
 /// A line that matches, or one of its context.
 #[derive(Clone, Debug, Serialize)]
@@ -19,7 +20,7 @@ pub(super) struct Data {
     pub(super) path: Text,
     pub(super) line_number: u64,
     pub(super) lines: Text,
-    /// Where in the text the matches are.
+    /// Where in the line's bytes the matches are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     submatches: Vec<Submatch>,
     /// Edits of the best match in the line; fuzzy searches only.
@@ -34,6 +35,9 @@ pub(super) struct Data {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Text {
     pub(super) text: String,
+    /// In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -44,16 +48,28 @@ struct Submatch {
     distance: Option<u8>,
 }
 
+impl Text {
+    /// A path.
+    pub(super) fn of(path: &RelPath, border: &mut Border<'_>) -> Self {
+        let (text, bytes) = border.path(path);
+        Self { text, bytes }
+    }
+}
+
 impl Record {
-    pub(super) fn new(path: &RelPath, event: &Event, fuzzy: bool) -> Self {
-        let (text, spans) = text_and_spans(event);
-        let distances = event.spans.iter().map(|span| fuzzy.then_some(span.distance));
-        let submatch = |((start, end), distance)| Submatch { start, end, distance };
+    /// A line of the file with this path.
+    pub(super) fn new(path: &Text, event: &Event, fuzzy: bool) -> Self {
+        let (text, bytes) = event_text(event);
+        let submatch = |span: &Span| Submatch {
+            start: span.start,
+            end: span.end,
+            distance: fuzzy.then_some(span.distance),
+        };
         let data = Data {
-            path: Text { text: path.display().into_owned() },
+            path: path.clone(),
             line_number: event.line_number,
-            lines: Text { text },
-            submatches: spans.into_iter().zip(distances).map(submatch).collect(),
+            lines: Text { text, bytes },
+            submatches: event.spans.iter().map(submatch).collect(),
             distance: least_distance(event).filter(|_| fuzzy),
             cut_before: event.cut.before,
             cut_after: event.cut.after,

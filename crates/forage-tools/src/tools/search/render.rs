@@ -4,12 +4,18 @@ use std::fmt::Write as _;
 
 use super::Response;
 use super::record::Record;
+use crate::border::Border;
 use crate::lines::{Detail, fit, shown_line, summary};
 use crate::outcome::{Outcome, Render};
 use crate::text::{count, notes, quoted, with_notes};
 
 impl Render for Response {
     const CONTENT_IN_RECORDS: bool = true;
+
+    fn redact(&mut self, border: &mut Border<'_>) {
+        self.not_searched.redact(border);
+        self.stderr.iter_mut().for_each(|text| border.text(text));
+    }
 
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;

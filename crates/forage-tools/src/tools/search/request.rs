@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::engine::{Ended, Engine};
 use crate::arguments::globs_at;
+use crate::border::Border;
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
@@ -228,11 +229,15 @@ impl Prepared {
     /// Runs the engine; `receive` gets the files with matches in path order.
     pub(super) fn search(
         &self,
-        context: &Context,
-        limit: Option<u64>,
+        scan: &ScanOptions,
         stop: &Stop,
         receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
     ) -> Result<Ended, ToolError> {
+        self.engine.run(self, scan, stop, receive)
+    }
+
+    /// What the engine keeps of each file.
+    pub(super) fn scan(&self, context: &Context, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
         let mut scan = ScanOptions {
             before_context: self.context_lines,
             after_context: self.context_lines,
@@ -242,19 +247,19 @@ impl Prepared {
             ..ScanOptions::default()
         };
         if let Some(limit) = limit {
-            scan.line_bytes = Some(limits::SEARCH_LINE_BYTES);
             scan.max_spans = limits::SEARCH_SPANS;
             if !self.best_first {
                 // One more than is wanted tells whether there is more.
                 scan.max_file_matches = usize::try_from(limit + 1).unwrap_or(usize::MAX);
             }
         }
+        scan = border.widen(scan, limit.map(|_| limits::SEARCH_LINE_BYTES));
         if self.lines_only {
             scan.max_spans = 0;
         }
         if let Some(cursor) = self.cursor.as_ref().filter(|_| !self.best_first) {
             scan.after = Some(Delivered::Lines(cursor.path.clone(), cursor.line));
         }
-        self.engine.run(self, &scan, stop, receive)
+        scan
     }
 }

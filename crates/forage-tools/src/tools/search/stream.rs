@@ -86,10 +86,10 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     outcome.elapsed = started.elapsed();
-    let notes = notes(&outcome, Some(outcome.response.files_searched));
     let found = outcome.found;
-    let answer = Answer::of(&outcome, context.text_bytes)
+    let answer = Answer::of(&mut outcome, context)
         .map_err(|error| ToolError::Internal { tool: Search::NAME, message: error.to_string() })?;
+    let notes = notes(&outcome, Some(outcome.response.files_searched));
     if open && format == Format::Records {
         let mut summary = answer.records;
         if let Some(fields) = summary.as_object_mut() {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{FileRecord, Reason, Response};
+use crate::border::Border;
 use crate::lines::fit_steps;
 use crate::outcome::{Outcome, Render};
 use crate::text::{count, grouped, notes, quoted, with_notes};
@@ -16,6 +17,11 @@ enum Detail {
 }
 
 impl Render for Response {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        // Paths, symbols and lines were taken through the border.
+        self.not_searched.redact(border);
+    }
+
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::Egress;
+use forage_tools::{Egress, Hidden};
 use serde_json::json;
 
 use super::*;
@@ -38,7 +38,7 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Sync> AnyTool for Fa
     }
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.0)(context, &request)?;
-        Ok(Answer { text, records: request, found: true, partial: false })
+        Ok(Answer { text, records: request, found: true, partial: false, hidden: Hidden::default() })
     }
 }
 

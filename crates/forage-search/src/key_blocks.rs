@@ -1,0 +1,411 @@
+//! Where in a text blocks of private keys are.
+//!
+//! An answer shows chosen lines of a file. A line from the middle of a key has nothing about it that says so: only the
+//! whole text tells, and only a search has it in memory. What is found here is the places; what is put in theirs is up
+//! to whoever takes secrets out of an answer.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use crate::limits::{KEY_BLOCKS_KEPT, KEY_LINE_BYTES};
+
+/// Words of which one is in the first line of every block: PEM, PGP and SSH2; OpenVPN; PuTTY.
+const WORDS: [&[u8]; 3] = [b"PRIVATE KEY", b"OpenVPN Static key", PUTTY];
+const PUTTY: &[u8] = b"Private-Lines:";
+/// What comes behind the lines of a key of PuTTY.
+const PUTTY_ENDS: [&[u8]; 2] = [b"Private-MAC:", b"Private-Hash:"];
+
+/// The least length of the first line of a key, in characters: a program that names the mark may go on with a word.
+const FIRST_LINE: usize = 16;
+/// The least length of a key without its last line, in characters.
+const UNENDED_KEY: usize = 40;
+/// Lines without a letter that may stand between the mark and the key, and within it.
+const BLANK_LINES: usize = 4;
+
+/// The blocks of private keys of a text that comes whole or in pieces.
+#[derive(Debug, Default)]
+pub struct KeyBlocks {
+    /// In order, apart from each other.
+    blocks: Vec<Range<u64>>,
+    /// The first byte of `rest`.
+    position: u64,
+    /// A line whose end has not come.
+    rest: Vec<u8>,
+    open: Option<Open>,
+}
+
+/// A block whose end has not come.
+#[derive(Debug)]
+struct Open {
+    start: u64,
+    /// Behind the last byte that belongs to it.
+    end: u64,
+    /// Characters of the key so far.
+    key: usize,
+    blank: usize,
+    is_putty: bool,
+}
+
+/// What a line is to the block before it.
+enum Line {
+    Key(Range<usize>),
+    Header,
+    Blank,
+    Other,
+}
+
+impl KeyBlocks {
+    /// The blocks of a whole text.
+    pub fn of(text: &[u8]) -> Self {
+        let mut this = Self::default();
+        this.scan(text);
+        this
+    }
+
+    /// Whether none was found.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty() && self.open.is_none()
+    }
+
+    /// Takes the next piece of a text.
+    pub fn feed(&mut self, mut piece: &[u8]) {
+        if !self.rest.is_empty() {
+            let end = memchr::memchr(b'\n', piece).map_or(piece.len(), |feed| feed + 1);
+            self.rest.extend_from_slice(&piece[..end]);
+            piece = &piece[end..];
+            if self.rest.last() != Some(&b'\n') && self.rest.len() < KEY_LINE_BYTES {
+                return;
+            }
+            let line = std::mem::take(&mut self.rest);
+            self.scan(&line);
+        }
+        let whole = memchr::memrchr(b'\n', piece).map_or(0, |feed| feed + 1);
+        self.scan(&piece[..whole]);
+        self.rest.extend_from_slice(&piece[whole..]);
+    }
+
+    /// Takes the text's last line, if no line feed ended it.
+    pub fn end(&mut self) {
+        let line = std::mem::take(&mut self.rest);
+        self.scan(&line);
+    }
+
+    /// The parts of a line, which begins at `start` of the text and is given without its line feed, that belong to a key:
+    /// the key's own characters where the whole line is within a block.
+    pub fn within(&self, start: u64, line: &[u8]) -> Vec<Range<usize>> {
+        let end = start + line.len() as u64;
+        let first = self.blocks.partition_point(|block| block.end <= start);
+        let open = self.open.as_ref().filter(|open| open.key >= UNENDED_KEY).map(|open| open.start..open.end);
+        let blocks = self.blocks[first..].iter().cloned().take_while(|block| block.start < end);
+        blocks
+            .chain(open)
+            .filter(|block| block.start < end && block.end > start)
+            .filter_map(|block| {
+                let part = (block.start.max(start) - start) as usize..(block.end.min(end) - start) as usize;
+                if part.len() < line.len() {
+                    return Some(part);
+                }
+                let text = || line.len() - line.trim_ascii_start().len()..line.trim_ascii_end().len();
+                let shown = key_characters(line).unwrap_or_else(text);
+                (shown.start < shown.end).then_some(shown)
+            })
+            .collect()
+    }
+
+    /// Takes whole lines, or what is left of a text.
+    fn scan(&mut self, text: &[u8]) {
+        let base = self.position;
+        self.position += text.len() as u64;
+        let mut words = Words::default();
+        let mut at = 0;
+        while at < text.len() {
+            if self.open.is_some() {
+                let end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |feed| at + feed);
+                at = match self.go_on(&text[at..end], base + at as u64) {
+                    Some(behind) => at + behind,
+                    None => end + 1,
+                };
+                continue;
+            }
+            let Some(word) = words.next(text, at) else { return };
+            let start = memchr::memrchr(b'\n', &text[at..word]).map_or(at, |feed| at + feed + 1);
+            let end = memchr::memchr(b'\n', &text[word..]).map_or(text.len(), |feed| word + feed);
+            at = match self.begin(&text[start..end], base + start as u64) {
+                Some(behind) => start + behind,
+                None => end + 1,
+            };
+        }
+    }
+
+    /// Looks for the beginning of a block in a line, and gives the place behind it if it ends there too.
+    fn begin(&mut self, line: &[u8], start: u64) -> Option<usize> {
+        let (mark, is_putty) = begin_mark(line)?;
+        let behind = &line[mark.end..];
+        if let Some(end) = end_mark(behind, is_putty) {
+            let end = mark.end + end.end;
+            self.push(start + mark.start as u64..start + end as u64);
+            return Some(end);
+        }
+        let key = behind.iter().take_while(|&&byte| is_key_byte(byte)).count();
+        let end = start + (mark.end + key) as u64;
+        self.open = Some(Open { start: start + mark.start as u64, end, key, blank: 0, is_putty });
+        None
+    }
+
+    /// Takes a line behind the beginning of a block; gives the place in it from which on it is no part of the block.
+    fn go_on(&mut self, line: &[u8], start: u64) -> Option<usize> {
+        let open = self.open.as_mut()?;
+        let is_next = begin_mark(line).is_some();
+        if let Some(end) = end_mark(line, open.is_putty).filter(|_| !is_next) {
+            let block = open.start..start + end.end as u64;
+            if open.key > 0 || end.start >= FIRST_LINE {
+                self.push(block);
+            }
+            self.open = None;
+            return Some(end.end);
+        }
+        match if is_next { Line::Other } else { kind(line, open.key > 0) } {
+            Line::Key(part) => {
+                open.key += part.len();
+                open.end = start + part.end as u64;
+            }
+            Line::Header => open.end = start + line.len() as u64,
+            Line::Blank if open.blank < BLANK_LINES => open.blank += 1,
+            Line::Blank | Line::Other => {
+                let block = open.start..open.end;
+                if open.key >= UNENDED_KEY {
+                    self.push(block);
+                }
+                self.open = None;
+                return Some(0);
+            }
+        }
+        None
+    }
+
+    fn push(&mut self, block: Range<u64>) {
+        if self.blocks.len() >= KEY_BLOCKS_KEPT {
+            // Lines are asked about in order: the earliest are the least likely to be asked about again.
+            self.blocks.drain(..KEY_BLOCKS_KEPT / 2);
+        }
+        self.blocks.push(block);
+    }
+}
+
+/// Where the next of [`WORDS`] is; each is looked for once.
+#[derive(Default)]
+struct Words([Option<usize>; WORDS.len()]);
+
+impl Words {
+    fn next(&mut self, text: &[u8], at: usize) -> Option<usize> {
+        for (word, found) in WORDS.iter().zip(&mut self.0) {
+            if found.is_none_or(|found| found < at) {
+                *found = Some(memmem::find(&text[at..], word).map_or(usize::MAX, |found| at + found));
+            }
+        }
+        self.0.iter().flatten().copied().min().filter(|&found| found < usize::MAX)
+    }
+}
+
+/// The mark with which a block begins, and whether it is one of PuTTY.
+fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
+    if let Some(range) = armor(line, b"BEGIN ") {
+        return Some((range, false));
+    }
+    let at = memmem::find(line, PUTTY)?;
+    let digits =
+        line[at + PUTTY.len()..].iter().take_while(|byte| byte.is_ascii_digit() || **byte == b' ').count();
+    (digits > 1).then_some((at..at + PUTTY.len() + digits, true))
+}
+
+/// The mark with which it ends.
+fn end_mark(line: &[u8], is_putty: bool) -> Option<Range<usize>> {
+    if is_putty {
+        let at = PUTTY_ENDS.iter().find_map(|end| memmem::find(line, end))?;
+        return Some(at..line.len());
+    }
+    armor(line, b"END ")
+}
+
+/// A mark such as `-----BEGIN RSA PRIVATE KEY-----` or `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`.
+fn armor(line: &[u8], verb: &[u8]) -> Option<Range<usize>> {
+    const LABEL: usize = 60;
+    const DASHES: usize = 4;
+    for at in memmem::find_iter(line, verb) {
+        let before = line[..at].strip_suffix(b" ").unwrap_or(&line[..at]);
+        let dashes = before.iter().rev().take_while(|&&byte| byte == b'-').count().min(5);
+        let behind = &line[at + verb.len()..];
+        let Some(label) = memchr::memchr(b'-', &behind[..behind.len().min(LABEL)]) else { continue };
+        let more = behind[label..].iter().take_while(|&&byte| byte == b'-').count().min(5);
+        let named = WORDS[..2].iter().any(|word| memmem::find(&behind[..label], word).is_some());
+        if dashes >= DASHES && more >= DASHES && named {
+            return Some(before.len() - dashes..at + verb.len() + label + more);
+        }
+    }
+    None
+}
+
+fn kind(line: &[u8], in_key: bool) -> Line {
+    let line_trimmed = trimmed(line);
+    if !line[line_trimmed.clone()].iter().any(u8::is_ascii_alphanumeric) {
+        return Line::Blank;
+    }
+    match key_characters(line) {
+        Some(part) if in_key || part.len() >= FIRST_LINE => Line::Key(part),
+        _ if !in_key && is_header(&line[line_trimmed]) => Line::Header,
+        _ => Line::Other,
+    }
+}
+
+/// `Proc-Type: 4,ENCRYPTED` and the like.
+fn is_header(line: &[u8]) -> bool {
+    const NAME: usize = 30;
+    let name = line.iter().take(NAME).take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
+    name > 2 && line[0].is_ascii_uppercase() && line[name..].starts_with(b": ")
+}
+
+/// The characters of a key in a line that has nothing else but what stands around them in programs, quotations and
+/// listings.
+fn key_characters(line: &[u8]) -> Option<Range<usize>> {
+    let part = trimmed(line);
+    (!part.is_empty() && line[part.clone()].iter().copied().all(is_key_byte)).then_some(part)
+}
+
+/// Base64, and line ends that are written out.
+fn is_key_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\')
+}
+
+/// A line without quotes, comment marks, line numbers, written-out line ends and operators around it.
+fn trimmed(line: &[u8]) -> Range<usize> {
+    let is_before = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`#*>|;-,(".contains(byte);
+    let is_behind = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;.)]}".contains(byte);
+    let skip = |from: usize| from + line[from..].iter().take_while(|byte| is_before(byte)).count();
+    let mut start = skip(0);
+    let digits = line[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let behind_number = start + digits;
+    if (1..=7).contains(&digits) && line.get(behind_number).is_some_and(|byte| b" \t:|>-".contains(byte)) {
+        start = skip(behind_number + 1);
+        start = if line.get(start) == Some(&b':') { skip(start + 1) } else { start };
+    }
+    if line[start..].starts_with(b"//") && line.get(start + 2).is_none_or(u8::is_ascii_whitespace) {
+        start = skip(start + 2);
+    }
+    let mut end = line.len();
+    loop {
+        let rest = &line[start..end];
+        let shorter = match rest {
+            [.., last] if is_behind(last) => 1,
+            [.., b'\\', b'n' | b'r'] => 2,
+            [.., b'\\'] => 1,
+            // An operator, not a character of the key.
+            [.., b' ' | b'\t' | b'"' | b'\'' | b'`', b'+'] => 1,
+            _ => return start..end,
+        };
+        end -= shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text of which each line says behind a `!` what of it lies in a key; the rest lies in none.
+    fn check(lines: &[(&str, &str)]) {
+        let text: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
+        let mut pieces = KeyBlocks::default();
+        for piece in text.as_bytes().chunks(7) {
+            pieces.feed(piece);
+        }
+        pieces.end();
+        for (how, blocks) in [("whole", KeyBlocks::of(text.as_bytes())), ("in pieces", pieces)] {
+            let mut start = 0;
+            for (line, expected) in lines {
+                let within = blocks.within(start, line.as_bytes());
+                let found: String = within.into_iter().map(|part| &line[part]).collect();
+                assert_eq!(found, *expected, "{how}: {line:?} in\n{text}");
+                start += line.len() as u64 + 1;
+            }
+        }
+    }
+
+    const BODY: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+
+    #[test]
+    fn blocks_are_found_whole_from_their_first_line_on() {
+        let (begin, end) = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----");
+        check(&[
+            ("before", ""),
+            (begin, begin),
+            ("Proc-Type: 4,ENCRYPTED", "Proc-Type: 4,ENCRYPTED"),
+            ("", ""),
+            (BODY, BODY),
+            ("short+/==", "short+/=="),
+            (end, end),
+            ("after", ""),
+            (BODY, ""),
+        ]);
+        let quoted = format!("  \"{BODY}\\n\" +");
+        // What stands between the mark and the end of its line may be of the key.
+        check(&[
+            ("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n\" +"),
+            (&quoted, BODY),
+            ("  \"-----END PRIVATE KEY-----\";", "  \"-----END PRIVATE KEY-----"),
+        ]);
+        let numbered = format!("   12\t{BODY}");
+        check(&[
+            ("   11\t-----BEGIN PGP PRIVATE KEY BLOCK-----", "-----BEGIN PGP PRIVATE KEY BLOCK-----"),
+            (&numbered, BODY),
+            ("   13\t=AbCd", "=AbCd"),
+            ("fn main() {", ""),
+        ]);
+        let json = format!(
+            "{{\"k\": \"-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----\\n\", \"a\": 1}}"
+        );
+        let key = format!("-----BEGIN PRIVATE KEY-----\\n{BODY}\\n-----END PRIVATE KEY-----");
+        check(&[(&json, &key), (BODY, "")]);
+        check(&[
+            ("Public-Lines: 1", ""),
+            (BODY, ""),
+            ("Private-Lines: 1", "Private-Lines: 1"),
+            (BODY, BODY),
+            ("Private-MAC: 12ab", "Private-MAC: 12ab"),
+        ]);
+        let ssh = "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----";
+        check(&[(ssh, ssh), ("Comment: \"me\"", "Comment: \"me\""), (BODY, BODY)]);
+        let vpn = "-----BEGIN OpenVPN Static key V1-----";
+        check(&[
+            (vpn, vpn),
+            ("6acef03f62675b4b1bbd03e53b187727", "6acef03f62675b4b1bbd03e53b187727"),
+            ("bf0b2f0c4d5e6f708192a3b4c5d6e7f8", "bf0b2f0c4d5e6f708192a3b4c5d6e7f8"),
+        ]);
+    }
+
+    #[test]
+    fn what_only_names_a_mark_is_no_block() {
+        check(&[
+            ("if text.contains(\"-----BEGIN PRIVATE KEY-----\") {", ""),
+            ("    return", ""),
+            ("}", ""),
+            ("-----BEGIN PUBLIC KEY-----", ""),
+            (BODY, ""),
+            ("-----BEGIN CERTIFICATE-----", ""),
+            (BODY, ""),
+            ("a PRIVATE KEY", ""),
+            (BODY, ""),
+            ("-----BEGIN PRIVATE KEY-----", ""),
+            ("...", ""),
+            ("-----END PRIVATE KEY-----", ""),
+        ]);
+    }
+
+    /// Each word is looked for once: a text full of one and without the others takes no time that grows faster than it.
+    #[test]
+    fn many_words_are_looked_for_once() {
+        let text = "PRIVATE KEY -----BEGIN PRIVATE KEY-----\n".repeat(100_000);
+        let began = std::time::Instant::now();
+        assert!(!KeyBlocks::of(text.as_bytes()).blocks.iter().any(|block| block.end > text.len() as u64));
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    }
+}

@@ -1,0 +1,559 @@
+//! The border between files and whoever reads an answer: secrets are taken out of lines and names, and counted.
+//!
+//! A line alone may not show that it has a secret: the name of a value stands in the line before it, the beginning of a
+//! key fifty lines above. So the lines of a file are looked at together, with [`limits::BORDER_LINES`] around them that
+//! nobody is shown, and what lies in a private key is known from the whole file (`forage_search::KeyBlocks`). Lines are
+//! neither joined nor dropped, and a match within a secret is one of the mark that stands in its place. Long lines are cut
+//! only now: of half a secret no rule knows what it is.
+//!
+//! Only what is shown is looked at, never all that was searched.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use forage_fs::RelPath;
+use forage_llm::{RedactionCounts, Redactor};
+use forage_search::{Event, EventKind, KeyBlocks, ScanOptions, Span};
+
+use crate::limits;
+use crate::text::{count, grouped};
+
+/// What stands in the place of a secret begins like this; the name of the rule that found it and a bracket follow.
+pub(crate) const MARK: &str = "[redacted:";
+/// What stands in the place of a private key, or of a line of one.
+pub(crate) const KEY_MARK: &str = "[redacted:private-key]";
+const KEY_RULE: &str = "private-key";
+
+/// Secrets that were taken out of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    by_rule: BTreeMap<String, usize>,
+    in_names: bool,
+}
+
+impl Hidden {
+    /// Secrets found by all rules together. A private key is one, however many of its lines are shown together.
+    pub fn total(&self) -> usize {
+        self.by_rule.values().sum()
+    }
+
+    /// The same by rule; rules that found nothing are absent.
+    pub fn by_rule(&self) -> &BTreeMap<String, usize> {
+        &self.by_rule
+    }
+
+    /// Adds those of another answer.
+    pub fn add_all(&mut self, other: &Self) {
+        for (rule, count) in &other.by_rule {
+            *self.by_rule.entry(rule.clone()).or_default() += count;
+        }
+        self.in_names |= other.in_names;
+    }
+
+    /// Adds those that were taken out of a text.
+    pub fn add_counts(&mut self, counts: &RedactionCounts) {
+        for (rule, count) in counts.by_rule() {
+            *self.by_rule.entry((*rule).to_owned()).or_default() += count;
+        }
+    }
+
+    /// What the reader has to know of it.
+    pub(crate) fn note(&self) -> Option<String> {
+        let total = self.total();
+        let secrets = (total > 0).then(|| count(total as u64, "secret"))?;
+        let is = if total == 1 { "is" } else { "are" };
+        let rules: Vec<String> =
+            self.by_rule.iter().map(|(rule, count)| format!("{rule} {}", grouped(*count as u64))).collect();
+        let names = match self.in_names {
+            true => "; a name with a mark can't be opened by it, list or search its directory",
+            false => "",
+        };
+        Some(format!(
+            "{secrets} {is} hidden as {MARK}RULE] ({}): the file has another text there, so never write a mark back into \
+             it{names}",
+            rules.join(", ")
+        ))
+    }
+
+    fn add(&mut self, rule: &str) {
+        *self.by_rule.entry(rule.to_owned()).or_default() += 1;
+    }
+
+    /// Counts the marks that a text has more of than it had.
+    fn add_new(&mut self, before: &str, after: &str, but: Option<&str>) {
+        let mut had: Vec<&str> = marks(before).map(|mark| rule_of(&before[mark])).collect();
+        for rule in marks(after).map(|mark| rule_of(&after[mark])).filter(|rule| Some(*rule) != but) {
+            match had.iter().position(|had| *had == rule) {
+                Some(at) => drop(had.swap_remove(at)),
+                None => self.add(rule),
+            }
+        }
+    }
+}
+
+/// A line as the border is shown it.
+pub(crate) struct Line<'a> {
+    pub(crate) number: u64,
+    /// Without its line feed.
+    pub(crate) bytes: &'a [u8],
+    /// The parts of it that lie in a private key.
+    pub(crate) in_key: &'a [Range<usize>],
+    /// Whether the reader will see it, or it only says something about the others.
+    pub(crate) is_shown: bool,
+}
+
+/// The lines of a whole text, of which some are to be shown.
+pub(crate) struct Excerpt<'a> {
+    pub(crate) lines: Vec<&'a str>,
+    text: &'a str,
+    keys: KeyBlocks,
+}
+
+impl<'a> Excerpt<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { lines: text.lines().collect(), text, keys: KeyBlocks::of(text.as_bytes()) }
+    }
+
+    fn in_key(&self, at: usize) -> Vec<Range<usize>> {
+        if self.keys.is_empty() {
+            return Vec::new();
+        }
+        // The lines are parts of the text.
+        let line = self.lines[at];
+        let start = line.as_ptr().addr() - self.text.as_ptr().addr();
+        self.keys.within(start as u64, line.as_bytes())
+    }
+}
+
+/// Takes secrets out of an answer.
+pub(crate) struct Border<'a> {
+    redactor: &'a Redactor,
+    hidden: &'a mut Hidden,
+}
+
+impl<'a> Border<'a> {
+    pub(crate) fn new(redactor: &'a Redactor, hidden: &'a mut Hidden) -> Self {
+        Self { redactor, hidden }
+    }
+
+    /// Lines around those that are shown that it wants to see.
+    pub(crate) fn margin(&self) -> usize {
+        if self.redactor.is_active() { limits::BORDER_LINES } else { 0 }
+    }
+
+    /// What a search has to give beyond what is shown, `line_bytes` of each line.
+    pub(crate) fn widen(&self, scan: ScanOptions, line_bytes: Option<usize>) -> ScanOptions {
+        if !self.redactor.is_active() {
+            return ScanOptions { line_bytes, ..scan };
+        }
+        ScanOptions {
+            line_bytes: line_bytes.map(|bytes| bytes + 2 * limits::BORDER_LINE_BYTES),
+            margin: Some(limits::BORDER_LINES),
+            max_spans: scan.max_spans * limits::BORDER_SPANS,
+            ..scan
+        }
+    }
+
+    /// Keeps the events before `end`; of those behind it only what may tell of them.
+    pub(crate) fn truncate(&self, events: &mut Vec<Event>, end: usize) {
+        match self.redactor.is_active() {
+            true => {
+                events.truncate(end + limits::BORDER_LINES);
+                events[end..].iter_mut().for_each(|event| event.kind = EventKind::Margin);
+            }
+            false => events.truncate(end),
+        }
+    }
+
+    /// The events of a file without secrets, without their margin, and cut to what is shown of a line.
+    pub(crate) fn events(&mut self, events: &mut Vec<Event>, line_bytes: usize, max_spans: usize) {
+        if !self.redactor.is_active() {
+            return;
+        }
+        events.iter_mut().for_each(drop_cut_words);
+        let lines: Vec<Line<'_>> = events
+            .iter()
+            .map(|event| Line {
+                number: event.line_number,
+                bytes: event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes),
+                in_key: &event.in_key,
+                is_shown: event.kind != EventKind::Margin,
+            })
+            .collect();
+        let texts = self.lines(&lines);
+        for (event, text) in events.iter_mut().zip(texts) {
+            if let Some(text) = text {
+                replace(event, &text);
+            }
+        }
+        events.retain(|event| event.kind != EventKind::Margin);
+        for event in events {
+            event.shorten(line_bytes);
+            keep_best(&mut event.spans, max_spans);
+        }
+    }
+
+    /// Lines of one file in order, without their secrets: the new text of each that had one, U+FFFD for what is not UTF-8.
+    pub(crate) fn lines(&mut self, lines: &[Line<'_>]) -> Vec<Option<String>> {
+        if !self.redactor.is_active() || lines.is_empty() {
+            return lines.iter().map(|_| None).collect();
+        }
+        let raw: Vec<Cow<'_, str>> = lines.iter().map(|line| String::from_utf8_lossy(line.bytes)).collect();
+        let mut text = String::new();
+        for (nth, line) in lines.iter().enumerate() {
+            if nth > 0 {
+                // What is not next to each other says nothing about each other.
+                text.push_str(if lines[nth - 1].number + 1 == line.number { "\n" } else { GAP });
+            }
+            match line.in_key {
+                [] => text.push_str(&raw[nth]),
+                parts => text.push_str(&String::from_utf8_lossy(&concealed(line.bytes, parts))),
+            }
+        }
+        let redacted = self.redactor.redact(&text);
+        let mut whole = redacted.as_str().split('\n');
+        let mut last_key = None;
+        let mut texts = Vec::with_capacity(lines.len());
+        for (nth, line) in lines.iter().enumerate() {
+            if nth > 0 && lines[nth - 1].number + 1 != line.number {
+                whole.next();
+            }
+            let text = whole.next().unwrap_or_default();
+            if text == raw[nth] {
+                texts.push(None);
+                continue;
+            }
+            if line.is_shown {
+                self.hidden.add_new(&raw[nth], text, Some(KEY_RULE));
+                let keys = |text: &str| text.matches(KEY_MARK).count();
+                if keys(text) > keys(&raw[nth]) {
+                    if last_key.is_none_or(|last: u64| last + 1 != line.number) {
+                        self.hidden.add(KEY_RULE);
+                    }
+                    last_key = Some(line.number);
+                }
+            }
+            texts.push(Some(text.to_owned()));
+        }
+        texts
+    }
+
+    /// Chosen lines of a text, by their index, without their secrets.
+    pub(crate) fn chosen(&mut self, text: &Excerpt<'_>, chosen: &[usize]) -> Vec<String> {
+        let mut near: Vec<usize> = Vec::new();
+        for &at in chosen {
+            let from = at.saturating_sub(self.margin());
+            near.extend(from..=(at + self.margin()).min(text.lines.len().saturating_sub(1)));
+        }
+        near.sort_unstable();
+        near.dedup();
+        let in_keys: Vec<_> = near.iter().map(|&at| text.in_key(at)).collect();
+        let lines: Vec<Line<'_>> = near
+            .iter()
+            .zip(&in_keys)
+            .map(|(&at, in_key)| Line {
+                number: at as u64,
+                bytes: text.lines[at].as_bytes(),
+                in_key,
+                is_shown: chosen.contains(&at),
+            })
+            .collect();
+        let mut texts = self.lines(&lines);
+        let shown = |&at: &usize| match near.binary_search(&at) {
+            Ok(place) => texts[place].take().unwrap_or_else(|| text.lines[at].to_owned()),
+            Err(_) => String::new(),
+        };
+        chosen.iter().map(shown).collect()
+    }
+
+    /// A text that stands for itself, such as a message or a name in a file.
+    pub(crate) fn text(&mut self, text: &mut String) {
+        if !self.redactor.is_active() || !may_hold_a_secret(text) {
+            return;
+        }
+        let redacted = self.redactor.redact(text);
+        if redacted.as_str() != text {
+            self.hidden.add_new(text, redacted.as_str(), None);
+            *text = redacted.as_str().to_owned();
+        }
+    }
+
+    /// The same of a text whose secrets are counted elsewhere.
+    pub(crate) fn uncounted(&self, text: &str) -> String {
+        self.redactor.redact(text).as_str().to_owned()
+    }
+
+    /// The name of a file or directory, or a path; whether it had a secret, so that nothing can be opened by it.
+    pub(crate) fn name(&mut self, name: &mut String) -> bool {
+        let before = self.hidden.total();
+        self.text(name);
+        let had_one = self.hidden.total() > before;
+        self.hidden.in_names |= had_one;
+        had_one
+    }
+
+    /// A path for records and text, and its own bytes in base64 where the text is not all of them.
+    pub(crate) fn path(&mut self, path: &RelPath) -> (String, Option<String>) {
+        let mut shown = path.display().into_owned();
+        let bytes = crate::sanitize::path_bytes(path);
+        match self.name(&mut shown) {
+            true => (shown, None),
+            false => (shown, bytes),
+        }
+    }
+}
+
+/// What stands between lines that do not follow each other.
+const GAP: &str = "\n--\n";
+
+/// Whether a name or message is worth a look: it has a word as long as the shortest of tokens, or something that gives a
+/// value to a name. Answers have thousands of names.
+fn may_hold_a_secret(text: &str) -> bool {
+    let is_end = |character: char| matches!(character, '/' | ' ' | '\\');
+    text.contains(['=', ':', '@']) || text.split(is_end).any(|word| word.len() >= limits::BORDER_WORD_BYTES)
+}
+
+/// A line with the mark in place of what lies in a key.
+pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
+    let mut shown = Vec::with_capacity(line.len());
+    let mut at = 0;
+    for part in in_key {
+        shown.extend_from_slice(&line[at..part.start.max(at)]);
+        shown.extend_from_slice(KEY_MARK.as_bytes());
+        at = part.end.max(at);
+    }
+    shown.extend_from_slice(&line[at.min(line.len())..]);
+    shown
+}
+
+/// The marks in a text.
+fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    text.match_indices(MARK).filter_map(|(at, _)| {
+        let rule = &text[at + MARK.len()..];
+        let end =
+            rule.find(|character: char| !(character.is_ascii_alphanumeric() || "-_.".contains(character)))?;
+        (end > 0 && rule[end..].starts_with(']')).then_some(at..at + MARK.len() + end + 1)
+    })
+}
+
+fn rule_of(mark: &str) -> &str {
+    &mark[MARK.len()..mark.len() - 1]
+}
+
+/// Where a text was replaced, as ranges of it and of what became of it. Only for telling where matches are: where the
+/// parts between the marks can't be told for sure, the ranges are wider or lie elsewhere within the text.
+fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
+    let whole = || vec![(0..before.len(), 0..after.len())];
+    let marks: Vec<Range<usize>> = marks(after).collect();
+    let (Some(first), Some(last)) = (marks.first(), marks.last()) else { return whole() };
+    let (head, tail) = (&after[..first.start], &after[last.end..]);
+    if !before.starts_with(head) || !before[head.len()..].ends_with(tail) {
+        return whole();
+    }
+    let (mut at, end) = (head.len(), before.len() - tail.len());
+    let mut edits = Vec::with_capacity(marks.len());
+    for (nth, mark) in marks.iter().enumerate() {
+        let until = match marks.get(nth + 1) {
+            None => end,
+            Some(next) => match before[at..end].find(&after[mark.end..next.start]) {
+                Some(found) => at + found,
+                None => return whole(),
+            },
+        };
+        edits.push((at..until, mark.clone()));
+        at = until + marks.get(nth + 1).map_or(0, |next| next.start - mark.end);
+    }
+    edits
+}
+
+/// Puts another text in the place of a line; matches that lie in what was replaced are those of the marks.
+fn replace(event: &mut Event, text: &str) {
+    let has_feed = event.bytes.ends_with(b"\n");
+    let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
+    let before = String::from_utf8_lossy(line);
+    // Spans are of bytes, and what is not UTF-8 takes another number of them in the text.
+    let place = |at: usize| match before {
+        Cow::Borrowed(_) => at,
+        Cow::Owned(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
+    };
+    let edits = edits(&before, text);
+    let moved = |at: usize, is_end: bool| {
+        let mut behind = (0, 0);
+        for (old, new) in edits.iter().take_while(|(old, _)| old.start < at) {
+            if at < old.end || (at == old.end && is_end) {
+                return if is_end { new.end } else { new.start };
+            }
+            behind = (old.end, new.end);
+        }
+        (at - behind.0 + behind.1).min(text.len())
+    };
+    for span in &mut event.spans {
+        let (start, end) = (place(span.start), place(span.end));
+        span.start = moved(start, false);
+        span.end = moved(end, true).max(span.start);
+    }
+    // How many matches a secret has is part of it.
+    event.spans.dedup_by(|next, first| {
+        let same = (next.start, next.end) == (first.start, first.end);
+        first.distance = first.distance.min(if same { next.distance } else { u8::MAX });
+        same
+    });
+    event.in_key.clear();
+    event.bytes = text.as_bytes().to_vec();
+    if has_feed {
+        event.bytes.push(b'\n');
+    }
+}
+
+/// Keeps so many of the matches of a line: it is the worst that a limit leaves out, and the last among equals.
+fn keep_best(spans: &mut Vec<Span>, most: usize) {
+    if spans.len() > most {
+        spans.sort_by_key(|span| (span.distance, span.start));
+        spans.truncate(most);
+        spans.sort_by_key(|span| span.start);
+    }
+}
+
+/// Takes off the words at which a line was cut: one may be the half of a secret. They lie beyond what is shown of the line,
+/// unless much of it is hidden.
+fn drop_cut_words(event: &mut Event) {
+    let mut kept = 0..event.bytes.len();
+    if event.cut.before > 0 {
+        kept.start = word_bytes(event.bytes.iter());
+    }
+    if event.cut.after > 0 {
+        kept.end = kept.start + without_cut_word(&event.bytes[kept.start..]).len();
+    }
+    event.keep(kept);
+}
+
+/// A line that was cut, without the word at its end.
+pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
+    &line[..line.len() - word_bytes(line.iter().rev())]
+}
+
+/// Bytes of the word that these begin with, in the characters that secrets are written in; of one that is too long for a
+/// secret, so many as are not shown.
+fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
+    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
+    bytes.take(limits::BORDER_LINE_BYTES).take_while(is_word).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use forage_search::Cut;
+
+    use super::*;
+
+    const TOKEN: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+
+    fn event(number: u64, line: &str, spans: &[(usize, usize)]) -> Event {
+        Event {
+            line_number: number,
+            kind: EventKind::Match,
+            bytes: line.as_bytes().to_vec(),
+            spans: spans.iter().map(|&(start, end)| Span { start, end, distance: 0 }).collect(),
+            cut: Cut::default(),
+            in_key: Vec::new(),
+        }
+    }
+
+    /// A line with the places of its matches.
+    type Shown = (String, Vec<(usize, usize)>);
+
+    fn redacted(mut events: Vec<Event>) -> (Vec<Shown>, Hidden) {
+        let (redactor, mut hidden) = (Redactor::standard(), Hidden::default());
+        Border::new(&redactor, &mut hidden).events(&mut events, 200, 100);
+        let shown = |event: Event| {
+            let spans = event.spans.iter().map(|span| (span.start, span.end)).collect();
+            (String::from_utf8(event.bytes).unwrap(), spans)
+        };
+        (events.into_iter().map(shown).collect(), hidden)
+    }
+
+    /// What the spans of a line are of.
+    fn matched(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
+        spans.iter().map(|&(start, end)| line[start..end].to_owned()).collect()
+    }
+
+    #[test]
+    fn matches_within_a_secret_are_those_of_its_mark() {
+        let line = format!("before {TOKEN} after {TOKEN} end\n");
+        let find = |text: &str| line.find(text).map(|at| (at, at + text.len())).unwrap();
+        let (inside, across) = (find("R4nd0m"), (find("re ghp_").0, find("re ghp_R4").1));
+        let (second, end) = (line.rfind("1234").unwrap(), find("end"));
+        let spans = [find("before"), across, inside, find("1234"), find("after"), (second, second + 4), end];
+        let (lines, hidden) = redacted(vec![event(3, &line, &spans)]);
+        let (shown, spans) = &lines[0];
+        assert_eq!(shown, "before [redacted:github-token] after [redacted:github-token] end\n");
+        let mark = "[redacted:github-token]";
+        let across = format!("re {mark}");
+        assert_eq!(matched(shown, spans), ["before", &across, mark, "after", mark, "end"]);
+        assert_eq!((hidden.total(), hidden.by_rule()["github-token"]), (2, 2));
+    }
+
+    #[test]
+    fn a_line_that_is_in_a_key_of_the_file_is_hidden() {
+        // Of the middle of a key: the head of one tells by itself what it is.
+        let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX";
+        let lines = |in_key: Option<Range<usize>>| {
+            let line = |number| Event {
+                in_key: in_key.clone().into_iter().collect(),
+                ..event(number, body, &[(2, 9)])
+            };
+            redacted(vec![line(26), line(27), line(40)])
+        };
+        let (shown, hidden) = lines(Some(0..body.len()));
+        assert!(
+            shown.iter().all(|(line, spans)| line == KEY_MARK && *spans == [(0, KEY_MARK.len())]),
+            "{shown:?}"
+        );
+        assert_eq!(hidden.by_rule()["private-key"], 2, "two runs of lines");
+        let (shown, hidden) = lines(None);
+        assert!(shown.iter().all(|(line, _)| line == body) && hidden.total() == 0, "the control");
+    }
+
+    #[test]
+    fn of_a_secret_that_a_cut_divides_no_half_is_left() {
+        let (first, second) = TOKEN.split_at(15);
+        let mut cut = event(1, &format!("{second} shown {first}"), &[(26, 31)]);
+        cut.cut = Cut { before: 90, after: 70 };
+        let mut events = vec![cut];
+        let (redactor, mut hidden) = (Redactor::standard(), Hidden::default());
+        Border::new(&redactor, &mut hidden).events(&mut events, 200, 100);
+        let event = &events[0];
+        assert_eq!(event.bytes, b" shown ");
+        assert_eq!((event.cut.before, event.cut.after), (90 + second.len(), 70 + first.len()));
+        assert_eq!((event.spans[0].start, event.spans[0].end), (1, 6));
+    }
+
+    #[test]
+    fn what_is_counted_is_what_is_shown_and_new() {
+        let margin = Event { kind: EventKind::Margin, ..event(1, TOKEN, &[]) };
+        let (shown, hidden) = redacted(vec![margin, event(2, "[redacted:github-token] stands here\n", &[])]);
+        assert_eq!((shown.len(), hidden.total()), (1, 0));
+        assert_eq!(hidden.note(), None);
+    }
+
+    proptest::proptest! {
+        /// Whatever was replaced, spans stay within their line, on borders of characters.
+        #[test]
+        fn spans_stay_valid(
+            words in proptest::collection::vec(proptest::sample::select(vec![
+                "a", "é", " ", TOKEN, "[redacted:jwt]", "password = \"x8Kz2mQ9vR4tB7nW1pLs\"", "]", "[redacted:", ", ",
+            ]), 1..8),
+            places in proptest::collection::vec((0usize..200, 0usize..200), 0..5),
+        ) {
+            let line = words.concat();
+            let floor = |at: usize| line.floor_char_boundary(at.min(line.len()));
+            let mut spans: Vec<_> = places.iter().map(|&(a, b)| (floor(a.min(b)), floor(a.max(b)))).collect();
+            spans.sort_unstable();
+            let (shown, _) = redacted(vec![event(1, &line, &spans)]);
+            let (text, spans) = &shown[0];
+            for &(start, end) in spans {
+                proptest::prop_assert!(text.get(start..end).is_some(), "{start}..{end} of {text:?}, from {line:?}");
+            }
+        }
+    }
+}
