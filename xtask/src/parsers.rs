@@ -126,11 +126,24 @@ const READERS: &[(&str, &[Cover])] = &[
     ),
     (
         "forage-qdrant-edge/src/journal.rs",
-        &[Cover::Owed("its tests cut it at every length and alter every byte")],
+        &[
+            Target("forage-qdrant-edge/src/journal.rs", "fuzz_of_any_bytes_the_whole_records_are_read"),
+            Target(
+                "forage-qdrant-edge/src/journal.rs",
+                "fuzz_any_body_with_a_right_checksum_is_a_change_or_none",
+            ),
+        ],
+    ),
+    (
+        "forage-qdrant-edge/src/seal.rs",
+        &[Target("forage-qdrant-edge/src/seal.rs", "fuzz_only_what_was_written_is_a_seal")],
     ),
     (
         "forage-qdrant-edge/src/description.rs",
-        &[Cover::Owed("a few fields of JSON in a directory of the user's own")],
+        &[Target(
+            "forage-qdrant-edge/src/description.rs",
+            "fuzz_any_bytes_are_a_description_of_this_format_or_an_error_of_one_line",
+        )],
     ),
     (
         "forage-llm/src/sse.rs",

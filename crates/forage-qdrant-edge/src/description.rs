@@ -55,9 +55,13 @@ impl Description {
         let Some(bytes) = directory::read(&path).map_err(of_file(&path))? else {
             return Ok(None);
         };
+        Self::parse(&bytes, &path).map(Some)
+    }
+
+    fn parse(bytes: &[u8], path: &Path) -> Result<Self, StoreError> {
         let damaged =
             |error| StoreError::Invalid(format!("{} is damaged ({error}): {MENDING}", path.display()));
-        let Format { format } = serde_json::from_slice(&bytes).map_err(damaged)?;
+        let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
         if format != FORMAT {
             return Err(StoreError::Invalid(format!(
                 "{} is of format {format}, and this version of forage knows {FORMAT} alone: use the version that made \
@@ -65,12 +69,29 @@ impl Description {
                 path.display()
             )));
         }
-        serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+        serde_json::from_slice(bytes).map_err(damaged)
     }
 
     pub(crate) fn write(&self, collection: &Path) -> Result<(), StoreError> {
         let path = Self::path(collection);
         let text = serde_json::to_vec_pretty(self).map_err(|error| StoreError::Invalid(error.to_string()))?;
         directory::replace(&path, &text).map_err(of_file(&path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_any_bytes_are_a_description_of_this_format_or_an_error_of_one_line() {
+        let description = Description::new("text", &Contract::new("bm25/1", "k=1.2"));
+        let text = serde_json::to_vec_pretty(&description).unwrap();
+        forage_fuzz::target!(&forage_fuzz::seeds([text]), |input| {
+            match Description::parse(input, Path::new("code/collection.json")) {
+                Ok(description) => assert_eq!(description.format, FORMAT),
+                Err(error) => assert_eq!(error.to_string().lines().count(), 1, "{error}"),
+            }
+        });
     }
 }

@@ -268,4 +268,35 @@ mod tests {
             assert_eq!(decode(&bad), (Vec::new(), 0), "{place}");
         }
     }
+
+    fn bodies() -> [Vec<u8>; 3] {
+        let payload = serde_json::from_str(r#"{"path":"src/a.rs","n":[1,null]}"#).unwrap();
+        let vector = SparseVector::new([(1, 0.5), (u32::MAX, 2.0)]);
+        let point = Point { id: PointId::Number(7), vector, payload };
+        [
+            upsert("text", &[point]).unwrap(),
+            remove(&[PointId::Number(1), PointId::Uuid(u128::MAX)]),
+            arrange(),
+        ]
+    }
+
+    #[test]
+    fn fuzz_of_any_bytes_the_whole_records_are_read() {
+        let seeds = forage_fuzz::seeds([bodies().map(|body| record(&body)).concat(), record(&arrange())]);
+        forage_fuzz::target!(&seeds, |input| {
+            let (changes, end) = decode(input);
+            assert_eq!(decode(&input[..end]), (changes, end));
+        });
+    }
+
+    #[test]
+    fn fuzz_any_body_with_a_right_checksum_is_a_change_or_none() {
+        forage_fuzz::target!(&forage_fuzz::seeds(bodies()), |input| {
+            let whole = record(input);
+            match &decode(&whole) {
+                (changes, 0) => assert!(changes.is_empty()),
+                (changes, end) => assert_eq!((changes.len(), *end), (1, whole.len())),
+            }
+        });
+    }
 }

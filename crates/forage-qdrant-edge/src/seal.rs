@@ -117,4 +117,15 @@ mod tests {
             assert_eq!(Seal::from_text(&text.as_bytes()[..end]), None, "{end}");
         }
     }
+
+    #[test]
+    fn fuzz_only_what_was_written_is_a_seal() {
+        let seal =
+            Seal { files: [("shard/a".to_owned(), (1, 2)), ("collection.json".to_owned(), (3, 4))].into() };
+        forage_fuzz::target!(&forage_fuzz::seeds([seal.to_text().unwrap()]), |input| {
+            if let Some(seal) = Seal::from_text(input) {
+                assert_eq!(seal.to_text().unwrap().as_bytes(), input);
+            }
+        });
+    }
 }
