@@ -110,3 +110,30 @@ fn from_value(value: qdrant::Value) -> Value {
         Some(Kind::StructValue(fields)) => Value::Object(from_payload(fields.fields)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use prost::Message as _;
+
+    use super::*;
+
+    #[test]
+    fn fuzz_any_point_that_the_protocol_decodes_has_an_id_or_none_and_a_payload_of_json() {
+        let payload = r#"{"path":"src/a.rs","lines":{"start":1,"end":[2.5,null,true]},"text":"ß"}"#;
+        let payload: Map<String, Value> = serde_json::from_str(payload).unwrap();
+        let point = |id| {
+            let payload = to_payload(payload.clone()).unwrap();
+            qdrant::ScoredPoint { id: Some(to_id(id)), payload, score: 0.5, ..qdrant::ScoredPoint::default() }
+        };
+        let points = [point(PointId::Number(7)), point(PointId::Uuid(u128::MAX / 3))];
+        forage_fuzz::target!(&points.map(|point| point.encode_to_vec()).to_vec(), |input| {
+            let Ok(point) = qdrant::ScoredPoint::decode(input) else { return };
+            if let Some(id) = from_id(point.id) {
+                assert_eq!(PointId::parse(&id.to_string()), Some(id));
+            }
+            let payload = Value::Object(from_payload(point.payload));
+            let text = serde_json::to_string(&payload).unwrap();
+            serde_json::from_str::<Value>(&text).unwrap();
+        });
+    }
+}
