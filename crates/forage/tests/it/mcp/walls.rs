@@ -39,8 +39,8 @@ fn search(pipes: &mut Pipes, id: u64, root: &Path) -> String {
 #[test]
 fn each_call_of_a_server_may_read_its_own_roots_alone() {
     let (project, [one, two]) = projects();
-    let probe = Probe::new(&project, &one);
     for (mode, abi) in modes() {
+        let probe = Probe::new(&project, &one);
         let is_walled = abi > 0;
         project.configure(&format!("sandbox = \"{mode}\"\n"));
         let mut pipes = Pipes::start_with(&project, &[], &probe.environment());
@@ -66,8 +66,8 @@ fn each_call_of_a_server_may_read_its_own_roots_alone() {
 #[test]
 fn a_server_with_roots_of_its_own_may_read_nothing_else() {
     let (project, [one, _]) = projects();
-    let probe = Probe::new(&project, &one);
     for (mode, abi) in modes() {
+        let probe = Probe::new(&project, &one);
         project.configure(&format!("sandbox = \"{mode}\"\n"));
         let arguments = ["--root", one.to_str().unwrap()];
         let mut pipes = Pipes::start_with(&project, &arguments, &probe.environment());

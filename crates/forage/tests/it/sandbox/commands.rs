@@ -73,8 +73,9 @@ impl Probe {
         let home = &project.home;
         std::fs::write(home.join(".config/forage/neighbour.txt"), "not a configuration\n").unwrap();
         std::fs::write(home.join("secret.txt"), "the user's\n").unwrap();
-        let report = home.join("probe-report");
         let tcp = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        // A program that is ending may still write into the report of its own probe.
+        let report = home.join(format!("probe-report-{}", tcp.local_addr().unwrap().port()));
         let name = format!("forage-probe-{}-{}", std::process::id(), tcp.local_addr().unwrap().port());
         let unix = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
         let files = [
