@@ -126,7 +126,7 @@ mod tests {
             qdrant::ScoredPoint { id: Some(to_id(id)), payload, score: 0.5, ..qdrant::ScoredPoint::default() }
         };
         let points = [point(PointId::Number(7)), point(PointId::Uuid(u128::MAX / 3))];
-        forage_fuzz::target!(&points.map(|point| point.encode_to_vec()).to_vec(), |input| {
+        forage_fuzz::target!(&forage_fuzz::seeds(points.map(|point| point.encode_to_vec())), |input| {
             let Ok(point) = qdrant::ScoredPoint::decode(input) else { return };
             if let Some(id) = from_id(point.id) {
                 assert_eq!(PointId::parse(&id.to_string()), Some(id));
