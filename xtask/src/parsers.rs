@@ -358,9 +358,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
                     }
                     targets.insert(name);
                 }
-                NoneForeign(reason) if reason.is_empty() => {
-                    found.push(format!("{reader}: why is nothing foreign read there?"))
-                }
+                NoneForeign("") => found.push(format!("{reader}: why is nothing foreign read there?")),
                 NoneForeign(_) => {}
             }
         }

@@ -10,7 +10,7 @@ use super::*;
 fn altered_bytes_are_refused() {
     let (_directory, root) = tree();
     let snapshot = take(&root);
-    target!(&[snapshot.clone()], |input| {
+    target!(std::slice::from_ref(&snapshot), |input| {
         assert!(!Snapshot::default().fill(input.to_vec()) || input == snapshot);
     });
 }
