@@ -48,7 +48,7 @@ impl MappedFile {
     /// Shows that the second of two stores to a page changes the file and none of its times: what a state that is taken
     /// between them would not tell.
     fn assert_hides_a_change(&mut self) {
-        let mut is_hidden = |attempt| {
+        let hides = (0..ATTEMPTS).any(|attempt| {
             self.store("before the state is taken");
             let modified = self.modified();
             std::thread::sleep(Duration::from_millis(50));
@@ -56,9 +56,8 @@ impl MappedFile {
             self.store(&text);
             assert!(fs::read_to_string(&self.path).unwrap().contains(&text));
             self.modified() == modified
-        };
-        let has_hidden = (0..ATTEMPTS).any(&mut is_hidden);
-        assert!(has_hidden, "every change through the mapping of {} sets its time", self.path.display());
+        });
+        assert!(hides, "every change through the mapping of {} sets its time", self.path.display());
     }
 }
 
