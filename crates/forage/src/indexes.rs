@@ -372,21 +372,30 @@ mod tests {
 
     use super::*;
 
-    /// What opening an index does not find is found by the search that needs it.
-    #[test]
-    fn a_server_builds_an_index_anew_in_which_a_search_met_damage() {
+    /// A tree of files that has settled, and a server's indexes with one of it.
+    fn indexed(
+        files: &[(impl AsRef<str>, impl AsRef<str>)],
+    ) -> (tempfile::TempDir, Arc<Root>, Arc<KeptIndexes>) {
         let directory = tempfile::tempdir().unwrap();
         let tree = directory.path().join("tree");
         fs::create_dir(&tree).unwrap();
-        fs::write(tree.join("a.txt"), "a needle\n").unwrap();
-        fs::write(tree.join("b.txt"), "some hay\n").unwrap();
+        for (name, text) in files {
+            fs::write(tree.join(name.as_ref()), text.as_ref()).unwrap();
+        }
         let policy = RootPolicy { allow_broad: true, ..RootPolicy::default() };
         let root = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
         std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
         let indexes = directory.path().join("indexes");
         let kept = KeptIndexes::new(indexes, Mode::Always, Lifetime::Server, Duration::from_secs(20));
+        kept.store(root.path()).update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
+        (directory, root, kept)
+    }
+
+    /// What opening an index does not find is found by the search that needs it.
+    #[test]
+    fn a_server_builds_an_index_anew_in_which_a_search_met_damage() {
+        let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
         let store = kept.store(root.path());
-        store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
 
         let base = store.directory().join("base");
         let mut bytes = fs::read(&base).unwrap();
@@ -446,20 +455,14 @@ mod tests {
 
     #[test]
     fn a_server_reads_again_what_an_index_is_trusted_for_and_replaces_one_that_is_wrong() {
-        let directory = tempfile::tempdir().unwrap();
-        let tree = directory.path().join("tree");
-        fs::create_dir(&tree).unwrap();
-        for number in 0..10 {
-            let word = if number == 7 { "needle" } else { "hay" };
-            fs::write(tree.join(format!("{number}.txt")), format!("some {word}\n")).unwrap();
-        }
-        let policy = RootPolicy { allow_broad: true, ..RootPolicy::default() };
-        let root = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
-        std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
-        let indexes = directory.path().join("indexes");
-        let kept = KeptIndexes::new(indexes, Mode::Always, Lifetime::Server, Duration::from_secs(20));
+        let files: Vec<(String, String)> = (0..10)
+            .map(|number| {
+                let word = if number == 7 { "needle" } else { "hay" };
+                (format!("{number}.txt"), format!("some {word}\n"))
+            })
+            .collect();
+        let (_directory, root, kept) = indexed(&files);
         let store = kept.store(root.path());
-        store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
         let shared = Arc::clone(&kept).shared();
         let found = || {
             let pattern = Pattern::new("needle", &PatternOptions::default()).unwrap();
