@@ -36,7 +36,7 @@ pub const PATTERN_BYTES: usize = 16 << 10;
 /// need more is refused at once.
 pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 
-/// Work of writing out the classes of a pattern, as [`crate::size`] counts it: some forty milliseconds. A class that is
+/// Work of writing out the classes of a pattern, as `size` counts it: some forty milliseconds. A class that is
 /// compared without regard to case takes a sixth of a millisecond, however little is left of it, and sixteen thousand bytes
 /// hold five thousand of them.
 pub const CLASS_WORK: u64 = 64 << 10;
