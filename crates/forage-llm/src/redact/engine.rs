@@ -17,7 +17,7 @@ use super::private_key::PrivateKeys;
 use super::randomness::entropy;
 use super::rules::{RULES, Rule, Unless};
 use super::{encoded, kubernetes};
-use crate::limits::MAX_FORM_BYTES;
+use crate::limits::{MAX_FORM_BYTES, MAX_REFUSED};
 
 /// The rule of values behind telling names.
 pub(super) const ASSIGNMENT: &str = "secret-assignment";
@@ -72,18 +72,12 @@ impl Engine {
         let mut found: Vec<Found> = Vec::new();
         let scan = Scan::new(text, &self.line_prefix);
         let mut name_end = 0;
-        // Where the last secret of each rule ends: a run of literals is not read once for each of them.
-        let mut rule_ends = vec![0_usize; RULES.len()];
+        let mut runs: Vec<Run> = RULES.iter().map(|_| Run::default()).collect();
         for hit in self.literals.find_overlapping_iter(text) {
             match self.owners[hit.pattern().as_usize()] {
                 Some(at) => {
-                    if hit.start() < rule_ends[at] {
-                        continue;
-                    }
-                    if let Some(range) = self.form_at(at, text, hit.start()..hit.end()) {
-                        rule_ends[at] = range.end;
-                        found.push(Found { range, rule: RULES[at].name, continues: false });
-                    }
+                    let literals = runs[at].next(text, hit.start()..hit.end());
+                    self.forms_at(at, text, &mut runs[at], literals, &mut found);
                 }
                 None if hit.start() >= name_end => {
                     let name = scan.name_around(hit.start());
@@ -95,6 +89,10 @@ impl Engine {
                 None => {}
             }
         }
+        for (at, run) in runs.iter_mut().enumerate() {
+            let put_off = [run.put_off.take(), None];
+            self.forms_at(at, text, run, put_off, &mut found);
+        }
         let keys = self.private_keys.find(text);
         // The lines of a key look like values to the other rules, the number of a line before one like a part of it.
         found.retain(|found| {
@@ -104,6 +102,29 @@ impl Engine {
         found.extend(keys);
         found.extend(kubernetes::find(text));
         apart(found)
+    }
+
+    /// Adds the secrets of the form whose literals stand at the ranges.
+    fn forms_at(
+        &self,
+        at: usize,
+        text: &str,
+        run: &mut Run,
+        literals: [Option<Range<usize>>; 2],
+        found: &mut Vec<Found>,
+    ) {
+        for literal in literals.into_iter().flatten() {
+            if literal.start < run.found {
+                continue;
+            }
+            match self.form_at(at, text, literal) {
+                Some(range) => {
+                    run.found = range.end;
+                    found.push(Found { range, rule: RULES[at].name, continues: false });
+                }
+                None => run.refused += 1,
+            }
+        }
     }
 
     /// The secret of the form whose literal stands at the range.
@@ -124,13 +145,45 @@ impl Engine {
         let mut secret = last_group(&captures)?;
         if secret.end == end && whole.end() == end {
             // Behind the bound it goes on as long as nothing ends it.
-            let rest = text[end..]
-                .bytes()
-                .take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(byte));
-            secret.end += rest.count();
+            secret.end += token_length(&text[end..]);
         }
         rule.accepts(&text[secret.clone()]).then_some(secret)
     }
+}
+
+/// The characters that tokens are made of, without a gap, in which a rule meets its literals.
+///
+/// A run of literals is not read once for each of them: behind [`MAX_REFUSED`] that began no secret, only the last one
+/// of the run is looked at.
+#[derive(Default)]
+struct Run {
+    end: usize,
+    /// Where the last secret ends.
+    found: usize,
+    refused: usize,
+    put_off: Option<Range<usize>>,
+}
+
+impl Run {
+    /// The literals that are looked at now that this one is met: perhaps the last one of the run before, perhaps this one.
+    fn next(&mut self, text: &str, literal: Range<usize>) -> [Option<Range<usize>>; 2] {
+        let mut of_the_last = None;
+        if literal.start >= self.end {
+            of_the_last = self.put_off.take();
+            self.refused = 0;
+            self.end = literal.end + token_length(&text[literal.end..]);
+        }
+        if self.refused < MAX_REFUSED {
+            return [of_the_last, Some(literal)];
+        }
+        self.put_off = Some(literal);
+        [None, None]
+    }
+}
+
+/// The bytes up to the first that no token has.
+fn token_length(text: &str) -> usize {
+    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(byte)).count()
 }
 
 impl Rule {
@@ -158,7 +211,8 @@ fn last_group(captures: &Captures) -> Option<Range<usize>> {
 
 #[expect(clippy::expect_used, reason = "the forms are constants, and every test compiles all of them")]
 fn compile(form: &str) -> meta::Regex {
-    meta::Regex::new(form).expect("a constant form compiles")
+    let config = meta::Config::new().hybrid(false).dfa(false).onepass(false).auto_prefilter(false);
+    meta::Regex::builder().configure(config).build(form).expect("a constant form compiles")
 }
 
 /// What was found, in order, with what overlaps made one. A form of its own tells more than a name.

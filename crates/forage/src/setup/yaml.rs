@@ -155,6 +155,9 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         let content = line.trim_end();
         let indent = content.len() - content.trim_start_matches(' ').len();
         let code = &content[indent..];
+        if layout.has_block_texts && code.is_empty() && !line.is_empty() {
+            return refuse("holds nothing but spaces, and may belong to the text above it");
+        }
         if code.is_empty() || code.starts_with('#') {
             // What looks like a comment may be a line of the block text above it.
             if within && !code.is_empty() && indent > layout.indent {
