@@ -101,8 +101,8 @@ pub const MIN_SECRET_ENTROPY: f64 = 2.5;
 /// some 1,500; what matches goes on to its end.
 pub const MAX_FORM_BYTES: usize = 2048;
 
-/// Literals of a rule that begin no secret, within characters without a gap, after which only the last one is looked at.
-pub const MAX_REFUSED: usize = 8;
+/// Literals of a rule that are looked at within characters without a gap, before only the last one is.
+pub const MAX_LOOKS: usize = 16;
 
 /// Longest value in a line of settings, in bytes.
 pub const MAX_VALUE_BYTES: usize = 8 * 1024;

@@ -488,7 +488,7 @@ impl<'t> Scan<'t> {
 
     /// The text from an offset to white space or one of the ends.
     fn until(&self, at: usize, ends: &[u8], stand: Stand) -> Option<Value> {
-        let end = self.skip(at, usize::MAX, |byte| byte > b' ' && byte != 0x7f && !ends.contains(&byte));
+        let end = self.skip(at, MAX_VALUE_BYTES, |byte| byte > b' ' && byte != 0x7f && !ends.contains(&byte));
         // A line end that is written out, in settings within a text of JSON.
         let end = ["\\n", "\\r"]
             .iter()
@@ -517,7 +517,8 @@ impl<'t> Scan<'t> {
         while at < stop && wanted(self.byte(at)) {
             at += 1;
         }
-        at
+        // The limit may be within a character.
+        if at < self.text.len() { self.text.floor_char_boundary(at) } else { at }
     }
 
     fn skip_blanks(&self, at: usize) -> usize {

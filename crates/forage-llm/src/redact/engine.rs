@@ -17,7 +17,7 @@ use super::private_key::PrivateKeys;
 use super::randomness::entropy;
 use super::rules::{RULES, Rule, Unless};
 use super::{encoded, kubernetes};
-use crate::limits::{MAX_FORM_BYTES, MAX_REFUSED};
+use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 
 /// The rule of values behind telling names.
 pub(super) const ASSIGNMENT: &str = "secret-assignment";
@@ -72,7 +72,8 @@ impl Engine {
         let mut found: Vec<Found> = Vec::new();
         let scan = Scan::new(text, &self.line_prefix);
         let mut name_end = 0;
-        let mut runs: Vec<Run> = RULES.iter().map(|_| Run::default()).collect();
+        let mut names = Run::new(is_of_value);
+        let mut runs: Vec<Run> = RULES.iter().map(|_| Run::new(is_of_token)).collect();
         for hit in self.literals.find_overlapping_iter(text) {
             match self.owners[hit.pattern().as_usize()] {
                 Some(at) => {
@@ -80,10 +81,8 @@ impl Engine {
                     self.forms_at(at, text, &mut runs[at], literals, &mut found);
                 }
                 None if hit.start() >= name_end => {
-                    let name = scan.name_around(hit.start());
-                    name_end = name.end;
-                    for (part, range) in scan.secret_of(name).into_iter().flatten().enumerate() {
-                        found.push(Found { range, rule: ASSIGNMENT, continues: part > 0 });
+                    for literal in names.next(text, hit.start()..hit.end()).into_iter().flatten() {
+                        name_end = name_end.max(Self::value_at(&scan, &mut names, &literal, &mut found));
                     }
                 }
                 None => {}
@@ -92,6 +91,9 @@ impl Engine {
         for (at, run) in runs.iter_mut().enumerate() {
             let put_off = [run.put_off.take(), None];
             self.forms_at(at, text, run, put_off, &mut found);
+        }
+        if let Some(literal) = names.put_off.take() {
+            Self::value_at(&scan, &mut names, &literal, &mut found);
         }
         let keys = self.private_keys.find(text);
         // The lines of a key look like values to the other rules, the number of a line before one like a part of it.
@@ -102,6 +104,16 @@ impl Engine {
         found.extend(keys);
         found.extend(kubernetes::find(text));
         apart(found)
+    }
+
+    /// Adds the secret behind the telling name that a literal stands in. Returns the end of the name.
+    fn value_at(scan: &Scan<'_>, run: &mut Run, literal: &Range<usize>, found: &mut Vec<Found>) -> usize {
+        let name = scan.name_around(literal.start);
+        run.looks += 1;
+        for (part, range) in scan.secret_of(name.clone()).into_iter().flatten().enumerate() {
+            found.push(Found { range, rule: ASSIGNMENT, continues: part > 0 });
+        }
+        name.end
     }
 
     /// Adds the secrets of the form whose literals stand at the ranges.
@@ -122,7 +134,7 @@ impl Engine {
                     run.found = range.end;
                     found.push(Found { range, rule: RULES[at].name, continues: false });
                 }
-                None => run.refused += 1,
+                None => run.looks += 1,
             }
         }
     }
@@ -145,35 +157,40 @@ impl Engine {
         let mut secret = last_group(&captures)?;
         if secret.end == end && whole.end() == end {
             // Behind the bound it goes on as long as nothing ends it.
-            secret.end += token_length(&text[end..]);
+            secret.end += length_while(&text[end..], is_of_token);
         }
         rule.accepts(&text[secret.clone()]).then_some(secret)
     }
 }
 
-/// The characters that tokens are made of, without a gap, in which a rule meets its literals.
+/// Characters without a gap in which a rule meets its literals.
 ///
-/// A run of literals is not read once for each of them: behind [`MAX_REFUSED`] that began no secret, only the last one
-/// of the run is looked at.
-#[derive(Default)]
+/// A run of literals is not read once for each of them: behind [`MAX_LOOKS`], only the last one of the run is looked
+/// at. A form that is found is none of them, for what stands in it is not looked at.
 struct Run {
+    /// Whether a character makes no gap.
+    goes_on: fn(u8) -> bool,
     end: usize,
     /// Where the last secret ends.
     found: usize,
-    refused: usize,
+    looks: usize,
     put_off: Option<Range<usize>>,
 }
 
 impl Run {
+    fn new(goes_on: fn(u8) -> bool) -> Self {
+        Self { goes_on, end: 0, found: 0, looks: 0, put_off: None }
+    }
+
     /// The literals that are looked at now that this one is met: perhaps the last one of the run before, perhaps this one.
     fn next(&mut self, text: &str, literal: Range<usize>) -> [Option<Range<usize>>; 2] {
         let mut of_the_last = None;
         if literal.start >= self.end {
             of_the_last = self.put_off.take();
-            self.refused = 0;
-            self.end = literal.end + token_length(&text[literal.end..]);
+            self.looks = 0;
+            self.end = literal.end + length_while(&text[literal.end..], self.goes_on);
         }
-        if self.refused < MAX_REFUSED {
+        if self.looks < MAX_LOOKS {
             return [of_the_last, Some(literal)];
         }
         self.put_off = Some(literal);
@@ -181,9 +198,17 @@ impl Run {
     }
 }
 
-/// The bytes up to the first that no token has.
-fn token_length(text: &str) -> usize {
-    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(byte)).count()
+fn is_of_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/=_.~-".contains(&byte)
+}
+
+/// Whether a character can stand in a value without quotes, in every place where one may be given.
+fn is_of_value(byte: u8) -> bool {
+    byte > b' ' && !b"\"'`,;&<>|(){}".contains(&byte)
+}
+
+fn length_while(text: &str, goes_on: fn(u8) -> bool) -> usize {
+    text.bytes().take_while(|byte| goes_on(*byte)).count()
 }
 
 impl Rule {

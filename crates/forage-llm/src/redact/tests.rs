@@ -295,6 +295,29 @@ fn a_secret_before_the_value_of_an_earlier_name_is_found() {
 }
 
 #[test]
+fn a_run_of_literals_is_read_once_and_its_last_is_looked_at() {
+    let secret = "x8Kz2mQ9vR4tB7nW1pLsY5cD3fG6hJ0kE8uT2aS6wX1zC4vN";
+    for literal in ["csk-", "sk-", "pypi-", "password=", "_gitlab_session=", "token:a1b2c3d4"] {
+        let run = literal.repeat(256 * 1024 / literal.len());
+        let started = std::time::Instant::now();
+        let redacted = Redactor::standard().redact(&format!("{run}{secret}"));
+        // Each literal read to the end of the run would take minutes; it takes a part of a second.
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{literal}: {:?}", started.elapsed());
+        assert!(!redacted.as_str().contains(secret), "{literal}");
+    }
+}
+
+#[test]
+fn a_value_that_is_too_long_is_cut_between_characters() {
+    for name in ["PASSWORD=", "password: ", "db.password = ", "--password "] {
+        for bytes in 0..4 {
+            let text = format!("{name}{}{}", "a".repeat(bytes), "\u{10fffd}".repeat(4000));
+            assert_eq!(Redactor::standard().redact(&text).as_str().lines().count(), 1);
+        }
+    }
+}
+
+#[test]
 fn off_changes_nothing() {
     let text = pem("");
     assert_eq!(Redactor::off().redact(&text).as_str(), text);
