@@ -55,3 +55,6 @@ pub const DEAD_SHARE: f64 = 0.01;
 
 /// How long a child that is being started may keep a copy of a lock that was had before. It takes milliseconds.
 pub const LOCK_WAIT: Duration = Duration::from_secs(2);
+
+/// Times that the engine loads a collection which is closed, until it leaves the files as they are.
+pub(crate) const MENDING_LOADS: usize = 4;

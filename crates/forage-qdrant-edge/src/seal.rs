@@ -1,8 +1,8 @@
 //! `seal`: the lengths and hashes of all files of a collection, while nobody writes to it.
 //!
-//! It is written when a collection is closed that was written to, and removed before the next change. The engine changes
-//! nothing in its files where it is only read from, so that a seal outlasts the sessions of readers, those that are killed
-//! included. A collection without one was left by a process that was killed while it wrote, or by a version without
+//! It is written when a collection is closed that was written to, and removed before the next change. It is one of files
+//! that the engine leaves as they are when it loads them, so that a seal outlasts the sessions of readers, those that are
+//! killed included. A collection without one was left by a process that was killed while it wrote, or by a version without
 //! seals: it is recovered from its journal, and sealed when it is next closed.
 //!
 //! The first line has the format and XXH3 of the rest, which is an object of paths, each with its bytes and XXH3.
@@ -14,6 +14,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+use crate::failure::{Failure, of_file};
 use crate::{directory, limits};
 
 const FORMAT: &str = "forage_seal_1";
@@ -32,6 +33,8 @@ pub(crate) enum Verdict {
     Whole,
     /// What is not as it was: a path in the collection.
     Damaged(String),
+    /// There is one more, of which the seal says nothing.
+    Foreign(String),
 }
 
 impl Seal {
@@ -81,21 +84,36 @@ pub(crate) fn verify(collection: &Path) -> io::Result<Verdict> {
     let Some(text) = directory::read_seal(collection)? else { return Ok(Verdict::Unsealed) };
     let Some(seal) = Seal::from_text(&text) else { return Ok(Verdict::Damaged(directory::SEAL.to_owned())) };
     let found = directory::sealed_files(collection)?;
-    let unknown = found.keys().find(|name| !seal.files.contains_key(*name));
-    if let Some(name) = unknown.or_else(|| seal.files.keys().find(|name| !found.contains_key(*name))) {
-        return Ok(Verdict::Damaged(name.clone()));
-    }
-    for (name, path) in found {
-        if seal.files.get(&name) != Some(&facts(&path)?) {
-            return Ok(Verdict::Damaged(name));
+    for (name, sealed) in &seal.files {
+        let is_whole = match found.get(name) {
+            Some(path) => facts(path)? == *sealed,
+            None => false,
+        };
+        if !is_whole {
+            return Ok(Verdict::Damaged(name.clone()));
         }
     }
-    Ok(Verdict::Whole)
+    let foreign = found.into_keys().find(|name| !seal.files.contains_key(name));
+    Ok(foreign.map_or(Verdict::Whole, Verdict::Foreign))
 }
 
-/// Seals a collection that no engine has open and whose journal is empty.
-pub(crate) fn close(collection: &Path) -> io::Result<()> {
-    directory::replace(&collection.join(directory::SEAL), Seal::of(collection)?.to_text()?.as_bytes())
+/// Seals a collection that no engine has open and whose journal is empty, if `load` leaves its files as they are. The
+/// engine mends what a killed process left when it loads, at times in more than one step; a collection in which that does
+/// not come to an end stays without a seal.
+pub(crate) fn close(collection: &Path, mut load: impl FnMut() -> Result<(), Failure>) -> Result<(), Failure> {
+    let of_collection = || Seal::of(collection).map_err(of_file(collection));
+    let mut seal = of_collection()?;
+    for _ in 0..limits::MENDING_LOADS {
+        load()?;
+        let after = of_collection()?;
+        if after == seal {
+            let text = seal.to_text().map_err(of_file(collection))?;
+            let path = collection.join(directory::SEAL);
+            return Ok(directory::replace(&path, text.as_bytes()).map_err(of_file(collection))?);
+        }
+        seal = after;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

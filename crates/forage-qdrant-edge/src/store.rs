@@ -214,6 +214,13 @@ impl EmbeddedStore {
         let journal_path = directory::journal(&path);
         let is_sealed = match seal::verify(&path).map_err(of_file(&path))? {
             Verdict::Damaged(file) => return Err(self.damaged(&file)),
+            Verdict::Foreign(file) => {
+                return Err(StoreError::Invalid(format!(
+                    "{} has a file that is not its own, {}: remove that file",
+                    self.place(),
+                    path.join(file).display()
+                )));
+            }
             verdict => verdict == Verdict::Whole,
         };
         if !is_sealed {
@@ -358,8 +365,9 @@ impl Opened {
 
     /// Before a change.
     fn unseal(&self, collection: &Path) -> Result<(), Failure> {
-        if self.is_sealed.swap(false, Ordering::Relaxed) {
+        if self.is_sealed.load(Ordering::Relaxed) {
             directory::remove_seal(collection).map_err(of_file(collection))?;
+            self.is_sealed.store(false, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -372,10 +380,11 @@ impl Opened {
         self.settle(collection)?;
         let Self { engine, journal, lock, .. } = self;
         drop((engine, journal));
-        let sealed =
-            directory::shorten_log(&directory::shard(collection)).and_then(|()| seal::close(collection));
+        let shard = directory::shard(collection);
+        directory::shorten_log(&shard).map_err(of_file(&shard))?;
+        let sealed = seal::close(collection, || Engine::load(&shard).map(drop));
         drop(lock);
-        Ok(sealed.map_err(of_file(collection))?)
+        sealed
     }
 
     fn check_vector(&self, using: &str) -> Result<(), StoreError> {

@@ -187,6 +187,9 @@ impl Retriever {
             Some(Err(error)) => return nothing(LookupState::EncoderUnavailable(error.to_string())),
             None => None,
         };
+        if let Err(error) = again(stop, || self.store.prepare(stop)) {
+            return self.fails(error).and_then(nothing);
+        }
         let (stop, place) = (stop.within(self.timeout), self.store.place());
         let collection = match again(&stop, || self.store.collection(&stop)) {
             Ok(Some(collection)) => collection,

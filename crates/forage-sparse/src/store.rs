@@ -18,6 +18,14 @@ pub trait Store: Send + Sync {
     /// What a message calls it: "collection `code` at http://…". Never holds a key.
     fn place(&self) -> String;
 
+    /// Gets ready for questions, by opening files or checking them; what that takes is no time of a question's.
+    ///
+    /// # Errors
+    /// It can't be asked.
+    fn prepare(&self, _stop: &Stop) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// What the collection says of itself; `None` if there is no such collection.
     ///
     /// # Errors

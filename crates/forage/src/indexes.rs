@@ -10,7 +10,6 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -72,8 +71,6 @@ pub(crate) struct KeptIndexes {
     /// For servers, where trees can be watched.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, Slot>>,
-    /// Whether there is a thread that reads files again.
-    rereads: AtomicBool,
 }
 
 #[derive(Default)]
@@ -85,6 +82,8 @@ struct Slot {
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
+    /// While there is one, a thread reads its files again.
+    rereads: Option<Arc<()>>,
     last_used: Option<Instant>,
     /// A command has tried to build it.
     was_built: bool,
@@ -117,16 +116,7 @@ impl KeptIndexes {
         let path = answer_cache::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
         let slots = Mutex::default();
-        Arc::new(Self {
-            place,
-            path,
-            mode,
-            lifetime,
-            patience,
-            mounts,
-            slots,
-            rereads: AtomicBool::new(false),
-        })
+        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots })
     }
 
     /// For calls beneath roots that they do not lie in.
@@ -183,35 +173,42 @@ impl KeptIndexes {
         index
     }
 
-    /// Reads some files of every index again, and lets no search use one any more that says something else of them.
-    fn reread(&self) {
-        let indexes: Vec<_> = self
+    /// Reads some files of the index of a root again, and lets no search use one any more that says something else of
+    /// them.
+    fn reread(&self, root: &Path) {
+        let index = self
             .lock()
-            .values()
+            .get(root)
             .filter(|slot| !slot.is_updating)
-            .filter_map(|slot| slot.root.clone().zip(slot.index.clone()))
-            .collect();
-        for (root, index) in indexes {
-            let store = self.store(root.path());
-            let step = reread::step(&root, &index, store.reread());
-            if step.is_wrong {
-                if let Some(slot) = self.lock().get_mut(root.path()) {
-                    (slot.index, slot.version) = (None, None);
-                }
-                // One that is being updated is looked through again.
-                if !store.discard().unwrap_or(false) {
-                    continue;
-                }
-                self.update(&root);
+            .and_then(|slot| slot.root.clone().zip(slot.index.clone()));
+        let Some((root, index)) = index else { return };
+        let store = self.store(root.path());
+        let step = reread::step(&root, &index, store.reread());
+        if step.is_wrong {
+            if let Some(slot) = self.lock().get_mut(root.path()) {
+                (slot.index, slot.version) = (None, None);
             }
-            store.set_reread(&step.progress);
+            // One that is being updated is looked through again.
+            if !store.discard().unwrap_or(false) {
+                return;
+            }
+            self.update(&root);
         }
+        store.set_reread(&step.progress);
     }
 
-    /// Sees to it that files are read again.
-    fn reread_in_background(self: &Arc<Self>) {
-        if self.lifetime == Lifetime::Server && !self.rereads.swap(true, Ordering::Relaxed) {
-            self.rereads.store(reread::start(self), Ordering::Relaxed);
+    /// Sees to it that the files of a root are read again. It is called on a thread that may read them: where calls have
+    /// walls, each root has one of its own.
+    fn reread_in_background(self: &Arc<Self>, root: &Arc<Root>) {
+        if self.lifetime != Lifetime::Server {
+            return;
+        }
+        if let Some(slot) = self.lock().get_mut(root.path())
+            && slot.rereads.is_none()
+        {
+            let is_wanted = Arc::default();
+            let has_begun = reread::start(self, root.path(), Arc::downgrade(&is_wanted));
+            slot.rereads = has_begun.then_some(is_wanted);
         }
     }
 
@@ -308,7 +305,7 @@ impl SharedIndexes {
         if let Some(index) = current() {
             if self.kept.lifetime != Lifetime::Search {
                 self.kept.update_in_background(root);
-                self.kept.reread_in_background();
+                self.kept.reread_in_background(root);
             }
             return Some(index);
         }
@@ -480,7 +477,7 @@ mod tests {
         assert_eq!(found(), 1);
         for round in 1..=3 {
             for step in 1..=10 {
-                kept.reread();
+                kept.reread(root.path());
                 assert_eq!((store.reread().done, store.reread().different), (step, 0), "round {round}");
             }
             assert!(store.reread().ended >= store.reread().began);
@@ -491,7 +488,7 @@ mod tests {
         store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
         assert_eq!(found(), 0);
         for step in 1..=10 {
-            kept.reread();
+            kept.reread(root.path());
             assert_eq!(store.reread().different, u64::from(step >= 8), "step {step}");
         }
         assert_eq!(found(), 1);

@@ -1,10 +1,11 @@
 //! Where collections are, and the store that is opened when something is asked of it.
 
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_fs::{Stop, Stopped};
 use forage_sparse::{
     Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page,
     Point, PointId, Query, Scan, Store, StoreError,
@@ -116,7 +117,45 @@ pub(crate) struct OnDemand {
 #[derive(Default)]
 struct Open {
     store: Option<Arc<dyn Store>>,
+    /// What opens it at the moment.
+    opening: Option<Arc<Opening>>,
     last_use: Option<Instant>,
+}
+
+/// An attempt to open a store, on a thread of its own: whoever waits for it can give up, and the next one finds it
+/// further on.
+#[derive(Default)]
+struct Opening {
+    result: Mutex<Option<Result<Arc<dyn Store>, StoreError>>>,
+    is_over: Condvar,
+}
+
+impl Opening {
+    /// How often somebody who waits looks whether to go on.
+    const LOOK: Duration = Duration::from_millis(20);
+
+    fn wait(&self, place: &Place, stop: &Stop) -> Result<Arc<dyn Store>, StoreError> {
+        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(result) = &*result {
+                return result.clone();
+            }
+            match stop.check() {
+                None => {}
+                Some(Stopped::Cancelled) => return Err(StoreError::Cancelled),
+                Some(Stopped::Deadline) => {
+                    let place = place.name();
+                    return Err(StoreError::Timeout(format!("{place} is still being checked and opened")));
+                }
+            }
+            result = self.is_over.wait_timeout(result, Self::LOOK).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn end(&self, result: Result<Arc<dyn Store>, StoreError>) {
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        self.is_over.notify_all();
+    }
 }
 
 impl OnDemand {
@@ -128,25 +167,47 @@ impl OnDemand {
         }
     }
 
-    fn with<T>(&self, ask: impl FnOnce(&dyn Store) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let store = {
+    fn with<T>(
+        &self,
+        stop: &Stop,
+        ask: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let opening = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.last_use = Some(Instant::now());
             match &open.store {
-                Some(store) => Arc::clone(store),
-                None => {
-                    let store = self.place.open()?;
-                    open.store = Some(Arc::clone(&store));
-                    if matches!(self.place.home, Home::Embedded { .. }) {
-                        close_when_idle(Arc::downgrade(&self.open));
-                    }
-                    store
-                }
+                Some(store) => Err(Arc::clone(store)),
+                None => Ok(Arc::clone(open.opening.get_or_insert_with(|| self.begin()))),
             }
+        };
+        let store = match opening {
+            Err(store) => store,
+            Ok(opening) => opening.wait(&self.place, stop)?,
         };
         let answer = ask(&*store);
         self.open.lock().unwrap_or_else(PoisonError::into_inner).last_use = Some(Instant::now());
         answer
+    }
+
+    fn begin(&self) -> Arc<Opening> {
+        let opening = Arc::<Opening>::default();
+        let (place, open, attempt) = (self.place.clone(), Arc::clone(&self.open), Arc::clone(&opening));
+        std::thread::spawn(move || {
+            let result = catch_unwind(|| place.open()).unwrap_or_else(|_| {
+                Err(StoreError::Invalid(format!("internal error: opening {} panicked", place.name())))
+            });
+            {
+                let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+                open.opening = None;
+                open.store = result.as_ref().ok().cloned();
+                open.last_use = Some(Instant::now());
+            }
+            if result.is_ok() && matches!(place.home, Home::Embedded { .. }) {
+                close_when_idle(Arc::downgrade(&open));
+            }
+            attempt.end(result);
+        });
+        opening
     }
 }
 
@@ -174,39 +235,43 @@ impl Store for OnDemand {
         self.place.name()
     }
 
+    fn prepare(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.with(stop, |store| store.prepare(stop))
+    }
+
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
-        self.with(|store| store.collection(stop))
+        self.with(stop, |store| store.collection(stop))
     }
 
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
-        self.with(|store| store.create(creation, stop))
+        self.with(stop, |store| store.create(creation, stop))
     }
 
     fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
-        self.with(|store| store.upsert(points, using, stop))
+        self.with(stop, |store| store.upsert(points, using, stop))
     }
 
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
-        self.with(|store| store.remove(ids, stop))
+        self.with(stop, |store| store.remove(ids, stop))
     }
 
     fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
-        self.with(|store| store.query(query, stop))
+        self.with(stop, |store| store.query(query, stop))
     }
 
     fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
-        self.with(|store| store.scan(scan, stop))
+        self.with(stop, |store| store.scan(scan, stop))
     }
 
     fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
-        self.with(|store| store.count(filter, stop))
+        self.with(stop, |store| store.count(filter, stop))
     }
 
     fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
-        self.with(|store| store.finish(stop))
+        self.with(stop, |store| store.finish(stop))
     }
 
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
-        self.with(|store| store.drop_collection(stop))
+        self.with(stop, |store| store.drop_collection(stop))
     }
 }

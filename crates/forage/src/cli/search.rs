@@ -138,11 +138,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if format == Format::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }
-    // Records end with a summary, which tells a result in part from a whole one.
-    let told = ended.found && format == Format::Records;
-    match (ended.found, ended.partial && !told) {
-        (_, true) => Err(anyhow::anyhow!("the search did not finish; give it more time with --timeout-ms")),
-        (true, false) => Ok(Status::Found),
+    match (ended.found, ended.partial) {
+        // That the result is one in part is among the notes, or in the summary behind the records.
+        (true, _) => Ok(Status::Found),
+        (false, true) => {
+            Err(anyhow::anyhow!("the search did not finish; give it more time with --timeout-ms"))
+        }
         (false, false) => Ok(Status::NothingFound),
     }
 }

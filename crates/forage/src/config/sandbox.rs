@@ -95,7 +95,10 @@ impl Config {
     pub(crate) fn needs_of_collections(&self) -> Needs {
         let mut needs = Needs { collections: true, ..Needs::default() };
         needs.connect.extend(self.port_of_collections());
-        needs.read.extend(self.encoder_directory().map(Path::to_owned));
+        if let Some(directory) = self.encoder_directory() {
+            needs.read.push(directory.to_owned());
+            needs.read.extend(linked_from(directory));
+        }
         needs
     }
 
@@ -139,6 +142,10 @@ impl Config {
         access.read.extend_from_slice(&needs.read);
         access.write.extend(self.writable(roots, needs));
         access.allow_ports(needs.connect.iter().copied());
+        if !needs.connect.is_empty() {
+            let authorities = AUTHORITIES.iter().filter_map(|name| environment::variable(name));
+            access.read.extend(authorities.map(PathBuf::from));
+        }
         access.listen.extend(needs.listen);
         needs.programs.iter().for_each(|program| access.allow_program(program));
         if needs.engines {
@@ -165,6 +172,17 @@ impl Config {
         };
         places.filter(is_usable).map(|(path, ..)| path).collect()
     }
+}
+
+/// Variables that name the certificates of authorities to trust in place of the system's.
+const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// The files to which the links in a directory lead: that is what a cache of models is made of.
+#[expect(clippy::disallowed_methods, reason = "a directory that the user's own configuration names")]
+fn linked_from(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
+    links.filter_map(|link| std::fs::canonicalize(link.path()).ok()).filter(|file| file.is_file()).collect()
 }
 
 /// The port of an address.

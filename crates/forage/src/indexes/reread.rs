@@ -1,6 +1,7 @@
 //! Reading again, in the background of a server and slowly, the files that an index is trusted for: whatever made it wrong,
 //! it is not wrong for ever.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -83,14 +84,14 @@ pub(super) fn step(root: &Root, index: &Index, before: Progress) -> Step {
     Step { progress, is_wrong }
 }
 
-/// Starts the thread that does so for all indexes of a server, until it has none any more.
-pub(super) fn start(kept: &Arc<KeptIndexes>) -> bool {
-    let kept: Weak<KeptIndexes> = Arc::downgrade(kept);
+/// Starts the thread that does so for the index of a root, for as long as it is wanted.
+pub(super) fn start(kept: &Arc<KeptIndexes>, root: &Path, is_wanted: Weak<()>) -> bool {
+    let (kept, root) = (Arc::downgrade(kept), root.to_owned());
     let run = move || {
         loop {
             std::thread::sleep(limits::BETWEEN_REREADS);
-            let Some(kept) = kept.upgrade() else { return };
-            kept.reread();
+            let Some(kept) = kept.upgrade().filter(|_| is_wanted.strong_count() > 0) else { return };
+            kept.reread(&root);
         }
     };
     std::thread::Builder::new().name("reread".to_owned()).spawn(run).is_ok()

@@ -65,6 +65,10 @@ const NO_CONFIGURATION: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", "/dev/null"),
 ];
 
+/// Behind what git says when the kernel's wall keeps it from a file.
+const SANDBOX_ADVICE: &str = "\ngit reads nothing but the repository here; where its configuration names other files, `sandbox = \"off\"` in \
+                              yours lets git read them";
+
 /// The directories of other users whose repositories the user's configuration lets git read, in its order: all of that
 /// configuration that is needed behind the kernel's wall.
 #[derive(Debug)]
@@ -149,7 +153,10 @@ impl<'a> Git<'a> {
             }
             // One that was stopped because enough was read has nothing to say.
             if !status.success() && (result.is_err() || !told.trim().is_empty()) {
-                bail!("{name} failed in {}: {}", self.directory.display(), told.trim());
+                // Such as an `include.path` that leads to the user's home.
+                let is_refused = self.safe.is_some() && told.contains("Permission denied");
+                let advice = if is_refused { SANDBOX_ADVICE } else { "" };
+                bail!("{name} failed in {}: {}{advice}", self.directory.display(), told.trim());
             }
             result
         })
