@@ -36,5 +36,5 @@ pub use stop::{Pace, Stop, Stopped};
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
     Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, Snapshot, Step, Unvisited, Walk,
-    WalkOptions, WalkReport, Watched, walk,
+    WalkOptions, WalkReport, Watched, globs_of_type, walk,
 };

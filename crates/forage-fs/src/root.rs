@@ -260,6 +260,7 @@ pub fn find_git_root(from: &Path) -> Option<PathBuf> {
 pub struct Roots {
     roots: Vec<Arc<Root>>,
     base: RelPath,
+    standing: RelPath,
 }
 
 impl Roots {
@@ -268,7 +269,17 @@ impl Roots {
         if roots.is_empty() {
             return Err(RootError::NoRoot);
         }
-        Ok(Self { roots, base })
+        Ok(Self { roots, standing: base.clone(), base })
+    }
+
+    /// The same for a caller who stands in a directory below the first root, and searches all of it all the same.
+    pub fn standing_in(self, standing: RelPath) -> Self {
+        Self { standing, ..self }
+    }
+
+    /// Where the caller stands, below the first root: what is relative and not there may be below this.
+    pub fn standing(&self) -> &RelPath {
+        &self.standing
     }
 
     /// The first root, which relative paths are below.

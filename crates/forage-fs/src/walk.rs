@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
+use ignore::types::TypesBuilder;
 
 pub use entry::{Entry, Unvisited};
 use frontier::Frontier;
@@ -72,6 +73,13 @@ impl Globs {
                 .take_while(|above| *above != Path::new(""))
                 .any(|above| is_left_out(above, true))
     }
+}
+
+/// The globs of a type of files, as ripgrep names them: `rust`, `py`.
+pub fn globs_of_type(name: &str) -> Option<Vec<String>> {
+    let definitions = TypesBuilder::new().add_defaults().definitions();
+    let definition = definitions.iter().find(|definition| definition.name() == name.trim())?;
+    Some(definition.globs().to_vec())
 }
 
 impl PartialEq for Globs {

@@ -1,82 +1,128 @@
 //! From the JSON that a caller sent to JSON that the request type takes.
 //!
-//! Models send `"5"` for 5, a bare string for a list of one, `null` for «not given», a list as text. What can be
-//! meant only one way is taken; an unknown argument is refused, because dropping it would answer another question.
+//! Models send `"5"` for 5, a bare string for a list of one, `null` or `""` for «not given», a list or the whole object as
+//! text, and the names that other tools have for the same arguments; clients add arguments of their own. What can be meant
+//! only one way is taken, and what says nothing of the question is left out with a note. An argument that narrows the
+//! question and that a tool does not have is refused: without it the answer would be to another one.
+
+mod foreign;
 
 use forage_fs::{Globs, RelPath};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+pub use self::foreign::Foreign;
+pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 use crate::error::ToolError;
+use crate::tool::Tool;
 
-/// A tool's request, typed. Its arguments are not checked yet.
-pub(crate) fn parse<R: DeserializeOwned>(
-    tool: &str,
-    schema: &Value,
-    aliases: &[(&str, &str)],
-    request: Value,
-) -> Result<R, ToolError> {
-    serde_json::from_value(coerce(tool, schema, aliases, request)?)
-        .map_err(|error| ToolError::Request(format!("{tool} can't use these arguments: {error}")))
+/// Brings arguments that a tool has no single one for into those that it has, before their names are looked at.
+pub(crate) type Adapt = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
+
+/// What is known of the arguments of a tool.
+pub(crate) struct Definition<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) schema: &'a Value,
+    pub(crate) foreign: &'a [(&'static str, Foreign)],
+    pub(crate) adapt: Adapt,
 }
 
-/// Brings a request into the shape of `schema`.
-fn coerce(tool: &str, schema: &Value, aliases: &[(&str, &str)], request: Value) -> Result<Value, ToolError> {
+impl<'a> Definition<'a> {
+    /// That of a tool, whose schema this is.
+    pub(crate) fn of<T: Tool>(schema: &'a Value) -> Self {
+        Self { tool: T::NAME, schema, foreign: T::FOREIGN, adapt: T::adapt }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.schema["properties"].as_object().is_some_and(|properties| properties.contains_key(name))
+    }
+
+    /// The arguments that have no default.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
+        self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    fn is_required(&self, name: &str) -> bool {
+        self.required().any(|required| required == name)
+    }
+
+    /// `pattern` (string, required), `path` (string), …
+    fn names(&self) -> String {
+        let describe = |(name, property): (&String, &Value)| {
+            let kind = property["type"].as_str().unwrap_or("value");
+            let required = if self.is_required(name) { ", required" } else { "" };
+            format!("`{name}` ({kind}{required})")
+        };
+        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        properties.map(describe).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// A tool's request, typed, and notes on what was left out of it. Its arguments are not checked yet.
+pub(crate) fn parse<R: DeserializeOwned>(
+    definition: &Definition<'_>,
+    request: Value,
+) -> Result<(R, Vec<String>), ToolError> {
+    let (fields, notes) = coerce(definition, request)?;
+    let request = serde_json::from_value(fields).map_err(|error| {
+        ToolError::Request(format!("{} can't use these arguments: {error}", definition.tool))
+    })?;
+    Ok((request, notes))
+}
+
+/// The arguments of a request by the names that the tool knows, and notes on those that were left out.
+pub(crate) fn named(
+    definition: &Definition<'_>,
+    request: Value,
+) -> Result<(Map<String, Value>, Vec<String>), ToolError> {
     let request = match request {
         // The whole object as text, as some clients send it.
+        Value::String(text) if text.trim().is_empty() => Value::Null,
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         other => other,
     };
-    let fields = match request {
+    let mut fields = match request {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
         _ => {
             return Err(ToolError::Request(format!(
-                "{tool} takes a JSON object of arguments: {}",
-                names(schema)
+                "{} takes a JSON object of arguments: {}",
+                definition.tool,
+                definition.names()
             )));
         }
     };
-    let properties = schema["properties"].as_object();
-    let known = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
-    let mut out = Map::new();
-    for (name, value) in fields {
-        if value.is_null() {
-            continue;
-        }
-        let alias = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
-        if !known(&name) {
-            let hint = alias.map_or(".".to_owned(), |right| format!("; did you mean `{right}`?"));
-            return Err(ToolError::Request(format!(
-                "{tool} has no argument `{}`{hint} Its arguments: {}",
-                name.escape_debug(),
-                names(schema)
-            )));
-        }
-        let value = convert(tool, &name, &schema["properties"][&name], value)?;
-        out.insert(name, value);
-    }
-    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if !out.contains_key(required) {
-            return Err(ToolError::Request(format!(
-                "{tool} needs the argument `{required}`. Its arguments: {}",
-                names(schema)
-            )));
-        }
-    }
-    Ok(Value::Object(out))
+    let mut notes = Vec::new();
+    (definition.adapt)(&mut fields)?;
+    foreign::translate(definition, &mut fields, &mut notes)?;
+    // For what has a default, nothing is a way of leaving it out.
+    fields.retain(|name, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty() || definition.is_required(name),
+        Value::Array(items) => !items.is_empty() || definition.is_required(name),
+        _ => true,
+    });
+    Ok((fields, notes))
 }
 
-/// `pattern` (string, required), `path` (string), …
-fn names(schema: &Value) -> String {
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let describe = |(name, property): (&String, &Value)| {
-        let kind = property["type"].as_str().unwrap_or("value");
-        let required = if required.contains(&name.as_str()) { ", required" } else { "" };
-        format!("`{name}` ({kind}{required})")
-    };
-    schema["properties"].as_object().into_iter().flatten().map(describe).collect::<Vec<_>>().join(", ")
+/// Brings a request into the shape of the tool's schema.
+fn coerce(definition: &Definition<'_>, request: Value) -> Result<(Value, Vec<String>), ToolError> {
+    let (fields, notes) = named(definition, request)?;
+    let mut out = Map::new();
+    for (name, value) in fields {
+        let value = convert(definition.tool, &name, &definition.schema["properties"][&name], value)?;
+        out.insert(name, value);
+    }
+    for required in definition.required() {
+        if !out.contains_key(required) {
+            return Err(ToolError::Request(format!(
+                "{} needs the argument `{required}`. Its arguments: {}",
+                definition.tool,
+                definition.names()
+            )));
+        }
+    }
+    Ok((Value::Object(out), notes))
 }
 
 /// A value as the property's type, where it can be meant one way only.
@@ -87,16 +133,19 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
         ToolError::Request(format!("{tool}: `{name}` must be {article} {wanted}, not {}", shown(value)))
     };
     let converted = match (wanted, &value) {
-        ("integer", Value::Number(number)) => integer(number.as_f64()),
-        ("integer", Value::String(text)) => integer(text.trim().parse().ok()),
-        ("boolean", Value::Bool(_)) => Some(value.clone()),
-        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "yes" | "1" => Some(Value::Bool(true)),
-            "false" | "no" | "0" | "" => Some(Value::Bool(false)),
-            _ => None,
-        },
+        ("integer", value) => integer_of(value).map(Value::from),
+        ("boolean", value) => flag(value).map(Value::Bool),
         ("string", Value::String(_)) => Some(value.clone()),
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
+        ("string", Value::Array(items)) => match items.as_slice() {
+            [item @ Value::String(_)] => Some(item.clone()),
+            // It takes several globs between commas.
+            items if name == "file_pattern" => {
+                let globs: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+                globs.map(|globs| Value::String(globs.join(",")))
+            }
+            _ => None,
+        },
         ("array", Value::Array(items)) => Some(Value::Array(
             items
                 .iter()
@@ -105,36 +154,71 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
         )),
         ("array", Value::String(text)) => match serde_json::from_str::<Value>(text) {
             Ok(list @ Value::Array(_)) => return convert(tool, name, property, list),
-            _ => Some(Value::Array(vec![value.clone()])),
+            _ => Some(Value::Array(split(text).into_iter().map(Value::from).collect())),
         },
         _ => None,
     };
     converted.ok_or_else(|| wrong(&value))
 }
 
-fn integer(number: Option<f64>) -> Option<Value> {
-    let number = number.filter(|n| n.fract() == 0.0 && n.abs() < 9e15)?;
-    Some(Value::from(number as i64))
+/// A whole number as callers write it.
+fn integer_of(value: &Value) -> Option<i64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    };
+    number.filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|number| number as i64)
 }
 
-/// A number within its range, or an error that names both.
-pub(crate) fn in_range(
-    argument: &'static str,
-    value: Option<i64>,
-    default: u64,
-    least: u64,
-    most: u64,
-) -> Result<u64, ToolError> {
-    match value {
-        None => Ok(default),
-        Some(value) => {
-            u64::try_from(value).ok().filter(|value| (least..=most).contains(value)).ok_or_else(|| {
-                ToolError::argument(
-                    argument,
-                    format!("{value} is out of range; give {least} to {most} (default {default})"),
-                )
-            })
+/// The parts of a list that came as one text: between commas and line feeds that stand in no brackets. A text with
+/// brackets that do not close is one part.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth, mut is_escaped) = (Vec::new(), 0, 0_i32, false);
+    for (at, c) in text.char_indices() {
+        let was_escaped = is_escaped;
+        is_escaped = c == '\\' && !was_escaped;
+        match c {
+            _ if was_escaped => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            ',' | '\n' if depth == 0 => {
+                parts.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
         }
+    }
+    if depth != 0 {
+        return vec![text];
+    }
+    parts.push(&text[begin..]);
+    let parts: Vec<&str> = parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { vec![text] } else { parts }
+}
+
+/// Brings numbers into their ranges, and says so.
+#[derive(Default)]
+pub(crate) struct Clamp {
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Clamp {
+    pub(crate) fn number(
+        &mut self,
+        argument: &str,
+        value: Option<i64>,
+        default: u64,
+        least: u64,
+        most: u64,
+    ) -> u64 {
+        let Some(value) = value else { return default };
+        let clamped = u64::try_from(value).unwrap_or(0).clamp(least, most);
+        if i64::try_from(clamped) != Ok(value) {
+            self.warnings
+                .push(format!("`{argument}`: {value} is not within {least} to {most}; {clamped} was used"));
+        }
+        clamped
     }
 }
 
@@ -160,22 +244,21 @@ pub(crate) fn globs_at(
     })
 }
 
-/// Compiles the `file_pattern` that chooses files.
-pub(crate) fn file_globs(glob: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
-    let Some(glob) = glob.map(str::trim).filter(|glob| !glob.is_empty() && *glob != "*") else {
+/// Compiles the `file_pattern` that chooses files: globs between commas, of which those that begin with `!` leave out.
+pub(crate) fn file_globs(globs: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
+    let mut globs: Vec<String> = globs.map(split).into_iter().flatten().map(str::to_owned).collect();
+    globs.retain(|glob| !glob.trim().is_empty());
+    if globs.iter().all(|glob| glob == "*" || glob == "**" || glob == "**/*") {
         return Ok(None);
-    };
-    if glob.starts_with('!') {
-        return Err(ToolError::argument(
-            "file_pattern",
-            "it chooses files and can't exclude; write a glob without `!`",
-        ));
     }
-    globs_at("file_pattern", &[glob.to_owned()], start).map(Some)
+    if globs.iter().all(|glob| glob.starts_with('!')) {
+        globs.insert(0, "*".to_owned());
+    }
+    globs_at("file_pattern", &globs, start).map(Some)
 }
 
 /// A path as a glob that matches it and nothing else.
-fn escaped(path: &RelPath) -> String {
+pub(crate) fn escaped(path: &RelPath) -> String {
     let mut glob = String::new();
     for c in String::from_utf8_lossy(path.as_bytes()).chars() {
         if matches!(c, '[' | ']' | '*' | '?' | '{' | '}' | '!' | '\\') {
@@ -195,55 +278,123 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn run(request: Value) -> Result<Value, String> {
+    fn run(request: Value) -> Result<(Value, Vec<String>), String> {
         let schema = json!({
             "type": "object",
             "properties": {
                 "pattern": {"type": "string"}, "context": {"type": "integer"}, "hidden": {"type": "boolean"},
-                "terms": {"type": "array", "items": {"type": "string"}},
+                "terms": {"type": "array", "items": {"type": "string"}}, "path": {"type": "string"},
+                "file_pattern": {"type": "string"}, "ignore_case": {"type": "boolean"},
             },
             "required": ["pattern"],
         });
-        coerce("tool", &schema, &[("query", "pattern")], request).map_err(|error| error.to_string())
+        let foreign = [
+            ("query", Foreign::Same("pattern")),
+            ("include", Foreign::Same("file_pattern")),
+            ("case_sensitive", Foreign::Opposite("ignore_case")),
+            ("multiline", Foreign::Missing("search for one of the lines")),
+        ];
+        let definition = Definition { tool: "tool", schema: &schema, foreign: &foreign, adapt: |_| Ok(()) };
+        coerce(&definition, request).map_err(|error| error.to_string())
     }
 
     #[test]
     fn takes_what_can_be_meant_one_way_only() {
+        let x = json!({"pattern": "x"});
         let cases = [
             (json!({"pattern": "x", "context": "5"}), json!({"pattern": "x", "context": 5})),
             (json!({"pattern": "x", "context": 5.0}), json!({"pattern": "x", "context": 5})),
-            (json!({"pattern": "x", "context": null}), json!({"pattern": "x"})),
+            (json!({"pattern": "x", "context": null}), x.clone()),
+            (json!({"pattern": "x", "context": "", "path": " ", "hidden": "", "terms": []}), x.clone()),
             (json!({"pattern": "x", "hidden": "True"}), json!({"pattern": "x", "hidden": true})),
+            (json!({"pattern": "x", "hidden": 1}), json!({"pattern": "x", "hidden": true})),
             (json!({"pattern": "x", "terms": "a"}), json!({"pattern": "x", "terms": ["a"]})),
+            (
+                json!({"pattern": "x", "terms": "a, b{1,2}"}),
+                json!({"pattern": "x", "terms": ["a", "b{1,2}"]}),
+            ),
             (
                 json!({"pattern": "x", "terms": "[\"a\", \"b\"]"}),
                 json!({"pattern": "x", "terms": ["a", "b"]}),
             ),
             (json!({"pattern": 404}), json!({"pattern": "404"})),
-            (json!("{\"pattern\": \"x\"}"), json!({"pattern": "x"})),
+            (json!({"pattern": ["x"]}), x.clone()),
+            (json!("{\"pattern\": \"x\"}"), x.clone()),
+            (json!({"query": "x"}), x.clone()),
+            (json!({"pattern": "x", "query": "x"}), x.clone()),
+            (
+                json!({"pattern": "x", "include": ["*.a", "*.b"]}),
+                json!({"pattern": "x", "file_pattern": "*.a,*.b"}),
+            ),
+            (json!({"pattern": "x", "case_sensitive": false}), json!({"pattern": "x", "ignore_case": true})),
+            (
+                json!({"pattern": "x", "case_sensitive": "true"}),
+                json!({"pattern": "x", "ignore_case": false}),
+            ),
+            (json!({"pattern": "x", "multiline": false, "exclude": "", "glob": null}), x.clone()),
         ];
         for (request, expected) in cases {
-            assert_eq!(run(request.clone()).unwrap(), expected, "{request}");
+            assert_eq!(run(request.clone()).unwrap(), (expected, Vec::new()), "{request}");
         }
+    }
+
+    #[test]
+    fn what_clients_add_is_left_out_with_a_note() {
+        let cases = [
+            (json!({"pattern": "x", "wait_for_previous": true}), "left out: `wait_for_previous`"),
+            (json!({"pattern": "x", "reason": "y", "depth": 2}), "left out: `reason`, `depth`"),
+            // Beside a pattern, it says what that is for.
+            (json!({"pattern": "x", "query": "where is x?"}), "left out: `query`"),
+        ];
+        for (request, expected) in cases {
+            let (fields, notes) = run(request.clone()).unwrap();
+            assert_eq!(fields, json!({"pattern": "x"}), "{request}");
+            assert!(matches!(notes.as_slice(), [note] if note.contains(expected)), "{notes:?}");
+        }
+        let many: Map<String, Value> = (0..100).map(|n| (format!("a{n:03}"), json!(n))).collect();
+        let mut request = json!(many);
+        request["pattern"] = json!("x");
+        let (_, notes) = run(request).unwrap();
+        assert!(notes[0].contains("`a004` and 95 more"), "{notes:?}");
     }
 
     #[test]
     fn refuses_the_rest_with_the_correction() {
         let cases = [
-            (json!({"query": "x"}), "did you mean `pattern`? Its arguments"),
             (
-                json!({"pattern": "x", "glob": 1}),
-                "no argument `glob`. Its arguments: `pattern` (string, required)",
+                json!({"pattern": "x", "exclude": "vendor"}),
+                "no argument `exclude`. Its arguments: `pattern` (string, required)",
             ),
+            (json!({"pattern": "x", "Files": 1}), "no argument `Files`"),
+            (json!({"pattern": "x", "multiline": true}), "`multiline`: search for one of the lines"),
+            (json!({"pattern": "x", "include": "*.a", "file_pattern": "*.b"}), "`include` is another name"),
+            (json!({"pattern": "x", "case_sensitive": 7}), "`case_sensitive` must be a boolean"),
             (json!({}), "needs the argument `pattern`"),
             (json!({"pattern": "x", "context": "many"}), "`context` must be an integer, not \"many\""),
             (json!({"pattern": "x", "context": 1.5}), "must be an integer, not 1.5"),
-            (json!({"pattern": ["x"]}), "`pattern` must be a string"),
+            (json!({"pattern": ["x", "y"]}), "`pattern` must be a string"),
             (json!([1]), "takes a JSON object"),
         ];
         for (request, expected) in cases {
             let error = run(request.clone()).unwrap_err();
             assert!(error.contains(expected), "{request}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_split_where_it_can_be_one() {
+        let cases: [(&str, &[&str]); 8] = [
+            ("a", &["a"]),
+            ("a,b", &["a", "b"]),
+            (" a , ,b\n c", &["a", "b", "c"]),
+            ("*.{ts,tsx},*.js", &["*.{ts,tsx}", "*.js"]),
+            ("f(a, b)", &["f(a, b)"]),
+            ("f\\(a, b", &["f\\(a", "b"]),
+            ("f(a, b", &["f(a, b"]),
+            (",", &[","]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(split(text), expected, "{text}");
         }
     }
 }

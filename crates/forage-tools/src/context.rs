@@ -212,6 +212,8 @@ pub struct Context {
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
     pub notices: Vec<String>,
+    /// The text of the answer names the root, for a caller who has not been told of it. That of several roots always does.
+    pub names_root: bool,
     /// Counts visited files, for whoever shows progress.
     pub progress: Arc<AtomicU64>,
 }
@@ -235,6 +237,7 @@ impl Context {
             redactor: Arc::new(Redactor::standard()),
             stop: Stop::never(),
             notices: Vec::new(),
+            names_root: false,
             progress: Arc::default(),
         }
     }

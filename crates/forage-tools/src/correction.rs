@@ -3,7 +3,7 @@
 use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value};
 
-use crate::arguments::convert;
+use crate::arguments::{Definition, convert, named};
 use crate::error::ToolError;
 
 /// What makes a text a regular expression. A pattern with one of these was meant as one, and only its author knows how
@@ -12,14 +12,8 @@ const OPERATORS: [char; 9] = ['\\', '|', '*', '+', '?', '^', '$', '[', ']'];
 
 /// The request as the tool takes it. An argument that is missing stands as `<name>`. `None` where the error is not one
 /// of writing, or an argument would have to be left out that says what is asked for.
-pub(crate) fn corrected(
-    tool: &str,
-    schema: &Value,
-    aliases: &[(&str, &str)],
-    request: Value,
-    error: &ToolError,
-) -> Option<Value> {
-    let mut fields = readable(tool, schema, aliases, request)?;
+pub(crate) fn corrected(definition: &Definition<'_>, request: Value, error: &ToolError) -> Option<Value> {
+    let mut fields = readable(definition, request)?;
     match error {
         ToolError::Request(_) => {}
         // Without a number the default holds.
@@ -40,9 +34,9 @@ pub(crate) fn corrected(
         let literal = forage_search::escape(pattern);
         fields.insert("pattern".to_owned(), Value::String(literal));
     }
-    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+    for required in definition.required() {
         let placeholder = Value::String(format!("<{required}>"));
-        let placeholder = match schema["properties"][required]["type"].as_str() {
+        let placeholder = match definition.schema["properties"][required]["type"].as_str() {
             Some("array") => Value::Array(vec![placeholder]),
             _ => placeholder,
         };
@@ -63,33 +57,18 @@ pub(crate) fn has_placeholder(request: &Value) -> bool {
 }
 
 /// The arguments by their right names, with values that the tool can read.
-fn readable(
-    tool: &str,
-    schema: &Value,
-    aliases: &[(&str, &str)],
-    request: Value,
-) -> Option<Map<String, Value>> {
-    let request = match request {
-        Value::String(text) => serde_json::from_str(&text).ok()?,
-        other => other,
-    };
-    let Value::Object(given) = request else { return None };
+fn readable(definition: &Definition<'_>, request: Value) -> Option<Map<String, Value>> {
+    let (given, _) = named(definition, request).ok()?;
     let mut fields = Map::new();
     for (name, value) in given {
-        if value.is_null() {
-            continue;
-        }
-        let alias = aliases.iter().find(|(alias, _)| *alias == name).map(|(_, right)| *right);
-        let name = schema["properties"].get(&name).map(|_| name.as_str()).or(alias)?;
-        let value = match convert(tool, name, &schema["properties"][name], value) {
+        let property = &definition.schema["properties"][&name];
+        let value = match convert(definition.tool, &name, property, value) {
             Ok(value) => value,
-            // As above: a number has a default.
-            Err(_) if schema["properties"][name]["type"] == "integer" => continue,
+            // A number has a default.
+            Err(_) if property["type"] == "integer" => continue,
             Err(_) => return None,
         };
-        if fields.insert(name.to_owned(), value).is_some() {
-            return None;
-        }
+        fields.insert(name, value);
     }
     Some(fields)
 }
@@ -115,11 +94,9 @@ mod tests {
     #[test]
     fn a_refused_call_comes_back_as_one_that_is_taken() {
         let cases = [
-            ("grep_search", json!({"query": "x"}), json!({"pattern": "x"})),
             ("grep_search", json!({"query": "retry("}), json!({"pattern": "retry\\("})),
             ("grep_search", json!({"pattern": "x", "context_lines": "many"}), json!({"pattern": "x"})),
             ("grep_search", json!({"pattern": "fn main("}), json!({"pattern": "fn main\\("})),
-            ("grep_search", json!({"pattern": "x", "max_results": 0}), json!({"pattern": "x"})),
             ("grep_search", json!({}), json!({"pattern": "<pattern>"})),
             ("read_file", json!({}), json!({"path": "<path>"})),
             (
@@ -136,17 +113,16 @@ mod tests {
     #[test]
     fn a_call_whose_meaning_would_change_has_no_correction() {
         for (name, request) in [
-            ("grep_search", json!({"pattern": "x", "no_such": 1})),
+            ("grep_search", json!({"pattern": "x", "excludes_of": 1})),
             ("grep_search", json!({"pattern": "(retry|times"})),
             ("grep_search", json!({"pattern": "fn [a-z"})),
             ("grep_search", json!({"pattern": "*.rs"})),
             ("grep_search", json!({"pattern": ["retry", "times"]})),
-            ("grep_search", json!({"pattern": "x", "query": "y"})),
             ("grep_search", json!({"pattern": "x", "file_pattern": "[", "context_lines": 2})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"})),
             ("grep_search", json!([1])),
             // Two errors: what mends the first is not taken either.
-            ("grep_search", json!({"pattern": "x", "max_results": 0, "context_lines": 999})),
+            ("grep_search", json!({"pattern": "x(", "file_pattern": "["})),
             ("read_file", json!({"path": "no such file"})),
         ] {
             assert_eq!(correction(name, &request), None, "{name} {request}");

@@ -19,6 +19,7 @@ pub mod limits;
 mod lines;
 mod models;
 mod outcome;
+mod place;
 pub mod registry;
 mod sanitize;
 pub mod schema;
@@ -29,6 +30,7 @@ pub mod tools;
 mod verdict;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
+pub use arguments::Foreign;
 pub use border::Hidden;
 pub use context::{
     AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, LookupSettings,

@@ -64,6 +64,8 @@ pub struct Outcome<R> {
     pub truncated_by: Option<Limit>,
     /// Passed back as `cursor`, the call goes on where this one ended.
     pub next_cursor: Option<String>,
+    /// The root that relative paths of the answer are below, and whether the text names it.
+    pub root: Option<(String, bool)>,
     /// Secrets that were taken out.
     pub hidden: Hidden,
     /// Wall time of the call.
@@ -80,6 +82,7 @@ impl<R> Outcome<R> {
             warnings: Vec::new(),
             truncated_by: None,
             next_cursor: None,
+            root: None,
             hidden: Hidden::default(),
             elapsed: Duration::ZERO,
         }
@@ -154,6 +157,9 @@ impl Answer {
         };
         let skipped: Map<String, Value> =
             outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
+        if let Some((root, _)) = &outcome.root {
+            records.entry("root").or_insert(json!(root));
+        }
         records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some_and(Limit::is_overrun)));
         records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
         records.insert("text_cut".to_owned(), json!(cut));

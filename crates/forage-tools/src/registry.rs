@@ -3,18 +3,20 @@
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
-use forage_fs::Stop;
+use forage_fs::{RelPath, Stop};
 use serde_json::Value;
 
-use crate::arguments;
+use crate::arguments::{self, Definition};
 use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::outcome::Answer;
 use crate::sanitize::sanitize;
 use crate::schema;
+use crate::text::absolute;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
@@ -82,8 +84,8 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let corrected =
-            correction::corrected(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request, error)?;
+        let schema = self.input_schema();
+        let corrected = correction::corrected(&Definition::of::<T>(&schema), request, error)?;
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
@@ -104,15 +106,23 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let started = Instant::now();
-        let names_root = request["path"].as_str().is_some_and(|path| Path::new(path).is_absolute());
-        let request = arguments::parse(T::NAME, &self.input_schema(), T::ARGUMENT_ALIASES, request)?;
+        let path = request["path"].as_str().filter(|path| Path::new(path).is_absolute());
+        let root = path.and_then(|path| Some(context.roots.find(path).ok()?.0));
+        let names_root = root.is_some();
+        let root = root.unwrap_or_else(|| Arc::clone(context.roots.main()));
+        let schema = self.input_schema();
+        let (request, notes) = arguments::parse(&Definition::of::<T>(&schema), request)?;
         let internal = |message: String| ToolError::Internal { tool: T::NAME, message };
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
+        outcome.warnings.splice(..0, notes);
         if T::IS_ABOUT_ROOTS {
             outcome.warnings.extend(context.notices.iter().cloned());
             outcome.warnings.extend(other_roots(context, names_root));
+            let is_one_of_several = names_root && context.roots.all().len() > 1;
+            let path = absolute(&root, &RelPath::root());
+            outcome.root = Some((path, context.names_root || is_one_of_several));
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));

@@ -76,6 +76,9 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     if more > 0 {
         notes.push(format!("{more} more warnings"));
     }
+    if let Some((root, true)) = &outcome.root {
+        notes.push(format!("root: {root}"));
+    }
     if let Some(cursor) = &outcome.next_cursor {
         notes.push(format!("more results: repeat the call with cursor=\"{cursor}\""));
     }

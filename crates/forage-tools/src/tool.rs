@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
+use crate::arguments::Foreign;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Outcome, Render};
@@ -39,12 +41,19 @@ pub trait Tool {
     const IS_QUICK: bool = false;
     /// Whether answers are about files below the roots.
     const IS_ABOUT_ROOTS: bool = true;
-    /// Other names of arguments that callers use by mistake, and the right ones.
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[];
+    /// Arguments that other tools have for the same, by their names there.
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.
     type Request: DeserializeOwned + JsonSchema;
     /// The answer.
     type Response: Serialize + Render;
+    /// Brings arguments that this tool has no single one for into those that it has.
+    ///
+    /// # Errors
+    /// They can't be understood.
+    fn adapt(_fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        Ok(())
+    }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<Outcome<Self::Response>, ToolError>;
 }

@@ -1,5 +1,6 @@
 //! One file per tool.
 
+mod adapted;
 mod grep_search;
 mod keyword_lookup;
 mod keyword_search;

@@ -378,9 +378,9 @@ impl Config {
         self.mcp.output()
     }
 
-    /// The same, where the user has said so, and none else.
-    pub(crate) fn client_roots_that_are_set(&self, working: &Path) -> Vec<PathBuf> {
-        if self.mcp.has_client_roots() { self.client_roots(working) } else { Vec::new() }
+    /// Whether the user has said beneath which directories a client may choose the roots.
+    pub(crate) fn has_client_roots(&self) -> bool {
+        self.mcp.has_client_roots()
     }
 
     /// The directories beneath which a client may choose the roots.

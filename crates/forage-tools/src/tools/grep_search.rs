@@ -10,8 +10,10 @@ use forage_search::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::arguments::{file_globs, in_range};
+use super::adapted;
+use crate::arguments::{Clamp, Foreign, file_globs};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
@@ -19,6 +21,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::lines::{Detail, event_text, fit, kind_name, shown_line, summary};
 use crate::outcome::{Limit, Outcome, Render};
+use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::text::{count, grouped, notes, quoted, with_notes};
 use crate::tool::Tool;
 use crate::verdict::{Verdict, unseen_matches};
@@ -100,28 +103,62 @@ impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
     const TITLE: &'static str = "Search file contents";
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("query", "pattern"),
-        ("regex", "pattern"),
-        ("glob", "file_pattern"),
-        ("include", "file_pattern"),
-        ("directory", "path"),
-        ("context", "context_lines"),
-        ("limit", "max_results"),
-        ("head_limit", "max_results"),
-        ("case_insensitive", "ignore_case"),
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("query", Foreign::Same("pattern")),
+        ("regex", Foreign::Same("pattern")),
+        ("search", Foreign::Same("pattern")),
+        ("search_pattern", Foreign::Same("pattern")),
+        ("glob", Foreign::Same("file_pattern")),
+        ("globs", Foreign::Same("file_pattern")),
+        ("include", Foreign::Same("file_pattern")),
+        ("includes", Foreign::Same("file_pattern")),
+        ("include_pattern", Foreign::Same("file_pattern")),
+        ("file_glob", Foreign::Same("file_pattern")),
+        ("directory", Foreign::Same("path")),
+        ("dir", Foreign::Same("path")),
+        ("dir_path", Foreign::Same("path")),
+        ("file", Foreign::Same("path")),
+        ("file_path", Foreign::Same("path")),
+        ("paths", Foreign::Same("path")),
+        ("context", Foreign::Same("context_lines")),
+        ("-C", Foreign::Same("context_lines")),
+        ("limit", Foreign::Same("max_results")),
+        ("head_limit", Foreign::Same("max_results")),
+        ("max_count", Foreign::Same("max_results")),
+        ("max_matches", Foreign::Same("max_results")),
+        ("case_insensitive", Foreign::Same("ignore_case")),
+        ("insensitive", Foreign::Same("ignore_case")),
+        ("-i", Foreign::Same("ignore_case")),
+        ("case_sensitive", Foreign::Opposite("ignore_case")),
+        ("hidden", Foreign::Same("include_ignored")),
+        ("include_hidden", Foreign::Same("include_ignored")),
+        ("no_ignore", Foreign::Same("include_ignored")),
+        ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
+        ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
     type Request = Request;
     type Response = Response;
 
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        adapted::to_grep(fields)
+    }
+
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let max_results =
-            in_range("max_results", request.max_results, limits::GREP_MATCHES, 1, limits::GREP_MATCHES_MAX)?;
+        let mut clamp = Clamp::default();
+        let most = limits::GREP_MATCHES_MAX;
+        let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
         let stop = context.stop.within(context.timeout);
-        let Prepared { root, start, pattern, mut walk, context_lines } = request.prepare(context, &stop)?;
+        let Prepared { root, start, pattern, mut walk, context_lines, globs, warnings } =
+            request.prepare(context, &stop)?;
         let include_ignored = walk.no_ignore;
         let bound = fingerprint(&(
-            (Self::NAME, root.path(), &request.pattern, start.as_bytes(), &request.file_pattern),
+            (
+                Self::NAME,
+                root.path(),
+                &request.pattern,
+                start.as_bytes(),
+                globs.as_ref().or(request.file_pattern.as_ref()),
+            ),
             (context_lines, request.ignore_case, include_ignored),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
@@ -148,6 +185,9 @@ impl Tool for GrepSearch {
         let report =
             search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
 
+        if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
+            return Err(no_file_fits(request.path.as_deref()));
+        }
         // A file whose search ended early counts as seen in part.
         let complete = report.stopped.is_none()
             && !report.too_many_entries
@@ -174,6 +214,7 @@ impl Tool for GrepSearch {
             },
             !nothing,
         );
+        outcome.warnings = [clamp.warnings, warnings].concat();
         outcome.add_report(&report);
         outcome.next_cursor = next;
         outcome.hidden = hidden;
@@ -191,21 +232,32 @@ pub(super) struct Prepared {
     pub(super) pattern: Pattern,
     pub(super) walk: WalkOptions,
     pub(super) context_lines: usize,
+    /// In `path`.
+    globs: Option<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 impl Request {
     /// Checks everything but the limits on the answer.
     pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<Prepared, ToolError> {
-        let context_lines =
-            in_range("context_lines", self.context_lines, limits::GREP_CONTEXT, 0, limits::GREP_CONTEXT_MAX)?;
+        let mut clamp = Clamp::default();
+        let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
+        let context_lines = clamp.number("context_lines", self.context_lines, default, 0, most);
+        let mut warnings = clamp.warnings;
+        let Place { root, path: start, globs, note, .. } = context.place(self.path.as_deref())?;
+        warnings.extend(note);
+        let only = match (&globs, self.file_pattern.as_deref()) {
+            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
+            (Some(_), Some(_)) => return Err(globs_in_path()),
+            (None, globs) => file_globs(globs, &start)?,
+        };
         let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
         let options = PatternOptions { case, ..PatternOptions::default() };
         let pattern = Pattern::new_within(&self.pattern, &options, stop)
             .map_err(|source| ToolError::pattern("pattern", source, stop))?;
-        let (root, start) = context.roots.find(self.path.as_deref().unwrap_or("."))?;
         let include_ignored = self.include_ignored.unwrap_or(false);
         let walk = WalkOptions {
-            only: file_globs(self.file_pattern.as_deref(), &start)?,
+            only,
             hidden: include_ignored,
             no_ignore: include_ignored,
             ..context.walk_options()
@@ -216,6 +268,8 @@ impl Request {
             pattern,
             walk,
             context_lines: usize::try_from(context_lines).unwrap_or(0),
+            globs,
+            warnings,
         })
     }
 }

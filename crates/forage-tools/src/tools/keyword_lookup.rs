@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::arguments::in_range;
+use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
@@ -109,22 +109,24 @@ impl Tool for KeywordLookup {
     const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
     const ON_BY_DEFAULT: bool = false;
     const IS_ABOUT_ROOTS: bool = false;
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("keywords", "query"),
-        ("keyword", "query"),
-        ("question", "query"),
-        ("pattern", "query"),
-        ("repository", "repo"),
-        ("file", "path"),
-        ("lang", "language"),
-        ("max_results", "limit"),
-        ("top_k", "limit"),
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("keywords", Foreign::Same("query")),
+        ("keyword", Foreign::Same("query")),
+        ("question", Foreign::Same("query")),
+        ("pattern", Foreign::Same("query")),
+        ("repository", Foreign::Same("repo")),
+        ("file", Foreign::Same("path")),
+        ("lang", Foreign::Same("language")),
+        ("max_results", Foreign::Same("limit")),
+        ("top_k", Foreign::Same("limit")),
     ];
     type Request = Request;
     type Response = Response;
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let limit = in_range("limit", request.limit, context.lookup.limit, 1, limits::LOOKUP_HITS_MAX)?;
+        let mut clamp = Clamp::default();
+        let most = limits::LOOKUP_HITS_MAX;
+        let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, most);
         if request.query.trim().is_empty() {
             let problem = "it is empty; give the words to look up: an error code, an identifier, an id";
             return Err(ToolError::argument("query", problem));
@@ -151,7 +153,8 @@ impl Tool for KeywordLookup {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection(error.to_string()),
         })?;
-        let outcome = outcome(context, retriever, request.query, lookup, &stop);
+        let mut outcome = outcome(context, retriever, request.query, lookup, &stop);
+        outcome.warnings.splice(..0, clamp.warnings);
         if context.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
     }
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use self::answer::LineRange;
 use self::order::Found;
+use crate::arguments::Foreign;
 use crate::border::{Border, Line};
 use crate::context::{Context, FilterMode};
 use crate::error::ToolError;
@@ -49,6 +50,9 @@ pub struct Response {
     query: String,
     /// Absolute path of the directory that was searched.
     root: String,
+    /// That of the root which it is in; the text names files from there.
+    #[serde(skip)]
+    project: String,
     /// `model`, `lexical`, `lexical_after_model_failure`, or `model_in_part` when a part of the files could not be
     /// judged and follows in lexical order.
     filter: &'static str,
@@ -143,8 +147,12 @@ impl Tool for KeywordSearch {
     const TITLE: &'static str = "Search by concept";
     const DESCRIPTION: &'static str = include_str!("keyword_search.md");
     const EGRESS: Egress = Egress::SendsText;
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] =
-        &[("terms", "search_terms"), ("keywords", "search_terms"), ("question", "query")];
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("terms", Foreign::Same("search_terms")),
+        ("keywords", Foreign::Same("search_terms")),
+        ("patterns", Foreign::Same("search_terms")),
+        ("question", Foreign::Same("query")),
+    ];
     type Request = Request;
     type Response = Response;
 
@@ -309,6 +317,7 @@ fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered
     Response {
         query: request.query.clone(),
         root: absolute(root, start),
+        project: absolute(root, &RelPath::root()),
         filter: "model",
         files: Vec::new(),
         candidate_files: gathered.files.len() as u64,

@@ -12,12 +12,13 @@ use forage_search::index::Cursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::in_range;
+use crate::arguments::{Clamp, Foreign};
 use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
+use crate::place::Place;
 use crate::sanitize::path_bytes;
 use crate::text::{count, grouped, notes, notes_bytes, with_notes};
 use crate::tool::Tool;
@@ -100,17 +101,35 @@ impl Tool for ListDirectory {
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] =
-        &[("directory", "path"), ("dir", "path"), ("depth", "max_depth"), ("hidden", "include_ignored")];
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("directory", Foreign::Same("path")),
+        ("directory_path", Foreign::Same("path")),
+        ("dir", Foreign::Same("path")),
+        ("dir_path", Foreign::Same("path")),
+        ("target_directory", Foreign::Same("path")),
+        ("relative_workspace_path", Foreign::Same("path")),
+        ("folder", Foreign::Same("path")),
+        ("uri", Foreign::Same("path")),
+        ("depth", Foreign::Same("max_depth")),
+        ("hidden", Foreign::Same("include_ignored")),
+        ("show_hidden", Foreign::Same("include_ignored")),
+        ("include_hidden", Foreign::Same("include_ignored")),
+        ("all", Foreign::Same("include_ignored")),
+        ("respect_git_ignore", Foreign::Opposite("include_ignored")),
+        ("pattern", Foreign::Missing("it lists all names; search_index with path:… finds files by name")),
+    ];
     type Request = Request;
     type Response = Response;
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let depth = in_range("max_depth", request.max_depth, limits::LIST_DEPTH, 1, limits::LIST_DEPTH_MAX)?;
+        let mut clamp = Clamp::default();
+        let most = limits::LIST_DEPTH_MAX;
+        let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 1, most);
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
         let depth = if recursive { depth } else { 1 };
         let include_ignored = request.include_ignored.unwrap_or(false);
-        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
+        let Place { root, path: start, note, .. } =
+            context.place(request.path.as_deref())?.without_globs()?;
         let (_, is_directory) = root.locate(&start)?;
         if !is_directory {
             let what = match root.open_file(&start) {
@@ -169,6 +188,8 @@ impl Tool for ListDirectory {
             },
             true,
         );
+        outcome.warnings = clamp.warnings;
+        outcome.warnings.extend(note);
         outcome.add_report(&report);
         if too_many {
             outcome.truncated_by = Some(Limit::Entries);

@@ -10,12 +10,16 @@ use forage_fs::{Contents, Decoded, OpenedFile, Stop, decode};
 use forage_search::KeyBlocks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
+use super::adapted;
+use crate::arguments::Foreign;
 use crate::border::{Border, Hidden, Line, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
+use crate::place::Place;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::text::{clip, count, grouped, notes, with_notes};
 use crate::tool::Tool;
@@ -73,17 +77,33 @@ impl Tool for ReadFile {
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
     const IS_QUICK: bool = true;
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("file", "path"),
-        ("file_path", "path"),
-        ("filename", "path"),
-        ("offset", "start_line"),
-        ("start", "start_line"),
-        ("end", "end_line"),
-        ("limit", "end_line"),
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("file", Foreign::Same("path")),
+        ("file_path", Foreign::Same("path")),
+        ("filePath", Foreign::Same("path")),
+        ("absolute_path", Foreign::Same("path")),
+        ("target_file", Foreign::Same("path")),
+        ("filename", Foreign::Same("path")),
+        ("uri", Foreign::Same("path")),
+        ("paths", Foreign::Same("path")),
+        ("start", Foreign::Same("start_line")),
+        ("line", Foreign::Same("start_line")),
+        ("line_start", Foreign::Same("start_line")),
+        ("startLine", Foreign::Same("start_line")),
+        ("from_line", Foreign::Same("start_line")),
+        ("start_line_one_indexed", Foreign::Same("start_line")),
+        ("end", Foreign::Same("end_line")),
+        ("line_end", Foreign::Same("end_line")),
+        ("endLine", Foreign::Same("end_line")),
+        ("to_line", Foreign::Same("end_line")),
+        ("end_line_one_indexed_inclusive", Foreign::Same("end_line")),
     ];
     type Request = Request;
     type Response = Response;
+
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        adapted::to_lines(fields)
+    }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let line = |argument, value: Option<i64>| match value {
@@ -95,15 +115,20 @@ impl Tool for ReadFile {
             }),
             None => Ok(None),
         };
-        let start = line("start_line", request.start_line)?.unwrap_or(1);
+        let Place { root, path, lines, note, .. } = context.place(Some(&request.path))?.without_globs()?;
+        let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
+        let start = line("start_line", request.start_line)?;
+        let start =
+            start.or(named.as_ref().and_then(|lines| u64::try_from(*lines.start()).ok())).unwrap_or(1);
         let end = line("end_line", request.end_line)?;
+        let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
+        let end = end.or(last.and_then(|last| u64::try_from(last).ok()));
         if let Some(end) = end.filter(|&end| end < start) {
             return Err(ToolError::argument(
                 "end_line",
                 format!("{end} lies before start_line {start}; swap them"),
             ));
         }
-        let (root, path) = context.roots.find(&request.path)?;
         let mut file = root.open_file(&path)?;
         let size = file.size();
         let shown_path = path.display().into_owned();
@@ -152,6 +177,7 @@ impl Tool for ReadFile {
             true,
         );
         outcome.hidden = hidden;
+        outcome.warnings.extend(note);
         if let Some(stopped) = stop.check() {
             outcome.truncated_by = Some(stopped.into());
         } else if cut {

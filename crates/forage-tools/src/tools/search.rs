@@ -10,11 +10,15 @@ mod stream;
 
 use forage_fs::Stopped;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
+use super::adapted;
+use crate::arguments::Foreign;
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Limit, Outcome};
+use crate::place::no_file_fits;
 use crate::tool::Tool;
 use crate::verdict::{Verdict, unseen_matches};
 
@@ -60,24 +64,44 @@ impl Tool for Search {
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("query", "pattern"),
-        ("regex", "pattern"),
-        ("file_pattern", "glob"),
-        ("globs", "glob"),
-        ("include", "glob"),
-        ("directory", "path"),
-        ("context_lines", "context"),
-        ("limit", "max_results"),
-        ("head_limit", "max_results"),
-        ("timeout", "timeout_ms"),
-        ("ignore_case", "case"),
-        ("literal", "fixed_strings"),
-        ("word", "word_regexp"),
-        ("distance", "fuzzy"),
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("query", Foreign::Same("pattern")),
+        ("regex", Foreign::Same("pattern")),
+        ("search", Foreign::Same("pattern")),
+        ("file_pattern", Foreign::Same("glob")),
+        ("globs", Foreign::Same("glob")),
+        ("include", Foreign::Same("glob")),
+        ("include_pattern", Foreign::Same("glob")),
+        ("directory", Foreign::Same("path")),
+        ("dir", Foreign::Same("path")),
+        ("dir_path", Foreign::Same("path")),
+        ("file", Foreign::Same("path")),
+        ("file_path", Foreign::Same("path")),
+        ("paths", Foreign::Same("path")),
+        ("context_lines", Foreign::Same("context")),
+        ("-C", Foreign::Same("context")),
+        ("limit", Foreign::Same("max_results")),
+        ("head_limit", Foreign::Same("max_results")),
+        ("max_count", Foreign::Same("max_results")),
+        ("timeout", Foreign::Same("timeout_ms")),
+        ("literal", Foreign::Same("fixed_strings")),
+        ("fixed_string", Foreign::Same("fixed_strings")),
+        ("-F", Foreign::Same("fixed_strings")),
+        ("word", Foreign::Same("word_regexp")),
+        ("whole_word", Foreign::Same("word_regexp")),
+        ("-w", Foreign::Same("word_regexp")),
+        ("distance", Foreign::Same("fuzzy")),
+        ("edits", Foreign::Same("fuzzy")),
+        ("include_hidden", Foreign::Same("hidden")),
+        ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
+        ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
     type Request = Request;
     type Response = Response;
+
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        adapted::to_search(fields)
+    }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let prepared = request.prepare(context, false)?;
@@ -115,6 +139,9 @@ fn run(
         }
         (ended, page.finish())
     };
+    if prepared.globs_in_path.is_some() && ended.walk.visited == 0 && ended.walk.stopped.is_none() {
+        return Err(no_file_fits(prepared.globs_in_path.as_deref()));
+    }
     let Taken { records, count, matches, full, by_bytes, last } = taken;
     let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries && !ended.incomplete;
     // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time

@@ -9,14 +9,17 @@ use forage_rank::{
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use crate::arguments::{file_globs, in_range};
+use super::adapted;
+use crate::arguments::{Clamp, Foreign, file_globs};
 use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome};
+use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
@@ -117,32 +120,49 @@ impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
-    const ARGUMENT_ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("question", "query"),
-        ("pattern", "query"),
-        ("glob", "file_pattern"),
-        ("include", "file_pattern"),
-        ("directory", "path"),
-        ("language", "languages"),
-        ("max_results", "limit"),
-        ("top_k", "limit"),
+    const FOREIGN: &'static [(&'static str, Foreign)] = &[
+        ("question", Foreign::Same("query")),
+        ("pattern", Foreign::Same("query")),
+        ("q", Foreign::Same("query")),
+        ("search", Foreign::Same("query")),
+        ("text", Foreign::Same("query")),
+        ("glob", Foreign::Same("file_pattern")),
+        ("globs", Foreign::Same("file_pattern")),
+        ("include", Foreign::Same("file_pattern")),
+        ("include_pattern", Foreign::Same("file_pattern")),
+        ("directory", Foreign::Same("path")),
+        ("dir", Foreign::Same("path")),
+        ("dir_path", Foreign::Same("path")),
+        ("file_path", Foreign::Same("path")),
+        ("paths", Foreign::Same("path")),
+        ("target_directories", Foreign::Same("path")),
+        ("language", Foreign::Same("languages")),
+        ("max_results", Foreign::Same("limit")),
+        ("top_k", Foreign::Same("limit")),
+        ("k", Foreign::Same("limit")),
+        ("n", Foreign::Same("limit")),
     ];
     type Request = Request;
     type Response = Response;
 
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        adapted::to_ranking(fields)
+    }
+
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let limit = in_range("limit", request.limit, limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)?;
-        let (root, start) = context.roots.find(request.path.as_deref().unwrap_or("."))?;
+        let mut clamp = Clamp::default();
+        let limit = clamp.number("limit", request.limit, limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX);
+        let Place { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
         // Files are in the index by their own paths, and a path that is not there is no place where nothing is found.
         let (start, is_directory) = root.locate(&start)?;
         if !is_directory {
             // Why it can't be in the index, if so.
             root.open_file(&start)?;
         }
-        let scope = Scope::new(context, &request, &start)?;
+        let scope = Scope::new(context, &request, globs.as_deref(), &start)?;
         let bound = fingerprint(&(
             (Self::NAME, root.path(), &request.query, start.as_bytes()),
-            (&request.file_pattern, &request.languages),
+            (globs.as_ref().or(request.file_pattern.as_ref()), &request.languages),
         ));
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -182,6 +202,10 @@ impl Tool for SearchIndex {
             Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
         });
         let found = !files.is_empty();
+        let no_file_chosen = !found && !ranked.index.any_file(|path| scope.allows(path));
+        if no_file_chosen && globs.is_some() {
+            return Err(no_file_fits(request.path.as_deref()));
+        }
         let excluded = scope.count_excluded(&ranked.index, &stop)?;
         let not_searched = match found || cursor.is_some() || excluded == 0 {
             true => Verdict::none(),
@@ -198,12 +222,14 @@ impl Tool for SearchIndex {
             unknown_words: ranking.unknown,
             understood: ranking.understood,
             ignored: ranking.ignored,
-            no_file_chosen: !found && !ranked.index.any_file(|path| scope.allows(path)),
+            no_file_chosen,
             continued: cursor.is_some(),
             not_searched,
         };
         let mut outcome = Outcome::new(response, found);
         outcome.hidden = hidden;
+        outcome.warnings = clamp.warnings;
+        outcome.warnings.extend(note);
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
         outcome.warnings.extend(in_part(ranked.index.files_in_part()));
@@ -262,12 +288,21 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    fn new(context: &'a Context, request: &Request, start: &'a RelPath) -> Result<Self, ToolError> {
+    fn new(
+        context: &'a Context,
+        request: &Request,
+        globs: Option<&str>,
+        start: &'a RelPath,
+    ) -> Result<Self, ToolError> {
         if request.query.trim().is_empty() {
             let problem = "it is empty; say what you are looking for, in words or names";
             return Err(ToolError::argument("query", problem));
         }
-        let only = file_globs(request.file_pattern.as_deref(), start)?;
+        let only = match (globs, request.file_pattern.as_deref()) {
+            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
+            (Some(_), Some(_)) => return Err(globs_in_path()),
+            (None, globs) => file_globs(globs, start)?,
+        };
         let languages = request.languages.iter().flatten().map(|name| {
             known_language(name).ok_or_else(|| {
                 let problem = format!(

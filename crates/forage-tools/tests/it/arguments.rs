@@ -41,10 +41,10 @@ fn every_tool_refuses_what_it_does_not_know() {
             None => "path".to_owned(),
         };
         let mut unknown = good.clone();
-        unknown["no_such_argument"] = json!(1);
+        unknown["no_such_filter"] = json!(1);
         let error = refusal(&context, tool, unknown);
         assert!(
-            error.contains("no argument `no_such_argument`") && error.contains(&format!("`{first}`")),
+            error.contains("no argument `no_such_filter`") && error.contains(&format!("`{first}`")),
             "{error}"
         );
         for wrong in [json!({"x": 1}), json!([{"y": 1}]), json!(true)] {
@@ -75,7 +75,6 @@ fn grep_search_refuses() {
         &[
             (json!({}), &["needs the argument `pattern`"]),
             (json!({"pattern": null}), &["needs the argument `pattern`"]),
-            (json!({"query": "x"}), &["`query`", "did you mean `pattern`?"]),
             (json!({"pattern": ""}), &["`pattern`", "empty"]),
             (json!({"pattern": "x(?=y)"}), &["`pattern`", "look-around ((?=)", "`foobar`"]),
             (json!({"pattern": "(?<!x)y"}), &["`pattern`", "look-around"]),
@@ -87,13 +86,6 @@ fn grep_search_refuses() {
             (json!({"pattern": "(((a{100}){100}){100})"}), &["`pattern`", "too large", "smaller repetition"]),
             (json!({"pattern": "x".repeat(20_000)}), &["`pattern`", "20000 bytes", "shorter"]),
             (json!({"pattern": "(".repeat(1_000) + &")".repeat(1_000)}), &["`pattern`"]),
-            (
-                json!({"pattern": "x", "context_lines": -1}),
-                &["`context_lines`", "-1", "0 to 50", "default 2"],
-            ),
-            (json!({"pattern": "x", "context_lines": 51}), &["`context_lines`", "51", "0 to 50"]),
-            (json!({"pattern": "x", "max_results": 0}), &["`max_results`", "1 to 10000", "default 50"]),
-            (json!({"pattern": "x", "max_results": 10_001}), &["`max_results`", "10001", "1 to 10000"]),
             (json!({"pattern": "x", "max_results": 1.5}), &["`max_results`", "integer", "1.5"]),
             (json!({"pattern": "x", "max_results": 1e300}), &["`max_results`", "integer"]),
             (json!({"pattern": "x", "max_results": "99999999999999999999"}), &["`max_results`"]),
@@ -105,8 +97,12 @@ fn grep_search_refuses() {
             (json!({"pattern": "x", "path": "\"a"}), &["`path`", "quote"]),
             (json!({"pattern": "x", "path": "\"\\q\""}), &["`path`", "escapes"]),
             (json!({"pattern": "x", "path": "n".repeat(1_000)}), &["`path`"]),
+            (json!({"pattern": "x", "multiline": true}), &["`multiline`", "one of the lines"]),
+            (json!({"pattern": "x", "offset": 50}), &["`offset`", "`cursor`"]),
+            (json!({"pattern": "x", "type": "nonesuch"}), &["`type`", "nonesuch", "file_pattern"]),
+            (json!({"pattern": "x", "max_age": 3, "since": "2020"}), &["no argument `since`"]),
+            (json!({"pattern": "x", "path": "*.txt", "file_pattern": "*.md"}), &["`path`", "globs"]),
             (json!({"pattern": "x", "file_pattern": "[a"}), &["`file_pattern`", "[a", "\"*.py\""]),
-            (json!({"pattern": "x", "file_pattern": "!*.rs"}), &["`file_pattern`", "without `!`"]),
             (json!({"pattern": "x", "file_pattern": "{a,b"}), &["`file_pattern`", "glob"]),
         ],
     );
@@ -118,8 +114,9 @@ fn read_file_refuses() {
         "read_file",
         &[
             (json!({}), &["needs the argument `path`"]),
-            (json!({"file": "a.txt"}), &["`file`", "did you mean `path`?"]),
             (json!({"path": "sub"}), &["`path`", "sub is a directory", "list_directory"]),
+            (json!({"path": "*.txt"}), &["`path`", "globs", "one path"]),
+            (json!({"path": "a.txt", "view_range": "all"}), &["`view_range`", "start_line"]),
             (json!({"path": "."}), &["`path`", "is a directory", "list_directory"]),
             (json!({"path": ""}), &["`path`", "is a directory"]),
             (json!({"path": "missing.txt"}), &["`path`", "missing.txt does not exist"]),
@@ -147,9 +144,6 @@ fn list_directory_refuses() {
             (json!({"path": "a.txt"}), &["`path`", "a.txt is a file", "read_file"]),
             (json!({"path": "missing"}), &["`path`", "does not exist"]),
             (json!({"path": "a\0"}), &["`path`", "NUL"]),
-            (json!({"max_depth": 0}), &["`max_depth`", "1 to 20", "default 2"]),
-            (json!({"max_depth": 21}), &["`max_depth`", "21", "1 to 20"]),
-            (json!({"depth": 3}), &["`depth`", "did you mean `max_depth`?"]),
             (json!({"recursive": 7}), &["`recursive`", "boolean", "7"]),
         ],
     );
@@ -174,7 +168,7 @@ fn keyword_search_refuses() {
                 json!({"query": "q", "search_terms": terms(65)}),
                 &["`search_terms`", "65", "64", "most specific"],
             ),
-            (json!({"query": "q", "search_terms": [["x"]]}), &["`search_terms`", "string"]),
+            (json!({"query": "q", "search_terms": [["x", "y"]]}), &["`search_terms`", "string"]),
             (
                 json!({"query": "q", "search_terms": ["(", "[z", ""]}),
                 &["`search_terms`", "none of the terms", "`(`", "`[z`"],
@@ -235,7 +229,7 @@ fn cursors_that_do_not_fit_are_refused() {
         assert!(error.contains("unchanged"), "{error}");
     }
     let bound = cursor.split('.').nth(1).unwrap();
-    let broken = ["", "x", "1", "1.0.0", "....", "1.zz.1.61", "é.é.é.é", &cursor[1..]].map(str::to_owned);
+    let broken = ["x", "1", "1.0.0", "....", "1.zz.1.61", "é.é.é.é", &cursor[1..]].map(str::to_owned);
     let forged =
         ["-1.61", "x.61", "1.6", "1.zz", "1.2e2e", "1.2f657463", "1.00", "99999999999999999999.61", "1.61.1"]
             .map(|rest| format!("1.{bound}.{rest}"));
@@ -328,5 +322,90 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
         let says =
             ["No further matches for ", "Nothing more for "].iter().any(|text| rest.text.contains(text));
         assert!(says && !rest.text.contains("No matches found"), "{tool}: {}", rest.text);
+    }
+}
+
+/// What stands in an answer's text, and how many lines it has found.
+fn found(tool: &str, request: Value) -> (String, Value) {
+    let tree = tree();
+    tree.write("sub/c.rs", format!("// {NEEDLE}\nfn a(b) {{}}\n"));
+    let context = tree.context();
+    let answer = answer(&context, tool, request);
+    (answer.text, answer.records)
+}
+
+#[test]
+fn arguments_of_other_tools_are_understood() {
+    let grep = |more: Value| {
+        let mut request = json!({"pattern": NEEDLE});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (text, records) = found("grep_search", request);
+        let files = records["files"].as_array().unwrap();
+        let paths: Vec<String> = files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect();
+        (paths.join(" "), text)
+    };
+    for (more, paths) in [
+        (json!({}), "a.txt sub/c.rs"),
+        (json!({"path": "", "file_pattern": "", "cursor": "", "max_results": null}), "a.txt sub/c.rs"),
+        (json!({"glob": "*.rs"}), "sub/c.rs"),
+        (json!({"file_pattern": "*.rs,*.md"}), "sub/c.rs"),
+        (json!({"file_pattern": ["*.rs", "*.txt"]}), "a.txt sub/c.rs"),
+        (json!({"file_pattern": "!*.rs"}), "a.txt"),
+        (json!({"type": "rust"}), "sub/c.rs"),
+        (json!({"exclude": "sub"}), "a.txt"),
+        (json!({"exclude": ["sub/"]}), "a.txt"),
+        (json!({"exclude": "*.rs, *.md"}), "a.txt"),
+        (json!({"include": "*.rs", "excludes": ["c.*"]}), ""),
+        (json!({"path": "sub/*.rs"}), "sub/c.rs"),
+        (json!({"path": "**/*.txt"}), "a.txt"),
+        (json!({"path": "su*"}), "sub/c.rs"),
+        (json!({"path": "@sub/c.rs"}), "sub/c.rs"),
+        (json!({"path": "./sub/c.rs:2"}), "sub/c.rs"),
+        (json!({"path": "/sub"}), "sub/c.rs"),
+        (json!({"path": "`sub\\c.rs`"}), "sub/c.rs"),
+        (json!({"-i": true, "-A": 1, "-n": true, "output_mode": "content", "offset": 0}), "a.txt sub/c.rs"),
+        (json!({"whole_word": true, "literal": true}), "a.txt sub/c.rs"),
+        (json!({"multiline": false, "case_sensitive": true}), "a.txt sub/c.rs"),
+        (json!({"max_results": 0}), "a.txt"),
+    ] {
+        let (found, text) = grep(more.clone());
+        assert_eq!(found, paths, "{more}: {text}");
+    }
+    let (found, text) = grep(json!({"wait_for_previous": true, "context_lines": 999}));
+    assert_eq!(found, "a.txt sub/c.rs");
+    assert!(text.contains("left out: `wait_for_previous`]") && text.contains("50 was used"), "{text}");
+    let (_, records) = found_lines("a(b)");
+    assert_eq!(records["match_count"], 1, "{records}");
+    let (text, _) = self::found("read_file", json!({"path": "sub/c.rs:2"}));
+    assert!(text.contains("fn a(b)") && !text.contains(NEEDLE), "{text}");
+}
+
+fn found_lines(literal: &str) -> (String, Value) {
+    found("grep_search", json!({"pattern": literal, "fixed_strings": true}))
+}
+
+#[test]
+fn lines_are_read_however_they_are_asked_for() {
+    for (more, lines) in [
+        (json!({"offset": 2}), "2-3"),
+        (json!({"offset": 2, "limit": 1}), "2-2"),
+        (json!({"offset": 0, "limit": 2}), "1-2"),
+        (json!({"limit": "2"}), "1-2"),
+        (json!({"view_range": [2, -1]}), "2-3"),
+        (json!({"view_range": [2, 3]}), "2-3"),
+        (json!({"lines": "2-2"}), "2-2"),
+        (json!({"start_line_one_indexed": 2, "should_read_entire_file": false}), "2-3"),
+        (json!({"startLine": 1, "endLine": 1}), "1-1"),
+    ] {
+        let mut request = json!({"file_path": "a.txt"});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (text, records) = found("read_file", request);
+        let read = format!("{}-{}", records["start_line"], records["end_line"]);
+        assert_eq!(read, lines, "{more}: {text}");
+    }
+    for path in ["a.txt:2-2", "a.txt#L2-L2", "a.txt:2-2:1"] {
+        let (text, records) = found("read_file", json!({"path": path}));
+        assert_eq!((&records["start_line"], &records["end_line"]), (&json!(2), &json!(2)), "{text}");
+        assert!(text.contains("`path` was read as a.txt"), "{text}");
     }
 }

@@ -143,7 +143,7 @@ fn every_encoding_is_searched_or_counted() {
     };
     for (name, _, is_text) in &files {
         assert_eq!(record(name).is_some(), *is_text, "grep_search, {name}");
-        assert_eq!(keyword.text.contains(&format!("/{name}:")), *is_text, "keyword_search, {name}");
+        assert_eq!(keyword.text.contains(&format!("\n{name}:")), *is_text, "keyword_search, {name}");
         assert_eq!(listed.text.contains(&format!("{name} (binary)")), !is_text, "list_directory, {name}");
         let read = call(&context, "read_file", json!({"path": name}));
         match is_text {

@@ -385,7 +385,7 @@ fn files_come_by_grade_and_then_in_lexical_order() {
     let answer = search(&context, &["needle"]).unwrap();
     assert_eq!(graded(&answer), ["some.txt 2", "one.txt 2", "other.txt 1"]);
     assert!(
-        answer.text.contains("/some.txt: as graded\n  read lines 20; unverified lines 38-39\n"),
+        answer.text.contains("\nsome.txt: as graded\n  read lines 20; unverified lines 38-39\n"),
         "{}",
         answer.text
     );

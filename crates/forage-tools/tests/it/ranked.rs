@@ -100,8 +100,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(refused(json!({"query": "  "})).contains("`query`: it is empty"));
     assert!(refused(json!({"query": "router", "path": "nowhere"})).contains("nowhere"));
     assert!(refused(json!({"query": "router", "languages": ["klingon"]})).contains("klingon"));
-    assert!(refused(json!({"query": "router", "file_pattern": "!*.rs"})).contains("file_pattern"));
-    assert!(refused(json!({"query": "router", "limit": 0})).contains("1 to 100"));
+    assert!(refused(json!({"query": "router", "path": "*.none"})).contains("no file fits"));
     assert!(refused(json!({"query": "router", "cursor": "nonsense"})).contains("cursor"));
     let page = answer(&tree.context(), "search_index", json!({"query": "common", "limit": 3}));
     let cursor = page.records["next_cursor"].clone();

@@ -146,7 +146,7 @@ fn fr_ls_02_defaults_and_clamps() {
     assert!(refusal(&tree.context(), "Search", json!({"pattern": ""})).contains("empty"));
     assert!(refusal(&tree.context(), "Search", json!({"pattern": "x", "glob": ["["]})).contains("`glob`"));
     assert!(
-        refusal(&tree.context(), "Search", json!({"pattern": "x", "nonsense": 1}))
+        refusal(&tree.context(), "Search", json!({"pattern": "x", "nonsense_type": 1}))
             .contains("`pattern` (string, required)")
     );
 }

@@ -1,12 +1,13 @@
 //! `forage mcp`: the tools as a server.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::{self, Level, Starter};
+use forage_fs::{RelPath, Roots, find_git_root};
 use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
 
 use super::output::Output;
@@ -73,8 +74,8 @@ struct Directories {
     lookup: LookupSettings,
     working: PathBuf,
     own: Vec<PathBuf>,
-    /// Directories beneath which a client may choose the roots; none where the user has chosen them.
-    for_clients: Vec<PathBuf>,
+    /// What a client may choose; `None` where the user has chosen.
+    for_clients: Option<ForClients>,
     /// What calls need beside the directories.
     needs: Needs,
     /// Starts the threads of calls, of which each is then walled in with its own directories; none where all calls have
@@ -90,17 +91,13 @@ impl Directories {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
         let named: Vec<PathBuf> = config.roots.value.iter().map(|root| working.join(root)).collect();
-        let may_choose = || match arguments.http {
-            // Any program of this machine may be a client.
-            Some(_) => config.client_roots_that_are_set(&working),
-            None => config.client_roots(&working),
-        };
+        let project = |directory: &Path| session::project(directory, config.home.as_deref());
+        let may_choose = || ForClients::of(&config, &working, arguments.http.is_some());
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
-            (false, _) => (named, "--root or the configuration", Vec::new()),
-            (true, Some(project)) => (vec![project], "CLAUDE_PROJECT_DIR", may_choose()),
-            (true, None) => (vec![session::project(&working)], "the working directory", may_choose()),
+            (false, _) => (named, "--root or the configuration", None),
+            (true, Some(directory)) => (vec![project(&directory)], "CLAUDE_PROJECT_DIR", may_choose()),
+            (true, None) => (vec![project(&working)], "the working directory", may_choose()),
         };
-        let for_clients = config::existing(&for_clients);
         let indexes = config.indexes(Lifetime::Server);
         let lookup = config.lookup_settings();
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
@@ -121,12 +118,12 @@ impl Directories {
             Ok((context, config)) => {
                 let roots: Vec<_> =
                     context.roots.all().iter().map(|root| root.path().display().to_string()).collect();
-                let but = if chosen.for_clients.is_empty() { "" } else { ", unless a client names others" };
+                let but = if chosen.for_clients.is_none() { "" } else { ", unless a client names others" };
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
             }
             // What the user has named must be there; what was only found may be none, and a client may name another.
-            Err(error) if chosen.for_clients.is_empty() => return Err(error),
+            Err(error) if chosen.for_clients.is_none() => return Err(error),
             Err(error) => {
                 output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
             }
@@ -142,10 +139,10 @@ impl Directories {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
         let mut widest = access.clone();
-        widest.read.extend_from_slice(&self.for_clients);
+        widest.read.extend(self.for_clients.iter().flat_map(ForClients::directories));
         let level = self.config.enforce_sandbox(&widest, is_required)?;
         self.is_walled = level.stands();
-        if self.is_walled && !self.for_clients.is_empty() {
+        if self.is_walled && self.for_clients.is_some() {
             self.threads = Some(Starter::of_threads().context("no thread can be started")?);
             return self.config.enforce_sandbox(&access, is_required);
         }
@@ -171,7 +168,7 @@ impl Directories {
 
 impl Workspace for Directories {
     fn asks_clients(&self) -> bool {
-        !self.for_clients.is_empty()
+        self.for_clients.is_some()
     }
 
     fn threads(&self) -> Option<&Starter> {
@@ -179,13 +176,13 @@ impl Workspace for Directories {
     }
 
     fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
-        let (allowed, refused) = match client_roots {
-            [] => (self.own.clone(), None),
+        let Chosen { roots: allowed, standing, remark: refused } = match client_roots {
+            [] => Chosen { roots: self.own.clone(), standing: self.working.clone(), remark: None },
             _ => self.allowed(client_roots)?,
         };
         self.wall_in_call(&allowed)?;
         let (mut context, _) =
-            session::beneath(self.config.clone(), &allowed, &self.working, self.filter.clone()).map_err(
+            session::beneath(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
                 |error| {
                     let advice = match self.is_walled {
                         true => "restart the server: its sandbox stands around the directories that there were when it began",
@@ -194,6 +191,11 @@ impl Workspace for Directories {
                     format!("{}; {advice}", sanitize(&format!("{error:#}")))
                 },
             )?;
+        // A client that stands in a part of a project asks about all of it.
+        let standing = context.roots.base().clone();
+        context.roots = Roots::new(context.roots.all().to_vec(), RelPath::root())
+            .map_err(|error| error.to_string())?
+            .standing_in(standing);
         context.lookup = self.lookup.clone();
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| indexes::for_roots(kept, &context.roots));
@@ -201,34 +203,100 @@ impl Workspace for Directories {
     }
 }
 
+/// What a client may choose as roots.
+#[derive(Debug)]
+struct ForClients {
+    /// Directories beneath which it may choose.
+    beneath: Vec<PathBuf>,
+    /// It is what the user has started this server with, and may choose any project, as this server would if it was
+    /// started there.
+    any_project: bool,
+}
+
+impl ForClients {
+    /// `None` for a server that clients can't choose for.
+    fn of(config: &Config, working: &Path, is_http: bool) -> Option<Self> {
+        let are_set = config.has_client_roots();
+        // Any program of this machine may be a client on HTTP.
+        if is_http && !are_set {
+            return None;
+        }
+        let beneath = config::existing(&config.client_roots(working));
+        let any_project = !are_set;
+        (any_project || !beneath.is_empty()).then_some(Self { beneath, any_project })
+    }
+
+    /// The directories in which roots may be.
+    fn directories(&self) -> Vec<PathBuf> {
+        if self.any_project { vec![PathBuf::from("/")] } else { self.beneath.clone() }
+    }
+
+    fn are_above(&self, directory: &Path) -> bool {
+        self.beneath.iter().any(|above| directory.starts_with(above))
+    }
+}
+
+/// The roots of a call whose client has named directories.
+struct Chosen {
+    roots: Vec<PathBuf>,
+    /// The directory of the client.
+    standing: PathBuf,
+    /// What the answer says of directories that were not taken.
+    remark: Option<String>,
+}
+
 impl Directories {
-    /// Those of the client's roots that lie where it may choose them, and a remark on the others.
-    fn allowed(&self, client_roots: &[PathBuf]) -> Result<(Vec<PathBuf>, Option<String>), String> {
+    /// The projects of those directories that the client may choose. It stands in the first.
+    fn allowed(&self, client_roots: &[PathBuf]) -> Result<Chosen, String> {
         let list = |paths: &[PathBuf]| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
         };
-        let (mut allowed, mut refused) = (Vec::new(), Vec::new());
-        for root in client_roots {
-            match config::existing(std::slice::from_ref(root)).pop() {
-                Some(real) if self.for_clients.iter().any(|directory| real.starts_with(directory)) => {
-                    allowed.push(real);
+        let (mut roots, mut standing, mut refused) = (Vec::new(), None, Vec::new());
+        for directory in client_roots {
+            let Some(real) = config::existing(std::slice::from_ref(directory)).pop() else {
+                refused.push(directory.clone());
+                continue;
+            };
+            match self.project_of(&real) {
+                Some(project) => {
+                    standing.get_or_insert(real);
+                    if !roots.contains(&project) {
+                        roots.push(project);
+                    }
                 }
-                _ => refused.push(root.clone()),
+                None => refused.push(directory.clone()),
             }
         }
-        if refused.is_empty() {
-            return Ok((allowed, None));
-        }
-        let why = sanitize(&format!(
-            "roots of the client that are missing, or not beneath a directory from which clients may choose ({}): {}",
-            list(&self.for_clients),
-            list(&refused)
-        ));
-        match allowed.is_empty() {
-            false => Ok((allowed, Some(why))),
-            true => Err(format!(
-                "{why}; start the server with --root DIR, or set `mcp.client_roots` in its configuration"
+        let remark = (!refused.is_empty()).then(|| {
+            let beneath = self.for_clients.as_ref().map(|may| list(&may.beneath)).unwrap_or_default();
+            sanitize(&format!(
+                "roots of the client that are missing, or neither in a git repository nor beneath a directory from which \
+                 clients may choose ({beneath}): {}",
+                list(&refused)
+            ))
+        });
+        match (standing, remark) {
+            (Some(standing), remark) => Ok(Chosen { roots, standing, remark }),
+            (None, why) => Err(format!(
+                "{}; start the server with --root DIR, or set `mcp.client_roots` in its configuration",
+                why.unwrap_or_default()
             )),
+        }
+    }
+
+    /// The root for a directory that a client stands in: its project. Wider than what the user's configuration lets
+    /// clients choose, the directory itself.
+    fn project_of(&self, directory: &Path) -> Option<PathBuf> {
+        let may = self.for_clients.as_ref()?;
+        let project = session::project(directory, self.config.home.as_deref());
+        let own = config::existing(&self.own);
+        let is_own = own.iter().any(|own| directory.starts_with(own) && *own == project);
+        match () {
+            () if is_own || may.are_above(&project) => Some(project),
+            () if may.any_project && (may.are_above(directory) || find_git_root(&project).is_some()) => {
+                Some(project)
+            }
+            () => may.are_above(directory).then(|| directory.to_owned()),
         }
     }
 }

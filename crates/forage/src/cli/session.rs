@@ -135,15 +135,16 @@ pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     Ok(Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?))
 }
 
-/// The project around a directory.
-pub(crate) fn project(directory: &Path) -> PathBuf {
-    find_git_root(directory).unwrap_or_else(|| directory.to_owned())
+/// The project around a directory: the git repository that holds it, unless that is the user's home directory or more.
+pub(crate) fn project(directory: &Path, home: Option<&Path>) -> PathBuf {
+    let is_narrow = |git: &PathBuf| git.parent().is_some() && home.is_none_or(|home| !home.starts_with(git));
+    find_git_root(directory).filter(is_narrow).unwrap_or_else(|| directory.to_owned())
 }
 
 /// The root for a person's command: the project around the working directory, or, when the path that they named lies
 /// elsewhere, the project around that.
 fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> PathBuf {
-    let here = project(working);
+    let here = project(working, home);
     let too_broad = here.parent().is_none() || home.is_some_and(|home| home.starts_with(&here));
     let Some(path) = path else { return here };
     let named = named(working, path);
@@ -151,7 +152,7 @@ fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> Path
         return here;
     }
     let directory = if named.is_dir() { named.as_path() } else { named.parent().unwrap_or(&named) };
-    project(directory)
+    project(directory, home)
 }
 
 /// The absolute path that a person named. A link on the way is followed when it lies outside of the project, where
@@ -162,7 +163,7 @@ fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> Path
 )]
 fn named(working: &Path, path: &str) -> PathBuf {
     let absolute = normal(&working.join(path));
-    match absolute.starts_with(project(working)) {
+    match absolute.starts_with(project(working, None)) {
         true => absolute,
         false => std::fs::canonicalize(&absolute).unwrap_or(absolute),
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError, clip};
+use forage_tools::{Answer, Context, ToolError, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use super::client::{self, ClientDirectories, ClientRoots};
+use super::client::{self, ClientDirectories, ClientRoots, Known};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{Cost, Place, WithoutPlace};
 use super::limits;
@@ -47,7 +47,7 @@ impl Server {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, served, request, &context, visited);
+        let answer = answer(&self.shared, &self.known, served, request, &context, visited);
         tokio::select! {
             answer = told(answer, progress) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -58,6 +58,7 @@ impl Server {
 
 async fn answer(
     shared: &Arc<Shared>,
+    known: &Arc<Known>,
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -67,8 +68,11 @@ async fn answer(
     let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
     let roots = match shared.workspace.asks_clients() {
         false => ClientDirectories::default(),
-        true => match client::roots(context, rounds.said()).await {
+        true => match client::roots(context, rounds.said(), known).await {
             Ok(ClientRoots::None) => ClientDirectories::default(),
+            Ok(ClientRoots::Silent(remark)) => {
+                ClientDirectories { found: Vec::new(), left_out: Some(remark) }
+            }
             Ok(ClientRoots::Directories(directories)) => directories,
             Ok(ClientRoots::Ask(questions)) => {
                 return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
@@ -84,7 +88,7 @@ async fn answer(
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
     let stop = StopOnDrop(Stop::never());
     let work = {
-        let (shared, stop) = (Arc::clone(shared), stop.0.clone());
+        let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
         let text_bytes = client::text_bytes(context);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
@@ -94,6 +98,8 @@ async fn answer(
                 Ok(context) => context,
                 Err(problem) => return Done::Failed(problem),
             };
+            let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
+            context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
             context.progress = visited;
             context.notices.extend(roots.left_out);
@@ -106,11 +112,12 @@ async fn answer(
                 .filter
                 .models
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match tool.call(&context, arguments.clone()) {
-                Ok(answer) => Done::Answered(answer),
-                Err(error) => {
-                    Done::Failed(context.without_secrets(&explained(tool, &context, arguments, &error)))
+            match called(tool, &mut context, arguments) {
+                Ok(answer) => {
+                    known.tell(root_paths);
+                    Done::Answered(answer)
                 }
+                Err(problem) => Done::Failed(context.without_secrets(&problem)),
             }
         }
     };
@@ -206,12 +213,23 @@ impl Progress {
     }
 }
 
-/// The error, and what the call would have to look like.
-fn explained(tool: &dyn AnyTool, context: &Context, arguments: Value, error: &ToolError) -> String {
-    match tool.corrected(context, arguments, error) {
-        Some(corrected) => format!("{error}\nCall it like this: {} {corrected}", tool.name()),
-        None => error.to_string(),
+/// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
+/// so; else the error says what the call would have to look like.
+fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result<Answer, String> {
+    let error = match tool.call(context, arguments.clone()) {
+        Ok(answer) => return Ok(answer),
+        Err(error) => error,
+    };
+    let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
+    if matches!(error, ToolError::Pattern { .. }) {
+        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
+        let pattern = clip(&pattern, limits::SHOWN_BYTES);
+        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+        if let Ok(answer) = tool.call(context, corrected.clone()) {
+            return Ok(answer);
+        }
     }
+    Err(format!("{error}\nCall it like this: {} {corrected}", tool.name()))
 }
 
 /// An error that the model is to read and act on.

@@ -2,6 +2,8 @@
 #![expect(deprecated, reason = "roots are deprecated since 2026-07-28 and still what most clients have")]
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use forage_tools::{clip, sanitize_line};
 use rmcp::RoleServer;
@@ -28,19 +30,48 @@ pub(super) fn is_stateless(request: &RequestContext<RoleServer>) -> bool {
 pub(super) enum ClientRoots {
     /// It offers none, or named none.
     None,
+    /// It offers them and does not name them: what the answer says of that, once.
+    Silent(String),
     /// Their directories.
     Directories(ClientDirectories),
     /// It must be asked, by this answer.
     Ask(InputRequests),
 }
 
-/// Asks a client that offers roots for them.
+/// What is remembered of the roots of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    /// The client offers roots and has not named them when it was asked: it is not waited for again.
+    is_silent: AtomicBool,
+    /// The roots that an answer has named last.
+    told: Mutex<Vec<PathBuf>>,
+}
+
+impl Known {
+    /// The client says that its roots have changed: so it can say which they are.
+    pub(super) fn has_changed(&self) {
+        self.is_silent.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the client knows that answers are about these roots.
+    pub(super) fn is_told(&self, roots: &[PathBuf]) -> bool {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) == roots
+    }
+
+    /// An answer has named these roots.
+    pub(super) fn tell(&self, roots: Vec<PathBuf>) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = roots;
+    }
+}
+
+/// Asks a client that offers roots for them. One that does not answer is asked once, and has none.
 ///
 /// # Errors
-/// In words for the caller: the roots are offered, and can't be used.
+/// In words for the caller: the roots are named, and can't be used.
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
     answers: &InputResponses,
+    known: &Known,
 ) -> Result<ClientRoots, String> {
     if request.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
         return Ok(ClientRoots::None);
@@ -53,15 +84,22 @@ pub(super) async fn roots(
         let roots = answer["roots"].as_array().map(Vec::as_slice).unwrap_or_default();
         return directories(roots.iter().filter_map(|root| root["uri"].as_str()));
     }
-    let asked = tokio::time::timeout(limits::ROOTS_TIMEOUT, request.peer.list_roots()).await;
-    match asked {
-        Ok(Ok(listed)) => directories(listed.roots.iter().map(|root| root.uri.as_str())),
-        Ok(Err(error)) => Err(format!("the client offers roots and failed to name them ({error}); {ADVICE}")),
-        Err(_) => Err(format!("the client offers roots and did not name them in time; {ADVICE}")),
+    if known.is_silent.load(Ordering::Relaxed) {
+        return Ok(ClientRoots::None);
     }
+    let problem = match tokio::time::timeout(limits::ROOTS_TIMEOUT, request.peer.list_roots()).await {
+        Ok(Ok(listed)) => return directories(listed.roots.iter().map(|root| root.uri.as_str())),
+        Ok(Err(error)) => {
+            clip(&sanitize_line(&format!("failed to name them ({error})")), limits::SHOWN_BYTES)
+        }
+        Err(_) => "did not name them in time".to_owned(),
+    };
+    known.is_silent.store(true, Ordering::Relaxed);
+    let remark = format!("the client offers roots and {problem}: those of the server are searched; {ADVICE}");
+    Ok(ClientRoots::Silent(remark))
 }
 
-const ADVICE: &str = "start the server with --root DIR";
+const ADVICE: &str = "to choose others, start it with --root DIR";
 
 /// The client's roots that are directories here, and a remark on those that are not.
 #[derive(Default)]
@@ -93,27 +131,11 @@ fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, S
 fn directory(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);
-    let decoded = percent_decoded(path.split(['?', '#']).next()?)?;
+    let decoded = percent_encoding::percent_decode_str(path.split(['?', '#']).next()?).decode_utf8().ok()?;
     // `file:///C:/x` names `C:/x`.
     let drive = cfg!(windows) && decoded.as_bytes().get(2) == Some(&b':');
     let path = PathBuf::from(decoded.get(usize::from(drive)..)?);
     (path.is_absolute() && !decoded.contains('\0')).then_some(path)
-}
-
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%' {
-            let hex = std::str::from_utf8(rest.get(..2)?).ok()?;
-            bytes.push(u8::from_str_radix(hex, 16).ok()?);
-            rest = &rest[2..];
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -127,7 +149,8 @@ mod tests {
             ("file://localhost/srv", Some("/srv")),
             ("file:///a%2Fb", Some("/a/b")),
             ("file://host/share", None),
-            ("file:///bad%zz", None),
+            ("file:///not%zz", Some("/not%zz")),
+            ("file:///not-utf8%ff", None),
             ("file:///nul%00", None),
             ("file:relative", None),
             ("https://example.org/", None),

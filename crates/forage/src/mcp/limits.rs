@@ -29,8 +29,9 @@ pub const WAITING_CALLS: usize = 1_000;
 /// Time after which a call that runs on tells of its progress, and between two such messages.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Time for a client to name its roots. It knows them; a client that does not answer never will.
-pub const ROOTS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for a client to name its roots, the first time that it is asked. It knows them; a client that does not answer
+/// never will.
+pub const ROOTS_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Roots that are taken from a client.
 pub const CLIENT_ROOTS: usize = 32;

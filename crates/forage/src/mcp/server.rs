@@ -14,12 +14,12 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::RequestContext;
+use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::client::is_stateless;
+use super::client::{Known, is_stateless};
 use super::gate::{Cost, Gate};
 use super::limits;
 use crate::sandbox::Starter;
@@ -63,10 +63,10 @@ pub struct Settings {
     pub output: OutputForm,
 }
 
-/// The server: cheap to clone, the same for all connections.
-#[derive(Clone)]
+/// The server of one connection; its clone is the same server for another one.
 pub struct Server {
     pub(super) shared: Arc<Shared>,
+    pub(super) known: Arc<Known>,
 }
 
 pub(super) struct Shared {
@@ -87,6 +87,12 @@ pub(super) struct Served {
 
 /// What the model reads of the server as a whole.
 pub const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+impl Clone for Server {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), known: Arc::default() }
+    }
+}
 
 impl Server {
     /// A server.
@@ -111,7 +117,8 @@ impl Server {
         }
         let shutdown = CancellationToken::new();
         let (workspace, output, gate) = (settings.workspace, settings.output, Gate::new());
-        Ok(Self { shared: Arc::new(Shared { tools, workspace, output, gate, shutdown }) })
+        let shared = Arc::new(Shared { tools, workspace, output, gate, shutdown });
+        Ok(Self { shared, known: Arc::default() })
     }
 
     /// Cancelled, it ends every call of every connection.
@@ -167,6 +174,19 @@ fn output_schema() -> Value {
     })
 }
 
+/// A call whose arguments are no object: JSON in a text, or the empty list of a language that knows no other object.
+fn with_read_arguments(params: &Value) -> Option<CallToolRequestParams> {
+    let arguments = match params.get("arguments")? {
+        Value::String(text) if text.trim().is_empty() => json!({}),
+        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_object)?,
+        Value::Array(items) if items.is_empty() => json!({}),
+        _ => return None,
+    };
+    let mut params = params.clone();
+    params["arguments"] = arguments;
+    serde_json::from_value(params).ok()
+}
+
 /// What identifies the server to clients.
 pub(super) fn implementation() -> Implementation {
     Implementation::new("forage", env!("CARGO_PKG_VERSION")).with_title("Forage code search")
@@ -214,6 +234,10 @@ impl ServerHandler for Server {
         Box::pin(self.call(request, context)).await
     }
 
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.known.has_changed();
+    }
+
     // What is not declared is not there: rmcp would answer with empty lists.
 
     async fn list_prompts(
@@ -252,8 +276,25 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
+        if request.method == "tools/call"
+            && let Some(call) = request.params.as_ref().and_then(with_read_arguments)
+        {
+            let answer = match self.call_tool(call, context).await? {
+                CallToolResponse::Complete(result) => serde_json::to_value(result),
+                CallToolResponse::InputRequired(questions) => serde_json::to_value(questions),
+                // This server makes no tasks.
+                other => {
+                    let message = format!("an answer of an unknown kind: {other:?}");
+                    return Err(ErrorData::internal_error(message, None));
+                }
+            };
+            let answer = answer.map_err(|error| {
+                ErrorData::internal_error(format!("the answer is no JSON: {error}"), None)
+            })?;
+            return Ok(CustomResult::new(answer));
+        }
         Err(match request.method.as_str() {
             method @ ("tools/call" | "tools/list") => {
                 let message = format!(

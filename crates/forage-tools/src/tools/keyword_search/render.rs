@@ -73,15 +73,17 @@ fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> Str
         _ => "best lexical match first",
     };
     let mut text = format!(
-        "{} of {} that matched, {order}:\n",
+        "{} of {} that matched below {}, {order}:\n",
         count(response.files.len() as u64, relevant),
-        grouped(response.candidate_files)
+        grouped(response.candidate_files),
+        response.project
     );
     for file in response.files.iter().take(shown) {
         let label = if file.not_filtered { "[not filtered] " } else { "" };
         // A model need not say why.
         let colon = if label.is_empty() && file.explanation.is_empty() { "" } else { ": " };
-        let _ = writeln!(text, "\n{}{colon}{label}{}", file.path, file.explanation);
+        let path = below(&file.path, &response.project);
+        let _ = writeln!(text, "\n{path}{colon}{label}{}", file.explanation);
         text.push_str(&ranges(file));
         if lines > 0 {
             text.push_str(&match_lines(file, lines));
@@ -91,6 +93,11 @@ fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> Str
         }
     }
     text
+}
+
+/// The path as other tools name it: below the root. A quoted one is not taken apart.
+fn below<'a>(path: &'a str, root: &str) -> &'a str {
+    path.strip_prefix(root).and_then(|path| path.strip_prefix('/')).unwrap_or(path)
 }
 
 /// The lines that the model points at. Those that it was not shown are marked: it can't know them.

@@ -11,12 +11,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::engine::{Ended, Engine};
-use crate::arguments::globs_at;
+use crate::arguments::{Clamp, file_globs, globs_at};
 use crate::border::Border;
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
+use crate::place::{Place, globs_in_path};
 use crate::tool::Tool as _;
 
 /// The arguments of `Search`.
@@ -91,28 +92,12 @@ pub(super) struct Prepared {
     /// Nobody will see where in a line the matches are.
     pub(super) lines_only: bool,
     pub(super) cursor: Option<Cursor>,
+    /// The `path` of the request, where it was read as globs.
+    pub(super) globs_in_path: Option<String>,
     /// What a cursor of the answer is bound to.
     pub(super) fingerprint: u64,
     pub(super) warnings: Vec<String>,
     engine: Engine,
-}
-
-/// Brings numbers into their ranges as the requirement has it, and says so.
-#[derive(Default)]
-struct Clamp {
-    warnings: Vec<String>,
-}
-
-impl Clamp {
-    fn number(&mut self, argument: &str, value: Option<i64>, default: u64, least: u64, most: u64) -> u64 {
-        let Some(value) = value else { return default };
-        let clamped = u64::try_from(value).unwrap_or(0).clamp(least, most);
-        if i64::try_from(clamped) != Ok(value) {
-            self.warnings
-                .push(format!("`{argument}`: {value} is not within {least} to {most}; {clamped} was used"));
-        }
-        clamped
-    }
 }
 
 impl Request {
@@ -142,7 +127,9 @@ impl Request {
         let mut warnings = clamp.warnings;
 
         let base = context.roots.base().display().into_owned();
-        let (root, start) = context.roots.find(self.path.as_deref().unwrap_or(&base))?;
+        let path = self.path.as_deref().filter(|path| !path.trim().is_empty()).unwrap_or(&base);
+        let Place { root, path: start, globs: in_path, note, .. } = context.place(Some(path))?;
+        warnings.extend(note);
         let case = self.case.unwrap_or(CaseRule::Smart);
         let options = PatternOptions {
             case: case.into(),
@@ -171,6 +158,10 @@ impl Request {
         let globs: Vec<String> =
             self.glob.unwrap_or_default().into_iter().filter(|glob| !glob.trim().is_empty()).collect();
         let chosen = if globs.is_empty() { None } else { Some(globs_at("glob", &globs, &start)?) };
+        if in_path.is_some() && chosen.is_some() {
+            return Err(globs_in_path());
+        }
+        let only = file_globs(in_path.as_deref(), &RelPath::root())?;
         let (hidden, follow, no_ignore) =
             [self.hidden, self.follow, self.no_ignore].map(|flag| flag.unwrap_or(false)).into();
         if self.best_first == Some(true) && !best_first {
@@ -190,11 +181,12 @@ impl Request {
                 options.word,
                 fuzzy,
             ),
-            (hidden, follow, no_ignore, context_lines, best_first),
+            (hidden, follow, no_ignore, context_lines, best_first, &in_path),
         ));
         let cursor = self.cursor.as_deref().map(|text| Cursor::decode(text, fingerprint)).transpose()?;
         let from = cursor.as_ref().filter(|_| !best_first).map(|cursor| cursor.path.clone());
-        let walk = WalkOptions { globs: chosen, hidden, follow, no_ignore, from, ..context.walk_options() };
+        let walk =
+            WalkOptions { globs: chosen, only, hidden, follow, no_ignore, from, ..context.walk_options() };
         Ok(Prepared {
             text: self.pattern,
             options,
@@ -209,6 +201,7 @@ impl Request {
             best_first,
             lines_only: false,
             cursor,
+            globs_in_path: in_path.and(self.path),
             fingerprint,
             warnings,
             engine,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::record::Record;
 use super::request::Request;
 use super::{Search, render, run};
-use crate::arguments::parse;
+use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::Answer;
@@ -47,7 +47,7 @@ pub fn stream(
 ) -> Result<Streamed, ToolError> {
     let started = Instant::now();
     let schema = schema::portable::<Request>();
-    let request: Request = parse(Search::NAME, &schema, Search::ARGUMENT_ALIASES, request)?;
+    let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema), request)?;
     let mut prepared = request.prepare(context, all)?;
     if all && prepared.best_first {
         return Err(ToolError::argument(
@@ -86,6 +86,7 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     outcome.elapsed = started.elapsed();
+    outcome.warnings.splice(..0, left_out);
     let found = outcome.found;
     let answer = Answer::of(&mut outcome, context)
         .map_err(|error| ToolError::Internal { tool: Search::NAME, message: error.to_string() })?;

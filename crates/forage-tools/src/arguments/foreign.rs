@@ -1,0 +1,227 @@
+//! Arguments by names that a tool does not have: those of other tools for the same thing, and what clients add.
+
+use serde_json::{Map, Value};
+
+use super::Definition;
+use crate::error::ToolError;
+use crate::text::clip;
+
+/// What an argument stands for that another tool has, and this one by another name or not at all.
+#[derive(Clone, Copy, Debug)]
+pub enum Foreign {
+    /// The argument of this name.
+    Same(&'static str),
+    /// The flag of this name, the other way round.
+    Opposite(&'static str),
+    /// It changes what is found, and this tool has no such thing: what to do instead.
+    Missing(&'static str),
+}
+
+/// Words in names of arguments that narrow what is found, or say where it is looked for. One with such a name that a tool
+/// does not have can't be left out: the answer would be to another question.
+const NARROWING: &[&str] = &[
+    "branch",
+    "case",
+    "commit",
+    "dir",
+    "directory",
+    "directories",
+    "exclude",
+    "ext",
+    "extension",
+    "file",
+    "filename",
+    "filter",
+    "folder",
+    "glob",
+    "hidden",
+    "ignore",
+    "include",
+    "invert",
+    "lang",
+    "language",
+    "literal",
+    "multiline",
+    "offset",
+    "only",
+    "page",
+    "path",
+    "pattern",
+    "query",
+    "range",
+    "regex",
+    "regexp",
+    "repo",
+    "repository",
+    "rev",
+    "revision",
+    "root",
+    "scope",
+    "since",
+    "skip",
+    "type",
+    "until",
+    "word",
+];
+
+/// Gives arguments the names that the tool knows; `fields` has only such ones then. Says what was left out.
+pub(super) fn translate(
+    definition: &Definition<'_>,
+    fields: &mut Map<String, Value>,
+    notes: &mut Vec<String>,
+) -> Result<(), ToolError> {
+    let tool = definition.tool;
+    let mut left_out = Vec::new();
+    let unknown: Vec<String> = fields.keys().filter(|name| !definition.has(name)).cloned().collect();
+    for name in unknown {
+        let Some(value) = fields.remove(&name) else { continue };
+        let shown = clip(&name.escape_debug().to_string(), SHOWN_BYTES);
+        let foreign = definition.foreign.iter().find(|(foreign, _)| *foreign == name).map(|(_, it)| *it);
+        match foreign {
+            _ if !says_something(&value) && !matches!(foreign, Some(Foreign::Opposite(_))) => {}
+            Some(Foreign::Same(right)) => rename(definition, fields, (&shown, right), value, &mut left_out)?,
+            Some(Foreign::Opposite(right)) => match flag(&value) {
+                Some(flag) => {
+                    rename(definition, fields, (&shown, right), Value::Bool(!flag), &mut left_out)?;
+                }
+                None if value.is_null() => {}
+                None => {
+                    let problem = format!("{tool}: `{shown}` must be a boolean; `{right}` is its opposite");
+                    return Err(ToolError::Request(problem));
+                }
+            },
+            Some(Foreign::Missing(advice)) => {
+                return Err(ToolError::Request(format!("{tool} has no argument `{shown}`: {advice}")));
+            }
+            None if narrows(&name) => {
+                let names = definition.names();
+                return Err(ToolError::Request(format!(
+                    "{tool} has no argument `{shown}`. Its arguments: {names}"
+                )));
+            }
+            None => left_out.push(shown),
+        }
+    }
+    if !left_out.is_empty() {
+        let more = left_out.len().saturating_sub(NAMES_SHOWN);
+        left_out.truncate(NAMES_SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        notes.push(format!("not an argument of {tool}, left out: `{}`{more}", left_out.join("`, `")));
+    }
+    Ok(())
+}
+
+/// Bytes of the name of an argument in a note or an error.
+const SHOWN_BYTES: usize = 60;
+
+/// Names that a note lists.
+const NAMES_SHOWN: usize = 5;
+
+/// Takes an argument for another one, unless that was given too.
+fn rename(
+    definition: &Definition<'_>,
+    fields: &mut Map<String, Value>,
+    (name, right): (&str, &'static str),
+    value: Value,
+    left_out: &mut Vec<String>,
+) -> Result<(), ToolError> {
+    match fields.get(right).filter(|given| says_something(given)) {
+        None => drop(fields.insert(right.to_owned(), value)),
+        Some(given) if *given == value => {}
+        // Beside what is looked for stands what it is looked for for.
+        Some(_) if definition.is_required(right) => left_out.push(name.to_owned()),
+        Some(_) => {
+            let tool = definition.tool;
+            let problem =
+                format!("{tool}: `{name}` is another name of `{right}`, and both are given; give one");
+            return Err(ToolError::Request(problem));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an argument of this name can be meant to change what is found.
+fn narrows(name: &str) -> bool {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    let is_narrowing = |word: &str| NARROWING.contains(&word);
+    words.iter().any(|word| is_narrowing(word) || word.strip_suffix('s').is_some_and(is_narrowing))
+}
+
+/// Whether a value of an argument is more than a way of leaving it out.
+pub(crate) fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) => true,
+    }
+}
+
+/// A flag as callers write it.
+pub(crate) fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(flag) => Some(*flag),
+        Value::Number(number) => match number.as_i64()? {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        },
+        Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" | "yes" | "1" => Some(true),
+            "false" | "no" | "0" | "" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Takes the first of these arguments that is a flag.
+pub(crate) fn take_flag(fields: &mut Map<String, Value>, names: &[&str]) -> Option<bool> {
+    let (name, flag) = names.iter().find_map(|name| Some((*name, flag(fields.get(*name)?)?)))?;
+    fields.remove(name);
+    Some(flag)
+}
+
+/// Takes the first of these arguments that is a whole number.
+pub(crate) fn take_number(fields: &mut Map<String, Value>, names: &[&str]) -> Option<i64> {
+    let (name, number) =
+        names.iter().find_map(|name| Some((*name, super::integer_of(fields.get(*name)?)?)))?;
+    fields.remove(name);
+    Some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::narrows;
+
+    #[test]
+    fn names_that_narrow_are_told_by_their_words() {
+        for name in [
+            "exclude",
+            "excludePatterns",
+            "target_directories",
+            "caseSensitive",
+            "file-types",
+            "--glob",
+            "FILES",
+        ] {
+            assert!(narrows(name), "{name}");
+        }
+        for name in
+            ["wait_for_previous", "explanation", "toolCallId", "profile", "reason", "verbose", "", "größe"]
+        {
+            assert!(!narrows(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What the `path` of a call names: a root, and a path below it.
+//!
+//! Agents write paths in the forms that they know from elsewhere: relative to the directory that they stand in, as a
+//! `file:` URI, behind an `@`, with the number of a line, with the name of the project in front. A path that is there is
+//! always itself; only one that is not is read in another way.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::Arc;
+
+use forage_fs::{OpenError, RelPath, Root};
+
+use crate::arguments::{escaped, split};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::sanitize::sanitize_line;
+use crate::text::clip;
+
+/// What a `path` names.
+pub(crate) struct Place {
+    pub(crate) root: Arc<Root>,
+    /// Below the root; links are not followed yet.
+    pub(crate) path: RelPath,
+    /// Lines that stood behind the path.
+    pub(crate) lines: Option<RangeInclusive<i64>>,
+    /// Globs that stood in place of a path, from the root and between commas.
+    pub(crate) globs: Option<String>,
+    /// In which other way than its own the path was read.
+    pub(crate) note: Option<String>,
+}
+
+impl Context {
+    /// The place that `path` names; without one, the first root.
+    ///
+    /// # Errors
+    /// It leads out of all roots, or is none. That nothing is there is found out by who opens it.
+    pub(crate) fn place(&self, path: Option<&str>) -> Result<Place, ToolError> {
+        let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
+        let first = self.roots.find(text);
+        let is_there = |(root, path): &(Arc<Root>, RelPath)| {
+            !matches!(
+                root.locate(path),
+                Err(OpenError::NotFound { .. }
+                    | OpenError::NotDirectory { .. }
+                    | OpenError::OutsideRoot { .. })
+            )
+        };
+        if let Ok((root, path)) = first.as_ref()
+            && is_there(&(Arc::clone(root), path.clone()))
+        {
+            return Ok(Place::of(Arc::clone(root), path.clone()));
+        }
+        for reading in readings(text) {
+            let found = self.below_some_root(&reading.path).find(&is_there);
+            if let Some((root, path)) = found {
+                let shown = clip(&path.display(), crate::limits::NOTE_BYTES);
+                let of_root = match Arc::ptr_eq(&root, self.roots.main()) {
+                    true => String::new(),
+                    false => format!(" below {}", root.path().display()),
+                };
+                let note = format!("`path` was read as {shown}{of_root}{}", reading.note);
+                let note = Some(sanitize_line(&note).into_owned());
+                return Ok(Place { lines: reading.lines, note, ..Place::of(root, path) });
+            }
+        }
+        if let Some((directory, globs)) = without_globs(text.trim())
+            && let Some((root, path)) = self.below_some_root(directory).find(&is_there)
+        {
+            let globs = match path.is_root() {
+                true => format!("/{globs}"),
+                false => format!("/{}/{globs}", escaped(&path)),
+            };
+            let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
+            let note = Some(format!("`path` takes no globs: this was read as file_pattern \"{shown}\""));
+            // What they match may be a directory.
+            let globs = Some(format!("{globs},{globs}/**"));
+            return Ok(Place { globs, note, ..Place::of(root, path) });
+        }
+        let (root, path) = first?;
+        Ok(Place::of(root, path))
+    }
+
+    /// The paths of this name: below the first root, where the caller stands in it, and below the others.
+    fn below_some_root<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Arc<Root>, RelPath)> + 'a {
+        let itself = self.roots.find(text).ok();
+        let bytes = (!text.starts_with('"')).then_some(text.as_bytes());
+        let standing = bytes.and_then(|bytes| RelPath::from_bytes(bytes, self.roots.standing()).ok());
+        let standing = standing.map(|path| (Arc::clone(self.roots.main()), path));
+        let relative = bytes.and_then(|bytes| RelPath::from_bytes(bytes, &RelPath::root()).ok());
+        let others = self.roots.all().iter().skip(1);
+        let others = others.filter_map(move |root| Some((Arc::clone(root), relative.clone()?)));
+        // As a project is named that stands beside others.
+        let named = self.roots.all().iter().filter_map(move |root| {
+            let name = root.path().file_name()?.to_str()?;
+            let below = Path::new(text).strip_prefix(name).ok()?.to_str()?;
+            Some((
+                Arc::clone(root),
+                RelPath::parse(if below.is_empty() { "." } else { below }, &RelPath::root()).ok()?,
+            ))
+        });
+        itself.into_iter().chain(standing).chain(others).chain(named)
+    }
+}
+
+/// The error of a call with globs in `path` that no file fits: it may be a path with such signs in it.
+pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
+    let path = clip(&path.unwrap_or_default().escape_debug().to_string(), crate::limits::QUOTED_BYTES);
+    ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
+}
+
+/// The error of a call with globs in `path` and others beside it.
+pub(crate) fn globs_in_path() -> ToolError {
+    ToolError::argument("path", "it has globs; give the directory, and all globs as file_pattern")
+}
+
+impl Place {
+    /// For tools that take one file or directory.
+    ///
+    /// # Errors
+    /// There are globs.
+    pub(crate) fn without_globs(self) -> Result<Self, ToolError> {
+        let problem = "it has globs, and this tool takes one path; list the directory in front of them with list_directory, \
+                       or search with file_pattern in a tool that has it";
+        if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
+    }
+
+    fn of(root: Arc<Root>, path: RelPath) -> Self {
+        Self { root, path, lines: None, globs: None, note: None }
+    }
+}
+
+/// Another way to read a path.
+struct Reading {
+    path: String,
+    lines: Option<RangeInclusive<i64>>,
+    /// What was left out.
+    note: &'static str,
+}
+
+/// Other ways to read a path, the nearest first.
+fn readings(text: &str) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    let mut add = |path: &str| {
+        readings.push(Reading { path: path.to_owned(), lines: None, note: "" });
+        if let Some((path, lines)) = without_lines(path) {
+            readings.push(Reading { path: path.to_owned(), lines, note: "" });
+        }
+    };
+    add(text);
+    let bare = text.trim().trim_matches(['`', '\'', '"', '<', '>']);
+    let bare = bare.strip_prefix('@').unwrap_or(bare);
+    let decoded = bare.strip_prefix("file://").map(|path| {
+        let path = path.strip_prefix("localhost").unwrap_or(path);
+        percent_encoding::percent_decode_str(path).decode_utf8_lossy().into_owned()
+    });
+    let bare = decoded.as_deref().unwrap_or(bare);
+    if bare != text {
+        add(bare);
+    }
+    if bare.contains('\\') {
+        add(&bare.replace('\\', "/"));
+    }
+    // The root of the project, not of the machine.
+    if let Some(below) = bare.strip_prefix('/').filter(|below| !below.is_empty()) {
+        add(below);
+    }
+    readings
+}
+
+/// A path and the lines behind it: `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
+fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
+    let at = text.rfind("#L").or_else(|| text.find(':').filter(|&at| at > 0))?;
+    let (path, behind) = (&text[..at], text[at..].trim_start_matches([':', '#']));
+    let number =
+        |part: &str| part.trim_start_matches(['L', 'l']).parse::<i64>().ok().filter(|&line| line > 0);
+    let first = behind.split([':', '-', ',']).next().and_then(number)?;
+    let last = match behind.contains('-') {
+        true => behind.split('-').nth(1).and_then(|part| number(part.split(':').next()?)),
+        false => None,
+    };
+    let is_number = |c: char| c.is_ascii_digit() || matches!(c, 'L' | 'l' | ':' | '-' | ',');
+    behind.chars().all(is_number).then(|| (path, Some(first..=last.unwrap_or(i64::MAX))))
+}
+
+/// The directory in front of the first glob of a path, and the globs below it.
+fn without_globs(text: &str) -> Option<(&str, &str)> {
+    let bare = text.strip_prefix("./").unwrap_or(text);
+    if split(bare).len() > 1 {
+        return None;
+    }
+    let at = bare.find(['*', '?', '[', '{'])?;
+    let end = bare[..at].rfind('/').map_or(0, |slash| slash + 1);
+    let (directory, globs) = bare.split_at(end);
+    Some((if directory.is_empty() { "." } else { directory }, globs))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_behind_a_path_are_told_from_its_name() {
+        let to_the_end = |first| Some(first..=i64::MAX);
+        let cases = [
+            ("src/a.rs:12", Some(("src/a.rs", to_the_end(12)))),
+            ("src/a.rs:12:5", Some(("src/a.rs", to_the_end(12)))),
+            ("src/a.rs:12-20", Some(("src/a.rs", Some(12..=20)))),
+            ("src/a.rs#L12", Some(("src/a.rs", to_the_end(12)))),
+            ("src/a.rs#L12-L20", Some(("src/a.rs", Some(12..=20)))),
+            ("src/a.rs:", None),
+            ("src/a.rs:x", None),
+            ("src/a.rs:0", None),
+            (":12", None),
+            ("src/a.rs", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_lines(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_directory_in_front_of_globs_is_found() {
+        let cases = [
+            ("src/**/*.rs", Some(("src/", "**/*.rs"))),
+            ("*.rs", Some((".", "*.rs"))),
+            ("./src/*.rs", Some(("src/", "*.rs"))),
+            ("src/a{b,c}/d.rs", Some(("src/", "a{b,c}/d.rs"))),
+            ("src/a.rs", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(without_globs(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Arguments of other tools that this program's tools have no single one for.
+//!
+//! Sources: `grep`'s own options and the search tools of Claude Code (`-A`, `-B`, `output_mode`, `type`), Cursor
+//! (`include_pattern`, `exclude_pattern`), VS Code (`isRegexp`) and Gemini CLI (`include`, `fixed_strings`).
+
+use serde_json::{Map, Value, json};
+
+use crate::arguments::{says_something, split, take_flag, take_number};
+use crate::error::ToolError;
+
+/// Names of globs that leave files out.
+const EXCLUDES: [&str; 5] = ["exclude", "excludes", "exclude_pattern", "exclude_patterns", "ignore"];
+
+/// To those of `grep_search`.
+pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    context_lines(fields, "context_lines");
+    if fields.get("offset").is_some_and(|offset| *offset == json!(0)) {
+        fields.remove("offset");
+    }
+    if fields.get("regex").is_some_and(Value::is_boolean)
+        && let Some(is_regex) = fields.remove("regex")
+    {
+        fields.insert("is_regex".to_owned(), is_regex);
+    }
+    let is_regex = take_flag(fields, &["is_regex", "isRegexp", "use_regex"]);
+    let is_text = take_flag(fields, &["fixed_strings", "fixed_string", "literal", "is_literal", "-F"]);
+    if is_text.or(is_regex.map(|is_regex| !is_regex)) == Some(true) {
+        change_pattern(fields, forage_search::escape);
+    }
+    if take_flag(fields, &["word_regexp", "whole_word", "whole_words", "match_whole_word", "word", "-w"])
+        == Some(true)
+    {
+        change_pattern(fields, |pattern| format!(r"\b(?:{pattern})\b"));
+    }
+    globs(fields)
+}
+
+/// To those of `search_index`.
+pub(super) fn to_ranking(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    globs(fields)
+}
+
+/// To those of `Search`.
+pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    context_lines(fields, "context");
+    if let Some(is_regex) = take_flag(fields, &["is_regex", "isRegexp", "use_regex", "regex"]) {
+        fields.entry("fixed_strings").or_insert(json!(!is_regex));
+    }
+    let case = take_flag(fields, &["case_sensitive"])
+        .map(|sensitive| if sensitive { "sensitive" } else { "insensitive" })
+        .or_else(|| take_flag(fields, &["ignore_case", "case_insensitive", "-i"])?.then_some("insensitive"));
+    if let Some(case) = case {
+        fields.entry("case").or_insert(json!(case));
+    }
+    let excluded = excluded(fields)?;
+    if !excluded.is_empty() {
+        let given = fields.remove("glob").unwrap_or_default();
+        let mut globs = texts("glob", &given)?;
+        globs.extend(excluded);
+        fields.insert("glob".to_owned(), json!(globs));
+    }
+    Ok(())
+}
+
+/// To those of `read_file`: where reading begins and how far it goes, in other units.
+pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    // The editor tools of Anthropic; -1 is the end.
+    for name in ["view_range", "range", "lines", "line_range"] {
+        let Some(range) = fields.get(name).filter(|range| says_something(range)) else { continue };
+        let numbers: Option<Vec<i64>> = match range {
+            Value::Array(items) => items.iter().map(Value::as_i64).collect(),
+            Value::String(text) => text.split(['-', ',', ':']).map(|part| part.trim().parse().ok()).collect(),
+            _ => None,
+        };
+        let Some((first, last)) = numbers.as_deref().and_then(|numbers| match numbers {
+            [first] => Some((*first, *first)),
+            [first, last] => Some((*first, *last)),
+            _ => None,
+        }) else {
+            let problem =
+                format!("read_file: `{name}` must be two numbers of lines; give start_line and end_line");
+            return Err(ToolError::Request(problem));
+        };
+        fields.remove(name);
+        fields.entry("start_line").or_insert(json!(first));
+        if last > 0 {
+            fields.entry("end_line").or_insert(json!(last));
+        }
+    }
+    // Some count from 0: the line before the one that was meant is no harm.
+    if let Some(offset) = take_number(fields, &["offset", "line_offset"]) {
+        fields.entry("start_line").or_insert(json!(offset.max(1)));
+    }
+    let first = fields.get("start_line").and_then(Value::as_i64).unwrap_or(1);
+    if let Some(lines) =
+        take_number(fields, &["limit", "line_count", "num_lines", "max_lines"]).filter(|lines| *lines > 0)
+    {
+        fields.entry("end_line").or_insert(json!(first.saturating_add(lines - 1)));
+    }
+    Ok(())
+}
+
+/// Lines before and behind a match are as many.
+fn context_lines(fields: &mut Map<String, Value>, name: &str) {
+    let before = take_number(fields, &["-B", "before_context", "context_before", "before"]);
+    let behind = take_number(fields, &["-A", "after_context", "context_after", "after"]);
+    if let Some(lines) = before.max(behind) {
+        fields.entry(name).or_insert(json!(lines));
+    }
+}
+
+fn change_pattern(fields: &mut Map<String, Value>, change: impl Fn(&str) -> String) {
+    let name =
+        ["pattern", "query", "search", "search_pattern"].into_iter().find(|name| fields.contains_key(*name));
+    if let Some(pattern) = name.and_then(|name| fields.get_mut(name))
+        && let Some(text) = pattern.as_str()
+    {
+        *pattern = json!(change(text));
+    }
+}
+
+/// Globs that leave files out, and types of files, to `file_pattern`.
+fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+    let mut added = Vec::new();
+    if let Some(kind) =
+        fields.get("type").or_else(|| fields.get("file_type")).filter(|kind| says_something(kind))
+    {
+        let names = texts("type", kind)?;
+        for name in &names {
+            let Some(globs) = forage_fs::globs_of_type(name) else {
+                let problem =
+                    format!("`type`: {name} is not a type of files that is known; give file_pattern");
+                return Err(ToolError::Request(problem));
+            };
+            added.extend(globs);
+        }
+        fields.remove("type");
+        fields.remove("file_type");
+    }
+    added.extend(excluded(fields)?);
+    if added.is_empty() {
+        return Ok(());
+    }
+    let name = ["file_pattern", "glob", "include", "include_pattern"];
+    let given = name.into_iter().find_map(|name| fields.remove(name)).unwrap_or_default();
+    let mut globs = texts("file_pattern", &given)?;
+    globs.extend(added);
+    fields.insert("file_pattern".to_owned(), json!(globs.join(",")));
+    Ok(())
+}
+
+/// The globs that leave files out, each behind its `!`.
+fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
+    let mut globs = Vec::new();
+    for name in EXCLUDES {
+        let Some(value) = fields.remove(name) else { continue };
+        for glob in texts(name, &value)? {
+            let glob = glob.trim_start_matches('!').trim_end_matches('/');
+            globs.push(format!("!{glob}"));
+            // What is named may be a directory.
+            if !glob.ends_with("**") {
+                globs.push(format!("!{glob}/**"));
+            }
+            if !glob.contains('/') {
+                globs.push(format!("!**/{glob}/**"));
+            }
+        }
+    }
+    Ok(globs)
+}
+
+/// One text or several, which may stand between commas.
+fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
+    let own =
+        |text: &str| split(text).into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
+    match value {
+        Value::Null | Value::Bool(false) => Ok(Vec::new()),
+        Value::String(text) => Ok(own(text)),
+        Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
+            texts
+                .map(|texts| texts.into_iter().flat_map(own as fn(&str) -> Vec<String>).collect())
+                .ok_or_else(|| wrong(name))
+        }
+        _ => Err(wrong(name)),
+    }
+}
+
+fn wrong(name: &str) -> ToolError {
+    ToolError::Request(format!("`{name}` must be a text or a list of texts"))
+}
