@@ -103,7 +103,7 @@ pub struct ToolDefinition {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     pub name: &'static str,
     /// What it does, for the model.
-    pub description: &'static str,
+    pub description: String,
     /// Its arguments as a JSON schema of an object.
     pub parameters: Value,
 }

@@ -59,7 +59,8 @@ pub enum ToolError {
     },
     /// No model can be asked, and no other way was chosen.
     #[error(
-        "no model is configured to filter the results of keyword_search. {looked_for}\nWithout a model, ask for \
+        "no model is configured to filter the results of keyword_search: use search_index for a question, or grep_search for a \
+         pattern. {looked_for}\nWithout a model, ask for \
          deterministic ranking explicitly: `--filter lexical`, or `filter = \"lexical\"` in your configuration."
     )]
     NoModel {

@@ -24,11 +24,15 @@ use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, Read
 pub trait AnyTool: Sync {
     /// The name that callers use.
     fn name(&self) -> &'static str;
+    /// The name that it has by itself, whatever callers use.
+    fn id(&self) -> &'static str {
+        self.name()
+    }
     /// Names that are resolved and not advertised.
     fn aliases(&self) -> &'static [&'static str];
     /// A short title for people.
     fn title(&self) -> &'static str;
-    /// What a model reads.
+    /// What a model reads: a template for [`Names::fill`](crate::Names::fill).
     fn description(&self) -> &'static str;
     /// Whether agents are told of it unless the configuration says otherwise.
     fn is_on_by_default(&self) -> bool;
@@ -165,6 +169,8 @@ pub struct Choice {
     pub on: Vec<&'static str>,
     /// Tools that are off although they are on by default.
     pub off: Vec<&'static str>,
+    /// What stands in front of every name.
+    pub prefix: String,
     /// What `keyword_lookup` is called. Without a name of the user's it is `keyword_search`, as its requirement calls
     /// it, where the other tool of that name is off, and `keyword_lookup` otherwise.
     pub lookup_name: Option<String>,
@@ -198,10 +204,12 @@ impl Choice {
 pub fn advertised(choice: &Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let mut tools: Vec<&'static dyn AnyTool> = Vec::new();
     for &tool in TOOLS.iter().filter(|tool| choice.has(**tool)) {
-        let name = choice.name_of_lookup();
-        let tool = match tool.name() == KeywordLookup::NAME && name != KeywordLookup::NAME {
+        let is_lookup = tool.name() == KeywordLookup::NAME;
+        let name =
+            format!("{}{}", choice.prefix, if is_lookup { choice.name_of_lookup() } else { tool.name() });
+        let tool = match name != tool.name() {
             // A process chooses its tools once, so that what they are called may stay as long as it.
-            true => Box::leak(Box::new(Renamed { name: name.to_owned().leak(), tool })),
+            true => Box::leak(Box::new(Renamed { name: name.leak(), tool })),
             false => tool,
         };
         if tools.iter().any(|other| other.name() == tool.name()) {
@@ -225,6 +233,10 @@ struct Renamed {
 impl AnyTool for Renamed {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn id(&self) -> &'static str {
+        self.tool.id()
     }
 
     fn aliases(&self) -> &'static [&'static str] {

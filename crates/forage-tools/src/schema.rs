@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
+use crate::names::Names;
 use crate::registry::AnyTool;
 use crate::tool::Egress;
 
@@ -23,9 +24,9 @@ pub enum Format {
     Gemini,
 }
 
-/// The definition of a tool in a provider's shape.
-pub fn definition(tool: &dyn AnyTool, format: Format) -> Value {
-    let (name, description, schema) = (tool.name(), tool.description(), tool.input_schema());
+/// The definition of a tool in a provider's shape, beside others by these names.
+pub fn definition(tool: &dyn AnyTool, names: &Names, format: Format) -> Value {
+    let (name, description, schema) = (tool.name(), names.fill(tool.description()), tool.input_schema());
     match format {
         Format::Mcp => json!({
             "name": name,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use forage::mcp::{HttpSettings, OutputForm, Server, Settings, Workspace, serve_http, serve_stdio};
+use forage::mcp::{HttpSettings, OutputForm, Server, Settings, ToolSet, Workspace, serve_http, serve_stdio};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest, Redacted};
 use forage_tools::registry::AnyTool;
@@ -55,7 +55,7 @@ fn main() -> anyhow::Result<()> {
             SecretPolicy::standard(&[]),
         )?;
         let workspace = Box::new(OneRoot { roots: Roots::new(vec![root], RelPath::root())?, asks_clients });
-        Server::new(Settings { tools: tools(), workspace, output: OutputForm::Text })
+        Server::new(Settings { tools: tools(), workspace, tool_set: ToolSet::All, output: OutputForm::Text })
             .map_err(anyhow::Error::msg)
     };
     let fixtures =

@@ -24,8 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use forage::mcp::OutputForm;
+use forage::mcp::{OutputForm, ToolSet};
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
+use forage_tools::registry::TOOLS;
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
 };
@@ -97,8 +98,8 @@ pub(crate) struct Overrides {
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
     pub(crate) table: Option<TableSettings>,
-    pub(crate) keyword_search_enabled: Option<bool>,
-    pub(crate) search_enabled: Option<bool>,
+    /// Tools that agents are told of, or not, by their names.
+    pub(crate) switches: Vec<(&'static str, bool)>,
     pub(crate) search_engine: Option<String>,
     pub(crate) search_binary: Option<String>,
     pub(crate) search_fallback_binary: Option<String>,
@@ -144,8 +145,8 @@ pub(crate) struct Config {
     pub(super) exchanges: Exchanges,
     /// What the user's file says of providers, roles and models.
     table: Setting<TableSettings>,
-    /// Whether agents are told of `keyword_search`.
-    keyword_search_enabled: Setting<bool>,
+    /// Tools that agents are told of, or not, other than by default.
+    switches: BTreeMap<&'static str, Setting<bool>>,
     search: SearchTool,
     retrieval: Retrieval,
     /// Weights of the ranking's rules, where they aren't those that are built in.
@@ -216,7 +217,7 @@ fn defaults(path: &Path) -> Config {
         has_address: false,
         exchanges: Exchanges::Live,
         table: Setting::default(TableSettings::default()),
-        keyword_search_enabled: Setting::default(true),
+        switches: BTreeMap::new(),
         search: SearchTool::default(),
         retrieval: Retrieval::default(),
         rule_weights: Setting::default(BTreeMap::new()),
@@ -235,7 +236,9 @@ impl Config {
             self.exchanges = overrides.exchanges.open()?;
         }
         self.search.apply(&overrides, source);
-        self.keyword_search_enabled.set(overrides.keyword_search_enabled, source);
+        for (tool, is_on) in overrides.switches {
+            self.switches.insert(tool, Setting { value: is_on, source: source.to_owned() });
+        }
         self.retrieval.apply(overrides.retrieval, overrides.telemetry, source);
         self.rule_weights.set(overrides.rule_weights, source);
         self.ask.apply(&overrides.ask, source);
@@ -376,6 +379,21 @@ impl Config {
     /// How the server answers.
     pub(crate) fn mcp_output(&self) -> OutputForm {
         self.mcp.output()
+    }
+
+    /// Whether the user has said how many bytes of text an answer may have.
+    pub(crate) fn has_text_bytes(&self) -> bool {
+        self.text_bytes.is_set()
+    }
+
+    /// Which of the tools that are on a client is shown.
+    pub(crate) fn tool_set(&self) -> ToolSet {
+        self.mcp.tool_set()
+    }
+
+    /// What stands in front of the names of tools in the server.
+    pub(crate) fn tool_prefix(&self) -> &str {
+        self.mcp.prefix()
     }
 
     /// Whether the user has said beneath which directories a client may choose the roots.
@@ -533,11 +551,14 @@ impl Config {
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());
-        rows.push(row(
-            "tools.keyword_search.enabled",
-            json!(self.keyword_search_enabled.value),
-            &self.keyword_search_enabled.source,
-        ));
+        rows.extend(TOOLS.iter().map(|tool| {
+            let name = if tool.id() == "Search" { "search" } else { tool.id() };
+            let (is_on, source) = match self.switches.get(tool.id()) {
+                Some(switch) => (switch.value, switch.source.as_str()),
+                None => (tool.is_on_by_default(), "default"),
+            };
+            row(&format!("tools.{name}.enabled"), json!(is_on), source)
+        }));
         rows.extend(self.search.describe());
         rows.push(row(
             "tools.search_index.weights",

@@ -11,13 +11,17 @@ mod client;
 mod client_model;
 mod gate;
 mod http;
+mod instructions;
 pub mod limits;
+mod profiles;
 mod rounds;
 mod server;
 mod stdio;
 
 pub use http::{HttpError, HttpSettings, Token, serve as serve_http};
-pub use server::{INSTRUCTIONS, OutputForm, Server, Settings, Workspace};
+pub use instructions::instructions;
+pub use profiles::Profile;
+pub use server::{OutputForm, Server, Settings, ToolSet, Workspace};
 pub use stdio::serve as serve_stdio;
 
 /// Two threads carry all messages; the work of calls never keeps them from it.

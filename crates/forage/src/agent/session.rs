@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_llm::{ChatAnswer, Finish, ToolDefinition, Usage};
-use forage_tools::sanitize;
+use forage_tools::{Names, sanitize};
 
 use super::Agent;
 use super::border::Border;
@@ -53,9 +53,10 @@ impl<'a> Session<'a> {
         };
         let list = agent.tools.iter().copied().find(|tool| tool.name() == "list_directory");
         let opening = prompt::opening(question, &context, list, &mut border);
+        let names = Names::of(&agent.tools);
         let definition = |tool: &&'static dyn forage_tools::registry::AnyTool| ToolDefinition {
             name: tool.name(),
-            description: tool.description(),
+            description: names.fill(tool.description()),
             parameters: tool.input_schema(),
         };
         Self {

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
-use forage_tools::{Context, FilterSettings, LookupSettings, registry, sanitize};
+use forage_tools::registry::{self, Choice};
+use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
@@ -38,12 +39,13 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mcp = McpOverrides { output: arguments.output.clone(), client_roots: None };
+    let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
     let workspace = Directories::choose(config, arguments, output)?;
-    let tools = registry::advertised(&workspace.config.tools())?;
-    let form = workspace.config.mcp_output();
-    let server = Server::new(Settings { tools, workspace: Box::new(workspace), output: form })
+    let choice = Choice { prefix: workspace.config.tool_prefix().to_owned(), ..workspace.config.tools() };
+    let tools = registry::advertised(&choice)?;
+    let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
+    let server = Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
         .map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     match arguments.http {
@@ -84,6 +86,8 @@ struct Directories {
     /// The kernel's wall stands around the directories that there were at the start.
     is_walled: bool,
     indexes: Option<Arc<KeptIndexes>>,
+    /// Whether results can be filtered, when that is known.
+    can_filter: Arc<OnceLock<bool>>,
 }
 
 impl Directories {
@@ -112,8 +116,10 @@ impl Directories {
             threads: None,
             is_walled: false,
             indexes,
+            can_filter: Arc::default(),
         };
         let level = chosen.wall_in(arguments.require_sandbox)?;
+        chosen.look_for_models();
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -130,6 +136,18 @@ impl Directories {
         }
         output.note(&format!("sandbox: {level}"));
         Ok(chosen)
+    }
+
+    /// Finds out in the background whether there is a model: providers may have to be asked for their lists.
+    fn look_for_models(&self) {
+        let (filter, can_filter) = (self.filter.clone(), Arc::clone(&self.can_filter));
+        let look = move || {
+            // Nobody else sets it.
+            let _ = can_filter.set(filter.mode == FilterMode::Lexical || !filter.models.is_empty());
+        };
+        if std::thread::Builder::new().name("models".to_owned()).spawn(look).is_err() {
+            let _ = self.can_filter.set(true);
+        }
     }
 
     /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it. Where clients may
@@ -169,6 +187,14 @@ impl Directories {
 impl Workspace for Directories {
     fn asks_clients(&self) -> bool {
         self.for_clients.is_some()
+    }
+
+    fn has_text_bytes(&self) -> bool {
+        self.config.has_text_bytes()
+    }
+
+    fn can_filter(&self) -> Option<bool> {
+        self.can_filter.get().copied()
     }
 
     fn threads(&self) -> Option<&Starter> {

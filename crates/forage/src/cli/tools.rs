@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use forage::mcp::INSTRUCTIONS;
-use forage_tools::Egress;
+use forage::mcp::{Profile, instructions};
 use forage_tools::registry::{AnyTool, Choice, advertised};
 use forage_tools::schema::{Format, definition};
+use forage_tools::{Egress, Names};
 use serde_json::{Value, json};
 
 use super::output::Output;
@@ -61,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Some(Shape::Anthropic) => Format::Anthropic,
         Some(Shape::Gemini) => Format::Gemini,
     };
-    output.value(&Value::Array(tools.iter().map(|tool| definition(*tool, format)).collect()))?;
+    let names = Names::of(&tools);
+    output.value(&Value::Array(tools.iter().map(|tool| definition(*tool, &names, format)).collect()))?;
     Ok(Status::Found)
 }
 
@@ -70,15 +71,16 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 const BYTES_PER_TOKEN: f64 = 4.3;
 
 /// What a client hands to a model of each tool, name, description and arguments, in tokens.
-fn cost(tools: &[&dyn AnyTool], output: &mut Output) -> anyhow::Result<Status> {
+fn cost(tools: &[&'static dyn AnyTool], output: &mut Output) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
+    let names = Names::of(tools);
     let mut rows: Vec<(&str, u64)> = tools
         .iter()
-        .map(|tool| (tool.name(), tokens(definition(*tool, Format::Anthropic).to_string().len())))
+        .map(|tool| (tool.name(), tokens(definition(*tool, &names, Format::Anthropic).to_string().len())))
         .collect();
     let definitions = rows.iter().map(|(_, tokens)| tokens).sum();
     rows.push(("all definitions", definitions));
-    rows.push(("instructions", tokens(INSTRUCTIONS.len())));
+    rows.push(("instructions", tokens(instructions(tools, Profile::unknown()).len())));
     if output.wants_json() {
         output.value(
             &rows.iter().map(|(name, tokens)| ((*name).to_owned(), json!(tokens))).collect::<Value>(),

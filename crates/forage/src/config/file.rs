@@ -51,7 +51,15 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Tools {
     #[serde(default)]
-    keyword_search: KeywordSearchTool,
+    keyword_search: ToolSwitch,
+    #[serde(default)]
+    grep_search: ToolSwitch,
+    #[serde(default)]
+    list_directory: ToolSwitch,
+    #[serde(default)]
+    read_file: ToolSwitch,
+    #[serde(default)]
+    keyword_lookup: ToolSwitch,
     #[serde(default)]
     search: SearchTool,
     #[serde(default)]
@@ -60,13 +68,14 @@ struct Tools {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct KeywordSearchTool {
+struct ToolSwitch {
     enabled: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SearchIndexTool {
+    enabled: Option<bool>,
     weights: Option<BTreeMap<String, f64>>,
 }
 
@@ -133,8 +142,18 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
         models: file.models,
-        keyword_search_enabled: file.tools.keyword_search.enabled,
-        search_enabled: file.tools.search.enabled,
+        switches: [
+            ("keyword_search", file.tools.keyword_search.enabled),
+            ("grep_search", file.tools.grep_search.enabled),
+            ("search_index", file.tools.search_index.enabled),
+            ("list_directory", file.tools.list_directory.enabled),
+            ("read_file", file.tools.read_file.enabled),
+            ("Search", file.tools.search.enabled),
+            ("keyword_lookup", file.tools.keyword_lookup.enabled),
+        ]
+        .into_iter()
+        .filter_map(|(tool, is_on)| Some((tool, is_on?)))
+        .collect(),
         search_engine: file.tools.search.engine,
         search_binary: file.tools.search.binary,
         search_fallback_binary: file.tools.search.fallback_binary,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use forage::mcp::OutputForm;
+use forage::mcp::{OutputForm, ToolSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -15,6 +15,8 @@ use super::Setting;
 pub(crate) struct McpOverrides {
     pub(crate) output: Option<String>,
     pub(crate) client_roots: Option<Vec<PathBuf>>,
+    pub(crate) prefix: Option<String>,
+    pub(crate) profile: Option<String>,
 }
 
 /// The settings and where they come from.
@@ -22,6 +24,8 @@ pub(crate) struct McpOverrides {
 pub(super) struct McpSettings {
     output: Setting<String>,
     client_roots: Setting<Vec<PathBuf>>,
+    prefix: Setting<String>,
+    profile: Setting<String>,
 }
 
 impl Default for McpSettings {
@@ -29,6 +33,8 @@ impl Default for McpSettings {
         Self {
             output: Setting::default("text".to_owned()),
             client_roots: Setting::default(vec![PathBuf::from("~"), PathBuf::from(".")]),
+            prefix: Setting::default(String::new()),
+            profile: Setting::default("auto".to_owned()),
         }
     }
 }
@@ -37,12 +43,23 @@ impl McpSettings {
     pub(super) fn apply(&mut self, overrides: &McpOverrides, source: &str) {
         self.output.set(overrides.output.clone(), source);
         self.client_roots.set(overrides.client_roots.clone(), source);
+        self.prefix.set(overrides.prefix.clone(), source);
+        self.profile.set(overrides.profile.clone(), source);
     }
 
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if !matches!(self.output.value.as_str(), "text" | "structured") {
             let (source, value) = (&self.output.source, &self.output.value);
             bail!("`mcp.output` ({source}): {value:?} is neither \"text\" nor \"structured\"");
+        }
+        if !matches!(self.profile.value.as_str(), "auto" | "agent" | "all") {
+            let (source, value) = (&self.profile.source, &self.profile.value);
+            bail!("`mcp.profile` ({source}): {value:?} is none of \"auto\", \"agent\", \"all\"");
+        }
+        let is_part_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if !self.prefix.value.chars().all(is_part_of_a_name) || self.prefix.value.len() > 32 {
+            let (source, value) = (&self.prefix.source, &self.prefix.value);
+            bail!("`mcp.prefix` ({source}): {value:?} is not up to 32 letters, digits, `_` and `-`");
         }
         Ok(())
     }
@@ -51,6 +68,19 @@ impl McpSettings {
         match self.output.value.as_str() {
             "structured" => OutputForm::Structured,
             _ => OutputForm::Text,
+        }
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix.value
+    }
+
+    /// Which of the tools that are on are listed.
+    pub(super) fn tool_set(&self) -> ToolSet {
+        match self.profile.value.as_str() {
+            "agent" => ToolSet::Agent,
+            "all" => ToolSet::All,
+            _ => ToolSet::ByClient,
         }
     }
 
@@ -71,6 +101,8 @@ impl McpSettings {
         vec![
             ("mcp.output".to_owned(), json!(self.output.value), self.output.source.clone()),
             ("mcp.client_roots".to_owned(), json!(self.client_roots.value), self.client_roots.source.clone()),
+            ("mcp.prefix".to_owned(), json!(self.prefix.value), self.prefix.source.clone()),
+            ("mcp.profile".to_owned(), json!(self.profile.value), self.profile.source.clone()),
         ]
     }
 }

@@ -279,14 +279,11 @@ impl Config {
     /// Which tools agents are told of.
     pub(crate) fn tools(&self) -> Choice {
         let mut choice = Choice { lookup_name: self.retrieval.tool_name.value.clone(), ..Choice::default() };
-        if self.search.is_enabled() {
-            choice.on.push("Search");
-        }
         if self.retrieval.enable_keyword_tool.value {
             choice.on.push("keyword_lookup");
         }
-        if !self.keyword_search_enabled.value {
-            choice.off.push("keyword_search");
+        for (tool, is_on) in &self.switches {
+            if is_on.value { choice.on.push(tool) } else { choice.off.push(tool) }
         }
         choice
     }

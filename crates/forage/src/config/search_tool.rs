@@ -12,7 +12,6 @@ use super::{Overrides, Setting, environment};
 /// The settings and where they come from.
 #[derive(Clone, Debug)]
 pub(super) struct SearchTool {
-    enabled: Setting<bool>,
     engine: Setting<String>,
     binary: Setting<String>,
     fallback_binary: Setting<String>,
@@ -24,7 +23,6 @@ impl Default for SearchTool {
     fn default() -> Self {
         let timeout = u64::try_from(limits::TIMEOUT.as_millis()).unwrap_or(u64::MAX);
         Self {
-            enabled: Setting::default(false),
             engine: Setting::default("embedded".to_owned()),
             binary: Setting::default("ugrep".to_owned()),
             fallback_binary: Setting::default("rg".to_owned()),
@@ -36,7 +34,6 @@ impl Default for SearchTool {
 
 impl SearchTool {
     pub(super) fn apply(&mut self, overrides: &Overrides, source: &str) {
-        self.enabled.set(overrides.search_enabled, source);
         self.binary.set(overrides.search_binary.clone(), source);
         self.fallback_binary.set(overrides.search_fallback_binary.clone(), source);
         self.default_timeout_ms.set(overrides.search_timeout_ms, source);
@@ -76,10 +73,6 @@ impl SearchTool {
         Ok(())
     }
 
-    pub(super) fn is_enabled(&self) -> bool {
-        self.enabled.value
-    }
-
     pub(super) fn settings(&self, roots: &[&Path]) -> SearchSettings {
         SearchSettings {
             engine: self.engine(roots),
@@ -112,7 +105,6 @@ impl SearchTool {
             (format!("tools.search.{name}"), json!(setting.value), setting.source.clone())
         }
         vec![
-            row("enabled", &self.enabled),
             row("engine", &self.engine),
             row("binary", &self.binary),
             row("fallback_binary", &self.fallback_binary),

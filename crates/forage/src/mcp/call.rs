@@ -89,7 +89,7 @@ async fn answer(
     let stop = StopOnDrop(Stop::never());
     let work = {
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
-        let text_bytes = client::text_bytes(context);
+        let text_bytes = client::profile(context).text_bytes;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -103,7 +103,9 @@ async fn answer(
             context.stop = stop;
             context.progress = visited;
             context.notices.extend(roots.left_out);
-            context.text_bytes = text_bytes.map_or(context.text_bytes, |most| most.min(context.text_bytes));
+            if !shared.workspace.has_text_bytes() {
+                context.text_bytes = text_bytes;
+            }
             if let Some(model) = model {
                 context.filter.models = context.filter.models.and_then(Arc::new(model));
             }
@@ -220,6 +222,12 @@ fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
+    if matches!(error, ToolError::NoModel { .. }) {
+        // Which providers there are is for who configures them, and not for an agent.
+        let text = error.to_string();
+        let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
+        return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
+    }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
     if matches!(error, ToolError::Pattern { .. }) {
         let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();

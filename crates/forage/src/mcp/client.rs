@@ -11,14 +11,22 @@ use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest}
 use rmcp::service::RequestContext;
 
 use super::limits;
+use super::profiles::Profile;
 
 /// The key of the roots among the answers that a client was asked for.
 const ROOTS: &str = "roots";
 
-/// Bytes of a text answer that this client shows whole; `None` where there is no such bound.
-pub(super) fn text_bytes(request: &RequestContext<RoleServer>) -> Option<usize> {
-    let name = request.client_info()?.name.to_ascii_lowercase();
-    name.contains("codex").then_some(limits::SMALL_TEXT_BYTES)
+/// What is known of the client of a request.
+pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
+    request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
+}
+
+/// Whether the client's model can be asked, and its silence has an end: with a handshake a question of the server's has a
+/// deadline, without one the client alone decides how long it takes.
+pub(super) fn answers_for_its_model(request: &RequestContext<RoleServer>) -> bool {
+    !is_stateless(request)
+        && !profile(request).sampling_hangs()
+        && request.client_capabilities().is_some_and(|client| client.sampling.is_some())
 }
 
 /// Whether the request belongs to a revision without a handshake, in which a server asks by its answer.

@@ -17,7 +17,7 @@ use rmcp::{RoleServer, service::ServiceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::client::is_stateless;
+use super::client::{self, is_stateless};
 use super::limits;
 
 /// The provider's name, by which it stands in notes and errors.
@@ -47,7 +47,8 @@ impl ClientModel {
         questions: &Questions,
     ) -> (Option<Self>, mpsc::UnboundedReceiver<Asked>) {
         let (ask, asked) = mpsc::unbounded_channel();
-        let offered = request.client_capabilities().is_some_and(|client| client.sampling.is_some());
+        let offered = request.client_capabilities().is_some_and(|client| client.sampling.is_some())
+            && !client::profile(request).sampling_hangs();
         let way = match is_stateless(request) {
             true => Way::Answer { said: said.clone(), questions: Arc::clone(questions) },
             false => Way::Request(ask),

@@ -39,8 +39,11 @@ pub const CLIENT_ROOTS: usize = 32;
 /// Time that running calls have to end when the client has gone; they see it within milliseconds.
 pub const SHUTDOWN: Duration = Duration::from_millis(800);
 
-/// Bytes of an answer for clients that cut what is longer in the middle, where the notes on what is missing stand.
-pub const SMALL_TEXT_BYTES: usize = 10_000;
+/// Time for which a list of tools waits until it is known whether there is a model, and between two looks after that.
+pub const MODEL_LOOK: Duration = Duration::from_millis(300);
+
+/// Time after which a client is no longer told that there is a model.
+pub const MODEL_WAIT: Duration = Duration::from_secs(60);
 
 /// Bytes of the text of an error; Claude Code shows about as many.
 pub const ERROR_BYTES: usize = 8_000;

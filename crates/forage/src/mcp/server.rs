@@ -3,31 +3,45 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, Format};
-use forage_tools::{Context, ToolError, clip, registry};
+use forage_tools::{Context, Names, ToolError, clip, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, Implementation,
-    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
-    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
+    CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities,
+    ServerConfig, Tool,
 };
-use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Known, is_stateless};
+use super::client::{self, Known, is_stateless};
 use super::gate::{Cost, Gate};
+use super::instructions::instructions;
 use super::limits;
+use super::profiles::Profile;
 use crate::sandbox::Starter;
 
 /// Where calls run.
 pub trait Workspace: Send + Sync + 'static {
     /// Whether clients that offer roots are asked for them.
     fn asks_clients(&self) -> bool;
+
+    /// Whether the bytes of a text answer are what the user has chosen, and not to be fitted to the client.
+    fn has_text_bytes(&self) -> bool {
+        false
+    }
+
+    /// Whether results of `keyword_search` can be filtered without the client's model; `None` while that is being found out.
+    fn can_filter(&self) -> Option<bool> {
+        Some(true)
+    }
 
     /// Starts the threads of calls where each call needs one of its own, as [`Self::open`] restricts it to what the call
     /// may read; `None` where calls may share threads.
@@ -53,12 +67,26 @@ pub enum OutputForm {
     Structured,
 }
 
+/// Which of a server's tools a client is shown; all of them can be called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolSet {
+    /// [`Self::Agent`] for clients that are known to read and list files themselves, and all for others.
+    #[default]
+    ByClient,
+    /// All but those that read files and list directories, which agents for code have themselves.
+    Agent,
+    /// All.
+    All,
+}
+
 /// What a server is made of.
 pub struct Settings {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<&'static dyn AnyTool>,
     /// Where calls run.
     pub workspace: Box<dyn Workspace>,
+    /// Which of them are listed.
+    pub tool_set: ToolSet,
     /// How answers come.
     pub output: OutputForm,
 }
@@ -72,21 +100,18 @@ pub struct Server {
 pub(super) struct Shared {
     tools: Vec<Served>,
     pub(super) workspace: Box<dyn Workspace>,
+    tool_set: ToolSet,
     pub(super) output: OutputForm,
     pub(super) gate: Gate,
     /// Ends every call.
     pub(super) shutdown: CancellationToken,
 }
 
-/// A tool and its definition, made once.
+/// A tool and what its calls cost.
 pub(super) struct Served {
     pub(super) tool: &'static dyn AnyTool,
-    definition: Tool,
     pub(super) cost: Cost,
 }
-
-/// What the model reads of the server as a whole.
-pub const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 impl Clone for Server {
     fn clone(&self) -> Self {
@@ -106,19 +131,24 @@ impl Server {
             if tools.iter().any(|other| other.tool.name() == name) {
                 return Err(format!("two tools are called {name}; give one of them another name"));
             }
-            let mut definition = schema::definition(tool, Format::Mcp);
-            if settings.output == OutputForm::Structured {
-                definition["outputSchema"] = output_schema();
-            }
-            let definition =
-                serde_json::from_value(definition).map_err(|error| format!("the tool {name}: {error}"))?;
             let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
-            tools.push(Served { tool, definition, cost });
+            tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let (workspace, output, gate) = (settings.workspace, settings.output, Gate::new());
-        let shared = Arc::new(Shared { tools, workspace, output, gate, shutdown });
-        Ok(Self { shared, known: Arc::default() })
+        let Settings { workspace, tool_set, output, .. } = settings;
+        let gate = Gate::new();
+        let server = Self {
+            shared: Arc::new(Shared { tools, workspace, tool_set, output, gate, shutdown }),
+            known: Arc::default(),
+        };
+        let all: Vec<_> = server.shared.tools.iter().map(|served| served.tool).collect();
+        for tool in &all {
+            server
+                .shared
+                .definition(*tool, &all, Profile::unknown())
+                .map_err(|error| error.message.into_owned())?;
+        }
+        Ok(server)
     }
 
     /// Cancelled, it ends every call of every connection.
@@ -130,10 +160,14 @@ impl Server {
 impl Shared {
     /// The tool with this name or alias.
     pub(super) fn tool(&self, name: &str) -> Result<&Served, ErrorData> {
-        let served = |name: &str| self.tools.iter().find(|served| served.tool.name() == name);
-        let is_alias = |served: &&Served| served.tool.aliases().contains(&name);
-        if let Some(found) = served(name).or_else(|| self.tools.iter().find(is_alias)) {
-            return Ok(found);
+        for name in [name, Profile::unwritten(name)] {
+            let is_named = |served: &&Served| served.tool.name() == name;
+            let is_alias =
+                |served: &&Served| served.tool.id() == name || served.tool.aliases().contains(&name);
+            if let Some(found) = self.tools.iter().find(is_named).or_else(|| self.tools.iter().find(is_alias))
+            {
+                return Ok(found);
+            }
         }
         let known: Vec<&str> = self.tools.iter().map(|served| served.tool.name()).collect();
         let known = known.join(", ");
@@ -148,6 +182,85 @@ impl Shared {
             }
         };
         Err(ErrorData::invalid_params(message, None))
+    }
+}
+
+/// Tools that an agent for code has itself.
+const FILES: [&str; 2] = ["list_directory", "read_file"];
+
+/// Tools that are in front of a model from the start where a client would hide them behind a search.
+const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
+
+impl Shared {
+    /// The tools that a client is shown.
+    fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
+        let is_agent = match self.tool_set {
+            ToolSet::ByClient => profile.has_files(),
+            ToolSet::Agent => true,
+            ToolSet::All => false,
+        };
+        let is_offered = |tool: &&'static dyn AnyTool| match tool.id() {
+            "keyword_search" => can_filter,
+            id => !is_agent || !FILES.contains(&id),
+        };
+        self.tools.iter().map(|served| served.tool).filter(is_offered).collect()
+    }
+
+    /// The definition of a tool for a client, beside others.
+    fn definition(
+        &self,
+        tool: &'static dyn AnyTool,
+        others: &[&'static dyn AnyTool],
+        profile: Profile,
+    ) -> Result<Tool, ErrorData> {
+        let names = Names::written(others, |name| profile.written(name));
+        let mut definition = schema::definition(tool, &names, Format::Mcp);
+        if self.output == OutputForm::Structured {
+            definition["outputSchema"] = output_schema();
+        }
+        if profile.reads_anthropic_meta() {
+            definition["_meta"] = json!({ "anthropic/maxResultSizeChars": profile.text_bytes });
+            if IN_FRONT.contains(&tool.id()) {
+                definition["_meta"]["anthropic/alwaysLoad"] = json!(true);
+            }
+        }
+        serde_json::from_value(definition).map_err(|error| {
+            ErrorData::internal_error(format!("the definition of the tool {}: {error}", tool.name()), None)
+        })
+    }
+
+    /// Whether the results of `keyword_search` can be filtered for the client of this request, and whether that is certain.
+    async fn can_filter(&self, request: &RequestContext<RoleServer>) -> (bool, bool) {
+        if client::answers_for_its_model(request) {
+            return (true, true);
+        }
+        let began = Instant::now();
+        loop {
+            match self.workspace.can_filter() {
+                Some(can_filter) => return (can_filter, true),
+                None if began.elapsed() > limits::MODEL_LOOK => return (false, false),
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
+    /// Tells a client that the list has changed, when it turns out that there is a model.
+    async fn tell_of_model(self: Arc<Self>, peer: Peer<RoleServer>) {
+        let began = Instant::now();
+        while self.workspace.can_filter().is_none() && began.elapsed() < limits::MODEL_WAIT {
+            tokio::time::sleep(limits::MODEL_LOOK).await;
+        }
+        if self.workspace.can_filter() == Some(true) {
+            // A client that has gone needs no list.
+            let _ = peer.notify_tool_list_changed().await;
+        }
+    }
+
+    /// What the server says of itself to a client.
+    fn info(&self, profile: Profile, can_filter: bool) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+            .with_server_info(implementation())
+            .with_instructions(instructions(&self.offered(profile, can_filter), profile))
     }
 }
 
@@ -194,9 +307,25 @@ pub(super) fn implementation() -> Implementation {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation())
-            .with_instructions(INSTRUCTIONS.trim_end())
+        self.shared.info(Profile::unknown(), true)
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let (can_filter, _) = self.shared.can_filter(&context).await;
+        let mut info = self.negotiate_initialize(&request)?;
+        info.instructions = self.shared.info(Profile::of(&request.client_info.name), can_filter).instructions;
+        Ok(info)
+    }
+
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let (can_filter, _) = self.shared.can_filter(&context).await;
+        let info = self.shared.info(client::profile(&context), can_filter);
+        Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), info))
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -212,17 +341,28 @@ impl ServerHandler for Server {
             let message = format!("unknown cursor {cursor:?}: the list has one page");
             return Err(ErrorData::invalid_params(message, None));
         }
-        let tools = self.shared.tools.iter().map(|served| served.definition.clone()).collect();
+        let profile = client::profile(&context);
+        let (can_filter, is_certain) = self.shared.can_filter(&context).await;
+        if !is_certain && !is_stateless(&context) {
+            tokio::spawn(Arc::clone(&self.shared).tell_of_model(context.peer.clone()));
+        }
+        let offered = self.shared.offered(profile, can_filter);
+        let definitions = offered.iter().map(|tool| self.shared.definition(*tool, &offered, profile));
+        let tools = definitions.collect::<Result<_, _>>()?;
         let list = ListToolsResult::with_all_items(tools);
         // Older revisions do not know how long a list may be kept.
         Ok(match is_stateless(&context) {
-            true => list.with_ttl_ms(limits::LIST_TTL_MS).with_cache_scope(CacheScope::Public),
+            true => list
+                .with_ttl_ms(if is_certain { limits::LIST_TTL_MS } else { 0 })
+                .with_cache_scope(CacheScope::Private),
             false => list,
         })
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.tool(name).ok().map(|served| served.definition.clone())
+        let served = self.shared.tool(name).ok()?;
+        let all: Vec<_> = self.shared.tools.iter().map(|served| served.tool).collect();
+        self.shared.definition(served.tool, &all, Profile::unknown()).ok()
     }
 
     async fn call_tool(

@@ -135,7 +135,7 @@ async function toolsAndErrors(transport, era) {
       }
       for (const [name, args, advice] of [
         ['read_file', { path: '../elsewhere/secret.txt' }, 'path'],
-        ['grep_search', { pattern: '(' }, 'pattern'],
+        ['grep_search', { pattern: '[' }, 'pattern'],
         ['grep_search', { patern: 'x' }, 'pattern'],
       ]) {
         const result = await call(client, name, args);

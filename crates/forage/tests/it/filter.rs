@@ -52,11 +52,11 @@ fn compact_evidence_and_ids_are_switched_by_the_configuration() {
     };
     let root = project.root.display();
     let expected = format!(
-        "2 relevant files of 3 that matched, most relevant first:\n\n{root}/{}: second\n",
+        "2 relevant files of 3 that matched below {root}, most relevant first:\n\n{}: second\n",
         heading("F2")
     );
     assert!(run.stdout.starts_with(&expected), "{run:?}\n{sent}");
-    assert!(run.stdout.contains(&format!("{root}/{}: first\n  read lines 1\n", heading("F1"))), "{run:?}");
+    assert!(run.stdout.contains(&format!("\n{}: first\n  read lines 1\n", heading("F1"))), "{run:?}");
 
     // The other two combinations, and that lists of paths stay the default.
     for (filter, heading) in [

@@ -245,5 +245,5 @@ fn an_answer_by_its_grammar_is_replayed() {
     assert_eq!(named["grade"], 3, "{named}");
     // Nor did they find a word for why.
     let text = replay(&project, &file, |lines| lines, &SEARCH).stdout;
-    assert!(text.contains("/src/tools/registry.py\n  matching line: 6\n"), "{text}");
+    assert!(text.contains("\nsrc/tools/registry.py\n  matching line: 6\n"), "{text}");
 }

@@ -46,9 +46,9 @@ fn keeps_the_models_files_in_its_order_with_our_line_numbers() {
     let run = search(&project, &[&peer], "", &[]);
     assert_eq!(run.status, 0, "{run:?}");
     let text = run.stdout.replace(&root.to_string(), "/project");
-    let expected = "2 relevant files of 3 that matched, most relevant first:\n\n\
-        /project/src/retry.rs: implements the retry loop\n  matching line: 2\n\n\
-        /project/src/client.rs: calls it\n  matching line: 1\n\n\
+    let expected = "2 relevant files of 3 that matched below /project, most relevant first:\n\n\
+        src/retry.rs: implements the retry loop\n  matching line: 2\n\n\
+        src/client.rs: calls it\n  matching line: 1\n\n\
         [terms without matches: `absent_term`]\n[filtered by acme/small-0, 11 tokens in (5 cached), 7 out, ";
     assert!(text.starts_with(expected), "{text}");
     assert!(text.contains("[1 secret redacted before the results were sent to the model]"), "{text}");

@@ -48,7 +48,7 @@ fn a_recorded_search_is_played_again_without_network_and_key() {
     let recorded =
         project.run_in(&project.root, &[&search[..], &["--record", &tape]].concat(), &[("ACME_KEY", KEY)]);
     assert_eq!(recorded.status, 0, "{recorded:?}");
-    assert!(recorded.stdout.contains("/src/client.rs: calls it\n"), "{recorded:?}");
+    assert!(recorded.stdout.contains("\nsrc/client.rs: calls it\n"), "{recorded:?}");
     let lines = std::fs::read_to_string(&tape).unwrap();
     assert_eq!(lines.lines().count(), 2, "the refusal and the answer");
     assert!(!lines.contains(KEY) && lines.contains("\"provider\":\"acme\""), "{lines}");

@@ -16,6 +16,7 @@ const TOOLS: [&str; 5] = ["keyword_search", "grep_search", "search_index", "list
 #[test]
 fn tools_are_listed_with_titles_and_annotations() {
     let project = project();
+    project.configure("filter = \"lexical\"\n");
     let http = Http::start(&project, &[]);
     for revision in REVISIONS {
         let list = request(revision, 1, "tools/list", json!({}));
@@ -64,8 +65,13 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
         }
         for answer in both("grep_search", json!({ "query": "retry(" })) {
             let (text, is_error) = text(&answer);
-            assert!(is_error && text.contains("did you mean `pattern`?"), "{text}");
-            assert!(text.ends_with("Call it like this: grep_search {\"pattern\":\"retry\\\\(\"}"), "{text}");
+            assert!(!is_error && text.starts_with("Found 2 matches in 2 files"), "{text}");
+            assert!(text.contains("no regular expression: this was searched for: retry\\("), "{text}");
+        }
+        for answer in both("grep_search", json!({ "context_lines": "many" })) {
+            let (text, is_error) = text(&answer);
+            assert!(is_error && text.contains("`context_lines` must be an integer"), "{text}");
+            assert!(text.ends_with("Call it like this: grep_search {\"pattern\":\"<pattern>\"}"), "{text}");
         }
         for answer in both("read_file", json!({ "path": "../home/.config/forage/config.toml" })) {
             let (text, is_error) = text(&answer);

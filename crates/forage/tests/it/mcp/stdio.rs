@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::wire::Pipes;
+use super::wire::{Http, Pipes};
 use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
 #[test]
@@ -307,7 +307,7 @@ fn a_root_that_was_replaced_is_read_anew() {
     for sandbox in ["off", "auto"] {
         let project = project();
         project.configure(&format!("sandbox = \"{sandbox}\"\n"));
-        let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+        let mut pipes = Pipes::connect(&project, &["--root", "."], "2025-11-25");
         let log = pipes.server.log_line("sandbox:");
         let grep = |id| call("2025-11-25", id, "grep_search", json!({ "pattern": "freshly" }));
         assert!(text(&pipes.ask(&grep(1))).0.starts_with("No matches"));
@@ -330,20 +330,210 @@ fn a_root_that_was_replaced_is_read_anew() {
 fn answers_fit_the_client() {
     let project = project();
     project.write("long.txt", &"retry and much more text to fill the line\n".repeat(2_000));
-    let sizes: Vec<usize> = ["claude-code", "codex-mcp-client"]
-        .into_iter()
-        .map(|name| {
+    let size = |client: &str, arguments: &[&str]| {
+        let mut pipes = Pipes::start(&project, arguments);
+        let mut hello = initialize("2025-11-25", 0);
+        hello["params"]["clientInfo"]["name"] = json!(client);
+        pipes.handshake(hello);
+        let arguments = json!({ "path": "long.txt" });
+        let answer = pipes.ask(&call("2025-11-25", 1, "read_file", arguments));
+        text(&answer).0.len()
+    };
+    for (client, most) in [
+        ("claude-code", 46_000),
+        ("codex-mcp-client", 40_000),
+        ("@cline/core", 7_500),
+        ("github-copilot-developer", 20_000),
+        ("not known", 20_000),
+    ] {
+        let size = size(client, &[]);
+        assert!(size > most - 1_000 && size <= most, "{client}: {size}");
+    }
+    // What the user says wins.
+    let size = size("@cline/core", &["--text-bytes", "60000"]);
+    assert!(size > 59_000 && size <= 60_000, "{size}");
+}
+
+/// What each client's model is shown: no tool that the client has itself, none that can't answer, names as it has them.
+#[test]
+fn tools_and_instructions_fit_the_client() {
+    let project = project();
+    let shown = |client: &str| {
+        let mut pipes = Pipes::start(&project, &[]);
+        let mut hello = initialize("2025-11-25", 0);
+        hello["params"]["clientInfo"]["name"] = json!(client);
+        let hello = pipes.handshake(hello);
+        let list = pipes.ask(&super::request("2025-11-25", 1, "tools/list", json!({})));
+        let tools = list["result"]["tools"].as_array().unwrap().clone();
+        (hello["result"]["instructions"].as_str().unwrap().to_owned(), tools)
+    };
+    let names = |tools: &[serde_json::Value]| {
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let (instructions, tools) = shown("not known");
+    assert_eq!(names(&tools), "grep_search search_index list_directory read_file");
+    assert!(
+        instructions.contains("`read_file`") && !instructions.contains("keyword_search"),
+        "{instructions}"
+    );
+    assert!(tools.iter().all(|tool| tool.get("_meta").is_none()));
+
+    let (instructions, tools) = shown("gemini-cli-mcp-client");
+    assert_eq!(names(&tools), "grep_search search_index");
+    assert!(instructions.contains("`mcp_forage_grep_search`"), "{instructions}");
+    for own in ["`grep_search`", "read_file", "list_directory"] {
+        assert!(!instructions.contains(own), "{instructions}");
+    }
+    let descriptions = tools.iter().map(|tool| tool["description"].as_str().unwrap()).collect::<String>();
+    assert!(descriptions.contains("mcp_forage_search_index") && !descriptions.contains("list_directory"));
+
+    let (_, tools) = shown("claude-code");
+    assert_eq!(names(&tools), "grep_search search_index");
+    for tool in &tools {
+        assert_eq!(tool["_meta"]["anthropic/alwaysLoad"], true, "{tool}");
+        assert_eq!(tool["_meta"]["anthropic/maxResultSizeChars"], 46_000, "{tool}");
+    }
+
+    // With a model, and with what the user chooses.
+    project.configure("filter = \"lexical\"\n[mcp]\nprefix = \"my_\"\nprofile = \"all\"\n[tools.read_file]\nenabled = false\n");
+    let (instructions, tools) = shown("claude-code");
+    assert_eq!(names(&tools), "my_keyword_search my_grep_search my_search_index my_list_directory");
+    assert!(instructions.contains("`mcp__forage__my_keyword_search`"), "{instructions}");
+    let mut pipes = Pipes::connect(&project, &[], "2025-11-25");
+    for name in ["my_grep_search", "grep_search", "mcp__forage__my_grep_search", "mcp__forage__grep_search"] {
+        let answer = pipes.ask(&call("2025-11-25", 1, name, json!({ "pattern": "retry" })));
+        assert!(text(&answer).0.starts_with("Found"), "{name}: {answer}");
+    }
+}
+
+/// Clients whose model is asked by the server are offered what it filters; those that wait without end are not.
+#[test]
+fn keyword_search_is_offered_where_a_model_can_answer() {
+    let project = project();
+    for (client, is_offered) in [("not known", true), ("github-copilot-developer", false)] {
+        let mut pipes = Pipes::start(&project, &[]);
+        let mut hello = initialize("2025-11-25", 0);
+        hello["params"]["clientInfo"]["name"] = json!(client);
+        hello["params"]["capabilities"] = json!({ "sampling": {} });
+        pipes.handshake(hello);
+        let list = pipes.ask(&super::request("2025-11-25", 1, "tools/list", json!({})));
+        assert_eq!(list.to_string().contains("\"keyword_search\""), is_offered, "{client}: {list}");
+        if !is_offered {
+            let answer = pipes.ask(&slow_call("2025-11-25", 2));
+            let (text, is_error) = text(&answer);
+            assert!(is_error && text.contains("use search_index for a question, or grep_search"), "{text}");
+            assert!(text.len() < 300, "{text}");
+        }
+    }
+}
+
+/// The project is the root, whichever part of it a client stands in, and wherever it lies.
+#[test]
+fn a_clients_root_leads_to_its_project() {
+    let project = project();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let root = std::fs::canonicalize(elsewhere.path()).unwrap().join("workspaces/app");
+    std::fs::create_dir_all(root.join(".git")).unwrap();
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("src/a.rs"), "fn elsewhere_in_src() {}\n").unwrap();
+    std::fs::create_dir_all(root.join("tests")).unwrap();
+    std::fs::write(root.join("tests/b.rs"), "fn elsewhere_in_tests() {}\n").unwrap();
+    for revision in ["2025-06-18", "2026-07-28"] {
+        for directory in [root.join("src"), root.clone(), project.root.join("src")] {
             let mut pipes = Pipes::start(&project, &[]);
-            let mut hello = initialize("2025-11-25", 0);
-            hello["params"]["clientInfo"]["name"] = json!(name);
-            pipes.handshake(hello);
-            let arguments = json!({ "pattern": "retry", "max_results": 500 });
-            let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", arguments));
-            text(&answer).0.len()
-        })
-        .collect();
-    assert!(sizes[0] > 20_000 && sizes[0] <= 41_000, "{sizes:?}");
-    assert!(sizes[1] > 100 && sizes[1] <= 10_000, "{sizes:?}");
+            if !is_stateless(revision) {
+                let mut hello = initialize(revision, 0);
+                hello["params"]["capabilities"] = json!({ "roots": {} });
+                pipes.handshake(hello);
+            }
+            let roots = json!({ "roots": [{ "uri": format!("file://{}", directory.display()) }] });
+            let mut ask = |id: u64, tool: &str, arguments: serde_json::Value| {
+                let mut message = call(revision, id, tool, arguments);
+                if is_stateless(revision) {
+                    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                        json!({ "roots": {} });
+                    let asked = pipes.ask(&message);
+                    message["params"]["inputResponses"] = json!({ "roots": roots });
+                    message["params"]["requestState"] = asked["result"]["requestState"].clone();
+                    return pipes.ask(&message);
+                }
+                pipes.send(&message);
+                let asked = pipes.receive();
+                pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }));
+                pipes.receive()
+            };
+            let is_here = directory.starts_with(&project.root);
+            let (pattern, found) = match is_here {
+                true => ("Example", "README.md"),
+                false => ("elsewhere_in_tests", "tests/b.rs"),
+            };
+            let answer = ask(1, "grep_search", json!({ "pattern": pattern }));
+            let (first, is_error) = text(&answer);
+            assert!(!is_error && first.contains(found), "{revision}, {}: {first}", directory.display());
+            let named = if is_here { &project.root } else { &root };
+            assert!(first.contains(&format!("[root: {}]", named.display())), "{first}");
+            let answer = ask(2, "grep_search", json!({ "pattern": pattern }));
+            assert!(!text(&answer).0.contains("[root:"), "{answer}");
+            if directory == root.join("src") {
+                // As the client's own shell names it, which stands there.
+                for path in ["a.rs", "src/a.rs", "../src/a.rs"] {
+                    let answer = ask(3, "read_file", json!({ "path": path }));
+                    assert!(text(&answer).0.contains("elsewhere_in_src"), "{path}: {answer}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
+    let project = project();
+    let mut pipes = Pipes::start(&project, &[]);
+    let mut hello = initialize("2025-11-25", 0);
+    hello["params"]["capabilities"] = json!({ "roots": {} });
+    pipes.handshake(hello);
+    pipes.send(&call("2025-11-25", 1, "read_file", json!({ "path": "README.md" })));
+    let asked = pipes.receive();
+    assert_eq!(asked["method"], "roots/list", "{asked}");
+    let answer = pipes.receive();
+    let (first, is_error) = text(&answer);
+    assert!(
+        !is_error && first.contains("# Example") && first.contains("did not name them in time"),
+        "{first}"
+    );
+    // No question comes before this answer.
+    let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
+    assert!(!text(&answer).0.contains("did not name"), "{answer}");
+    // Until the client says that it has something to say.
+    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
+    // What it says is heard beside the calls.
+    let is_asked = (3..100).any(|id| {
+        pipes.send(&call("2025-11-25", id, "read_file", json!({ "path": "README.md" })));
+        pipes.receive()["method"] == "roots/list"
+    });
+    assert!(is_asked);
+}
+
+#[test]
+fn arguments_in_a_text_are_read() {
+    let project = project();
+    for revision in REVISIONS {
+        let mut pipes = Pipes::connect(&project, &[], revision);
+        let http = Http::start(&project, &[]);
+        for arguments in
+            [json!("{\"pattern\": \"retry\"}"), json!({ "pattern": "retry", "wait_for_previous": true })]
+        {
+            let message = call(revision, 3, "grep_search", arguments);
+            for answer in [pipes.ask(&message), http.ask(revision, &message)] {
+                assert_eq!(answer["id"], 3, "{answer}");
+                assert!(text(&answer).0.starts_with("Found 2 matches"), "{revision}: {answer}");
+            }
+        }
+        let answer = pipes.ask(&call(revision, 4, "list_directory", json!([])));
+        assert!(text(&answer).0.contains("README.md"), "{answer}");
+        let answer = pipes.ask(&call(revision, 5, "grep_search", json!("no JSON")));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    }
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! What tools are called where a text names several of them.
+
+use crate::registry::AnyTool;
+
+/// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
+/// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
+#[derive(Clone, Debug)]
+pub struct Names(Vec<(&'static str, String)>);
+
+impl Names {
+    /// Those of these tools.
+    pub fn of(tools: &[&'static dyn AnyTool]) -> Self {
+        Self::written(tools, str::to_owned)
+    }
+
+    /// The same as `write` has it: clients put a prefix in front of names.
+    pub fn written(tools: &[&'static dyn AnyTool], write: impl Fn(&str) -> String) -> Self {
+        Self(tools.iter().map(|tool| (tool.id(), write(tool.name()))).collect())
+    }
+
+    /// The text of a template.
+    pub fn fill(&self, template: &str) -> String {
+        let mut text = String::with_capacity(template.len());
+        let mut rest = template;
+        while let Some((before, behind)) = rest.split_once("[[") {
+            let (part, behind) = behind.split_once("]]").unwrap_or((behind, ""));
+            self.put(before, &mut text);
+            let mut optional = String::new();
+            if self.put(part, &mut optional) {
+                text.push_str(&optional);
+            }
+            rest = behind;
+        }
+        self.put(rest, &mut text);
+        text
+    }
+
+    /// Adds a part without optional ones; whether all tools that it names are offered.
+    fn put(&self, part: &str, text: &mut String) -> bool {
+        let (mut rest, mut are_offered) = (part, true);
+        while let Some((before, behind)) = rest.split_once('{') {
+            text.push_str(before);
+            let id = behind.split('}').next().unwrap_or_default();
+            let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+            if !is_id || id.len() == behind.len() {
+                text.push('{');
+                rest = behind;
+                continue;
+            }
+            match self.0.iter().find(|(own, _)| *own == id) {
+                Some((_, name)) => text.push_str(name),
+                None => {
+                    are_offered = false;
+                    text.push_str(id);
+                }
+            }
+            rest = &behind[id.len() + 1..];
+        }
+        text.push_str(rest);
+        are_offered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn what_names_a_tool_that_is_not_offered_is_left_out() {
+        let names = Names(vec![
+            ("grep_search", "mcp__x__grep_search".to_owned()),
+            ("read_file", "read_file".to_owned()),
+        ]);
+        let cases = [
+            ("Use {grep_search}.", "Use mcp__x__grep_search."),
+            ("A.[[ Then {read_file}.]] B.", "A. Then read_file. B."),
+            ("A.[[ Then {list_directory}.]] B.", "A. B."),
+            ("A.[[ {read_file} or {search_index}.]]", "A."),
+            ("x{1,3} {} {", "x{1,3} {} {"),
+        ];
+        for (template, expected) in cases {
+            assert_eq!(names.fill(template), expected, "{template}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the model reads of the server as a whole.
+
+use forage_tools::Names;
+use forage_tools::registry::AnyTool;
+
+use super::profiles::Profile;
+
+/// The text about all tools, a template for [`Names::fill`]. Its first paragraph is all that some clients show.
+const TEMPLATE: &str = include_str!("instructions.md");
+
+/// The first paragraph where one of the tools that it is about is off.
+const SHORT: &str = "Forage searches this code base: read-only, fast, and it says what it left out. Take its tools before grep, \
+                     rg, find or reading files one by one.";
+
+/// The instructions for a client that these tools are offered to.
+pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
+    let text = Names::written(tools, |name| profile.written(name)).fill(TEMPLATE);
+    let text = text.trim();
+    match text.starts_with("Forage") {
+        true => text.to_owned(),
+        false => format!("{SHORT}\n\n{text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forage_tools::registry::{Choice, TOOLS, advertised};
+
+    use super::*;
+    use crate::mcp::limits;
+
+    #[test]
+    fn they_name_the_tools_that_are_offered_as_the_client_writes_them_and_no_others() {
+        for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
+            let profile = Profile::of(client);
+            for off in TOOLS.iter().map(|tool| tool.id()) {
+                let tools = advertised(&Choice { off: vec![off], ..Choice::all() }).unwrap();
+                let text = instructions(&tools, profile);
+                assert!(!text.contains(&format!("`{}`", profile.written(off))), "{off}: {text}");
+                for tool in &tools {
+                    assert!(text.contains(&format!("`{}`", profile.written(tool.name()))), "{text}");
+                }
+                assert!(text.chars().count() <= limits::INSTRUCTIONS, "{}", text.chars().count());
+                let first = text.split("\n\n").next().unwrap();
+                assert!(first.starts_with("Forage") && first.chars().count() <= 300, "{first}");
+                assert!(!text.contains("[[") && !text.contains("\n\n\n"), "{text}");
+            }
+        }
+    }
+}

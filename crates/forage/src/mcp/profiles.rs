@@ -1,0 +1,134 @@
+//! What is known of clients: how long a text they show whole, how they write the names of tools, what they have
+//! themselves.
+//!
+//! Measured with the real clients, in the versions that stand beside each, against a scripted model, in November 2026.
+
+/// What is known of a client.
+#[derive(Clone, Copy, Debug)]
+pub struct Profile {
+    /// Part of the name by which it introduces itself, in lower case.
+    client: &'static str,
+    /// Bytes of a text answer that it shows its model whole.
+    pub(super) text_bytes: usize,
+    /// What it puts in front of the names of a server's tools, if the server is called `forage`.
+    written_prefix: &'static str,
+    /// It reads files and lists directories itself.
+    has_files: bool,
+    /// It asks its user for what a server wants its model to say, or never answers.
+    sampling_hangs: bool,
+    /// It reads the `_meta` of Anthropic's clients: which tools are in front of the model from the start, and how long a
+    /// result may be.
+    reads_anthropic_meta: bool,
+}
+
+const UNKNOWN: Profile = Profile {
+    client: "",
+    text_bytes: 20_000,
+    written_prefix: "",
+    has_files: false,
+    sampling_hangs: false,
+    reads_anthropic_meta: false,
+};
+
+/// An agent for code: it has a shell, and tools of its own for files.
+const AGENT: Profile = Profile { has_files: true, ..UNKNOWN };
+
+/// The first that fits is taken.
+const PROFILES: &[Profile] = &[
+    // Claude Code 2.1.330: 46,994 characters passed, 54,100 became a file.
+    Profile {
+        client: "claude-code",
+        text_bytes: 46_000,
+        written_prefix: "mcp__forage__",
+        reads_anthropic_meta: true,
+        ..AGENT
+    },
+    // Codex 0.169.0: 10,000 tokens, 48,018 characters with the models of OpenAI. With models that it does not know it cuts
+    // beyond 12,018 in the middle, which a server can't tell.
+    Profile { client: "codex", text_bytes: 40_000, written_prefix: "mcp__forage__", ..AGENT },
+    // Gemini CLI 0.61.0: 40,000 characters with its own words around them. Its own tools are called `grep_search`,
+    // `read_file` and `list_directory`, too.
+    Profile { client: "gemini-cli", text_bytes: 39_000, written_prefix: "mcp_forage_", ..AGENT },
+    // Qwen Code 0.24.4: 26,844 passed, 29,500 became a file.
+    Profile { client: "qwen-cli", text_bytes: 26_000, written_prefix: "mcp__forage__", ..AGENT },
+    // opencode 1.18.33: 51,200.
+    Profile { client: "opencode", text_bytes: 50_000, written_prefix: "forage_", ..AGENT },
+    // Copilot CLI 1.0.102: 20,414 passed, 21,300 became a file. Without a user it waits for the answer to a question to its
+    // model without end.
+    Profile { client: "copilot", written_prefix: "forage-", sampling_hangs: true, ..AGENT },
+    // Cline 3.0.65: 7,999 characters.
+    Profile { client: "cline", text_bytes: 7_500, written_prefix: "forage__", ..AGENT },
+    // Continue 1.5.47: no bound was found; names are as they are.
+    Profile { client: "continue", text_bytes: 40_000, ..AGENT },
+    // fast-agent 0.10.46: 16,221.
+    Profile { client: "fast-agent", text_bytes: 16_000, ..UNKNOWN },
+];
+
+impl Profile {
+    /// That of a client by the name with which it introduces itself.
+    pub fn of(client: &str) -> Self {
+        let client = client.to_ascii_lowercase();
+        PROFILES.iter().find(|profile| client.contains(profile.client)).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// That of a client which is not known.
+    pub fn unknown() -> Self {
+        UNKNOWN
+    }
+
+    /// A tool's name as the client's model sees it.
+    pub(super) fn written(&self, name: &str) -> String {
+        format!("{}{name}", self.written_prefix)
+    }
+
+    /// A name as the server has it, of one that a model may have written with the client's prefix or that of another.
+    pub(super) fn unwritten(name: &str) -> &str {
+        let bare = |prefix: &&str| name.strip_prefix(*prefix);
+        ["mcp__forage__", "mcp_forage_", "forage__", "forage_", "forage-"]
+            .iter()
+            .find_map(bare)
+            .unwrap_or(name)
+    }
+
+    pub(super) fn has_files(&self) -> bool {
+        self.has_files
+    }
+
+    pub(super) fn sampling_hangs(&self) -> bool {
+        self.sampling_hangs
+    }
+
+    pub(super) fn reads_anthropic_meta(&self) -> bool {
+        self.reads_anthropic_meta
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Profile;
+
+    #[test]
+    fn clients_are_known_by_the_names_that_they_send() {
+        let cases = [
+            ("claude-code", "mcp__forage__x", 46_000),
+            ("codex-mcp-client", "mcp__forage__x", 40_000),
+            ("gemini-cli-mcp-client", "mcp_forage_x", 39_000),
+            ("qwen-cli-mcp-client-forage", "mcp__forage__x", 26_000),
+            ("opencode", "forage_x", 50_000),
+            ("github-copilot-developer", "forage-x", 20_000),
+            ("@cline/core", "forage__x", 7_500),
+            ("continue-cli-client", "x", 40_000),
+            ("fast-agent-mcp", "x", 16_000),
+            ("somebody else", "x", 20_000),
+        ];
+        for (client, written, text_bytes) in cases {
+            let profile = Profile::of(client);
+            assert_eq!(
+                (profile.written("x").as_str(), profile.text_bytes),
+                (written, text_bytes),
+                "{client}"
+            );
+            assert_eq!(Profile::unwritten(written), "x");
+        }
+    }
+}
