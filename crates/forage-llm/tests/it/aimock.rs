@@ -114,7 +114,11 @@ fn it_answers_every_wire_in_both_ways() {
 fn it_calls_tools_and_takes_their_results() {
     let Some(aimock) = Aimock::start() else { return };
     let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
-    let tool = |name| ToolDefinition { name, description: "It searches.", parameters: parameters.clone() };
+    let tool = |name| ToolDefinition {
+        name,
+        description: "It searches.".to_owned(),
+        parameters: parameters.clone(),
+    };
     for (wire, is_stream) in every_way() {
         let mut request = ChatRequest::question(Redacted::trusted("s"), Redacted::trusted("explore"), 50);
         request.tools = vec![tool("grep"), tool("read")];

@@ -21,7 +21,8 @@ fn parameters() -> Value {
 }
 
 fn conversation() -> ChatRequest {
-    let tool = |name| ToolDefinition { name, description: "It searches.", parameters: parameters() };
+    let tool =
+        |name| ToolDefinition { name, description: "It searches.".to_owned(), parameters: parameters() };
     ChatRequest {
         system: Redacted::trusted("You explore."),
         messages: vec![Message::User(Redacted::trusted("Where is it?"))],
