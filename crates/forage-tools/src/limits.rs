@@ -33,6 +33,19 @@ pub const GREP_CONTEXT_MAX: u64 = 50;
 
 /// Matching lines in one answer of `grep_search` by default (the plan's 50), and at the most.
 pub const GREP_MATCHES: u64 = 50;
+/// Matches up to which an answer has lines of context where the call does not say how many: beyond them an agent pays
+/// for more lines than it reads.
+pub const GREP_CONTEXT_MATCHES: u64 = 10;
+
+/// Time for counting what does not fit a page.
+pub const GREP_COUNT_TIME: Duration = Duration::from_secs(5);
+
+/// Directories by which what does not fit a page is told.
+pub const GREP_DIRECTORIES_SHOWN: usize = 8;
+
+/// Directories by which it is counted.
+pub const GREP_DIRECTORIES_COUNTED: usize = 10_000;
+
 /// See [`GREP_MATCHES`].
 pub const GREP_MATCHES_MAX: u64 = 10_000;
 

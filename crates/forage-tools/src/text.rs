@@ -80,10 +80,13 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
         notes.push(format!("root: {root}"));
     }
     if let Some(cursor) = &outcome.next_cursor {
-        notes.push(format!("more results: repeat the call with cursor=\"{cursor}\""));
+        notes.push(format!("{MORE}{cursor}\""));
     }
     notes
 }
+
+/// What stands in front of a cursor.
+pub(crate) const MORE: &str = "more results: repeat the call with cursor=\"";
 
 /// Joins the body and its notes, each note in brackets on its own line.
 pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {

@@ -1,10 +1,12 @@
 //! `grep_search`: regex over files, grouped per file.
 
+mod rest;
+
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
+use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions, WalkReport};
 use forage_search::{
     Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
 };
@@ -12,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::rest::Rest;
 use super::adapted;
 use crate::arguments::{Clamp, Foreign, file_globs};
 use crate::border::{Border, Hidden};
@@ -19,10 +22,10 @@ use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::lines::{Detail, event_text, fit, kind_name, shown_line, summary};
+use crate::lines::{Detail, event_text, kind_name, shown_line};
 use crate::outcome::{Limit, Outcome, Render};
 use crate::place::{Place, globs_in_path, no_file_fits};
-use crate::text::{count, grouped, notes, quoted, with_notes};
+use crate::text::{MORE, count, grouped, notes, notes_bytes, quoted, with_notes};
 use crate::tool::Tool;
 use crate::verdict::{Verdict, unseen_matches};
 
@@ -56,23 +59,37 @@ pub struct Request {
 pub struct Response {
     pattern: String,
     path: String,
-    /// Matching lines found; a lower bound unless `totals_exact`.
+    /// Matching lines, whether shown or not; a lower bound unless `totals_exact`.
     match_count: u64,
-    /// Files with matching lines.
+    /// Files with matching lines, likewise.
     file_count: u64,
     totals_exact: bool,
     files_searched: u64,
     files: Vec<FileRecord>,
+    /// Where those are that are not in `files`, the most first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<rest::Directory>,
     /// `file_pattern` was given and no file fits it.
     no_file_chosen: bool,
     /// This page continues another: the counts are of what follows it.
     continued: bool,
     /// For a search without hits: what is in files that were not searched.
     not_searched: Verdict,
+    /// Names in the path of a directory by which matches are counted that are not shown.
+    #[serde(skip)]
+    depth: usize,
+    /// What cursors are bound to.
+    #[serde(skip)]
+    bound: u64,
+    /// The caller has said how many lines of context there are to be.
+    #[serde(skip)]
+    context_is_asked_for: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct FileRecord {
+    #[serde(skip)]
+    place: RelPath,
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -189,25 +206,42 @@ impl Tool for GrepSearch {
             return Err(no_file_fits(request.path.as_deref()));
         }
         // A file whose search ended early counts as seen in part.
-        let complete = report.stopped.is_none()
-            && !report.too_many_entries
-            && report.skipped.get(SkipReason::LineTooLong) == 0;
-        let exact = !page.full && complete && cursor.is_none();
+        let is_whole = |report: &WalkReport| {
+            report.stopped.is_none()
+                && !report.too_many_entries
+                && report.skipped.get(SkipReason::LineTooLong) == 0
+        };
+        let complete = is_whole(&report);
+        let rest = match page.last.as_ref().filter(|_| page.full) {
+            Some(last) => Rest::count(context, &root, &start, &walk, &pattern, last, &stop),
+            None => Rest::default(),
+        };
+        let exact = complete && (!page.full || rest.is_whole) && cursor.is_none();
         let next = page.full.then(|| page.last.as_ref().map(|place| place.encode(bound))).flatten();
-        let nothing = page.matches == 0;
+        // One more is known of.
+        let (matches, files) = match page.full {
+            true => (page.matches + rest.matches.max(1), page.file_count + rest.files),
+            false => (page.matches, page.file_count),
+        };
+        let nothing = matches == 0;
         let not_searched = match nothing && complete && cursor.is_none() && !include_ignored {
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
             false => Verdict::none(),
         };
+        let context_is_asked_for = request.context_lines.is_some();
         let mut outcome = Outcome::new(
             Response {
                 pattern: request.pattern,
                 path: start.display().into_owned(),
-                match_count: page.matches,
-                file_count: page.file_count,
+                match_count: matches,
+                file_count: files,
                 totals_exact: exact,
-                files_searched: report.visited,
+                files_searched: report.visited.max(rest.visited),
                 files: page.files,
+                elsewhere: rest.directories,
+                depth: start.depth() + 1,
+                bound,
+                context_is_asked_for,
                 continued: cursor.is_some(),
                 not_searched,
                 no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
@@ -312,7 +346,8 @@ impl Page {
         }
         border.events(&mut file.events, limits::GREP_LINE_BYTES, limits::GREP_SPANS);
         let (path, path_bytes) = border.path(&file.path);
-        let mut record = FileRecord { path, path_bytes, match_count: 0, lines: Vec::new() };
+        let mut record =
+            FileRecord { place: file.path.clone(), path, path_bytes, match_count: 0, lines: Vec::new() };
         let mut last_match = 0;
         for event in file.events {
             if event.kind == EventKind::Match {
@@ -327,8 +362,6 @@ impl Page {
         }
         if self.full {
             // One more match is known, but not shown; nor is its context.
-            self.matches += 1;
-            self.file_count += u64::from(record.match_count == 0);
             record.lines.retain(|line| line.line_number <= last_match + self.context_lines);
         }
         if record.match_count > 0 {
@@ -356,15 +389,56 @@ fn line_record(event: &Event) -> LineRecord {
 impl Render for Response {
     fn redact(&mut self, border: &mut Border<'_>) {
         self.not_searched.redact(border);
+        for directory in &mut self.elsewhere {
+            border.name(&mut directory.path);
+        }
     }
 
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
-        let notes = notes(outcome, Some(response.files_searched));
+        let searched = Some(response.files_searched);
         if response.match_count == 0 {
-            return (with_notes(no_matches(outcome), &notes), false);
+            return (with_notes(no_matches(outcome), &notes(outcome, searched)), false);
         }
-        fit(|detail| body(response, detail), notes, "`path`, `file_pattern` or `pattern`", budget)
+        let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
+        let has_context = response.files.iter().any(|file| file.lines.len() as u64 > file.match_count);
+        let is_too_much = !response.context_is_asked_for && shown > limits::GREP_CONTEXT_MATCHES;
+        let texts = |shown: u64, detail: Detail, note: Option<String>| {
+            let mut all: Vec<String> = note.into_iter().chain(rest::note(response, shown)).collect();
+            all.extend(notes(outcome, searched));
+            (body(response, detail, shown), all)
+        };
+        let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
+        if !is_too_much || !has_context {
+            let whole = texts(shown, Detail::Context, None);
+            if fits(&whole) {
+                return (with_notes(whole.0, &whole.1), false);
+            }
+        }
+        let note = match (has_context, is_too_much) {
+            (false, _) => None,
+            (true, true) => Some("lines of context are left out; context_lines gives them".to_owned()),
+            (true, false) => Some("lines of context are left out, as the answer was too long".to_owned()),
+        };
+        let matches = texts(shown, Detail::Matches, note.clone());
+        if fits(&matches) {
+            return (with_notes(matches.0, &matches.1), has_context);
+        }
+        // As many as there is room for, and a cursor behind them.
+        let note = "the answer has room for no more; narrow `path`, `file_pattern` or `pattern`, or go on with the cursor";
+        let cut = |shown: u64| {
+            let (text, mut notes) = texts(shown, Detail::Matches, Some(note.to_owned()));
+            notes.retain(|note| !note.starts_with(MORE));
+            notes.extend(rest::cursor(response, shown).map(|cursor| format!("{MORE}{cursor}\"")));
+            (text, notes)
+        };
+        let (mut least, mut most) = (1, shown);
+        while least < most {
+            let middle = least + (most - least).div_ceil(2);
+            if fits(&cut(middle)) { least = middle } else { most = middle - 1 }
+        }
+        let (text, notes) = cut(least);
+        (with_notes(text, &notes), true)
     }
 }
 
@@ -387,7 +461,7 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
     text
 }
 
-fn headline(response: &Response) -> String {
+fn headline(response: &Response, shown: u64) -> String {
     // What is said of the matches, and of the files, which a page before may have counted already.
     let (of_matches, of_files) = match (response.totals_exact, response.continued) {
         (true, _) => ("", ""),
@@ -395,23 +469,28 @@ fn headline(response: &Response) -> String {
         (false, true) => ("further ", ""),
     };
     let (matches, files) = (count(response.match_count, "match"), count(response.file_count, "file"));
-    let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
     let showing =
         if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
     format!("Found {of_matches}{matches} in {of_files}{files}{showing}:\n")
 }
 
-fn body(response: &Response, detail: Detail) -> String {
-    let mut text = headline(response);
-    if matches!(detail, Detail::Directories | Detail::Files) {
-        let files = response.files.iter().map(|file| (file.path.as_str(), file.match_count));
-        text.push_str(&summary(files, detail == Detail::Directories));
-        return text;
-    }
-    for file in &response.files {
+/// The first `shown` matches.
+fn body(response: &Response, detail: Detail, shown: u64) -> String {
+    let mut text = headline(response, shown);
+    let mut left = shown;
+    for file in response.files.iter() {
+        if left == 0 {
+            break;
+        }
         let _ = write!(text, "\n{}:\n", file.path);
         let mut previous: Option<u64> = None;
         for line in file.lines.iter().filter(|line| detail == Detail::Context || line.kind == "match") {
+            if line.kind == "match" {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
             if detail == Detail::Context && previous.is_some_and(|previous| previous + 1 != line.line_number)
             {
                 text.push_str("  ---\n");

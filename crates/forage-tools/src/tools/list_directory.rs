@@ -66,6 +66,8 @@ pub struct Request {
 pub struct Response {
     path: String,
     max_depth: u64,
+    /// Directories at `max_depth`: what is in them is not listed.
+    not_entered: u64,
     /// Entries found, whether shown or not.
     entry_count: u64,
     /// In path order.
@@ -91,6 +93,9 @@ struct Record {
     target: Option<String>,
     #[serde(skip)]
     place: RelPath,
+    /// It lies above the depth at which the listing ends.
+    #[serde(skip)]
+    is_entered: bool,
     /// The last name of the path as the tree shows it.
     #[serde(skip)]
     name: String,
@@ -178,8 +183,18 @@ impl Tool for ListDirectory {
             // Nobody waits for hundreds of thousands of them.
             entries.truncate(limits::LIST_ENTRIES);
         }
+        let deepest = start.depth() + usize::try_from(depth).unwrap_or(1);
+        let is_pruned = |record: &Record| report.pruned.contains(&record.name);
+        for record in &mut entries {
+            record.is_entered = record.kind == "directory" && record.place.depth() < deepest;
+        }
+        let not_entered = entries
+            .iter()
+            .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
+            .count() as u64;
         let mut outcome = Outcome::new(
             Response {
+                not_entered,
                 path: start.display().into_owned(),
                 max_depth: depth,
                 entry_count: entries.len() as u64,
@@ -207,6 +222,7 @@ fn describe(entry: &Entry<'_>, counter: &mut LineCounter<'_>, skipped: &mut Skip
         note: None,
         target: None,
         place: entry.path.clone(),
+        is_entered: false,
         name: RelPath::root().join(entry.path.file_name()).display().into_owned(),
     };
     match entry.kind {
@@ -294,6 +310,11 @@ impl Render for Response {
         if !response.pruned.is_empty() {
             notes.insert(0, format!("not entered: {}", response.pruned.join(", ")));
         }
+        if response.not_entered > 0 {
+            let directories = count(response.not_entered, "directory");
+            let levels = count(response.max_depth, "level");
+            notes.insert(0, format!("{levels}; not listed: what is in {directories} marked …; recursive and max_depth show more"));
+        }
         if outcome.truncated_by == Some(Limit::Entries) {
             notes
                 .insert(0, "the tree has more entries than are read at once; list a subdirectory".to_owned());
@@ -368,6 +389,10 @@ fn draw(
         let (branch, deeper) = if last { ("└── ", "    ") } else { ("├── ", "│   ") };
         let name = &record.name;
         let _ = match (record.kind, record.lines, &record.note) {
+            ("directory", ..) if record.is_entered && !nodes.contains_key(&record.place) => {
+                writeln!(text, "{indent}{branch}{name}/ (nothing to list)")
+            }
+            ("directory", ..) if !record.is_entered => writeln!(text, "{indent}{branch}{name}/ …"),
             ("directory", ..) => writeln!(text, "{indent}{branch}{name}/"),
             ("symlink", ..) => {
                 writeln!(text, "{indent}{branch}{name} -> {}", record.target.as_deref().unwrap_or_default())

@@ -61,6 +61,8 @@ pub struct Response {
     files_searched: u64,
     /// Even the best file has little of what is asked for.
     weak: bool,
+    /// By how much the first file is ahead of the second, as a share of its own score; 1 for a single one.
+    lead: f32,
     /// Share of what is asked for that the best file has, weighted by rarity, 0 to 1.
     strength: f32,
     /// Words of the query that no file has.
@@ -218,6 +220,7 @@ impl Tool for SearchIndex {
             matching_files: ranking.matching as u64,
             files_searched: ranked.index.files(),
             weak: found && ranking.is_weak(),
+            lead: lead(&ranking),
             strength: ranking.strength,
             unknown_words: ranking.unknown,
             understood: ranking.understood,
@@ -250,6 +253,15 @@ impl Tool for SearchIndex {
                 .push(format!("a ranking ends with its file {most}; narrow path, file_pattern or query"));
         }
         Ok(outcome)
+    }
+}
+
+/// By how much the first file of a ranking is ahead of the second.
+fn lead(ranking: &Ranking) -> f32 {
+    match ranking.files.as_slice() {
+        [] => 0.0,
+        [_] => 1.0,
+        [first, second, ..] => ((first.score - second.score) / first.score).clamp(0.0, 1.0),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use forage_tools::limits::TEXT_BYTES_MAX;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{NEEDLE, Tree, answer, call, in_child, memory_growth, probes, skipped, within};
 
@@ -282,4 +282,25 @@ fn long_terms_keep_the_budget() {
     );
     let error = call(&context, "keyword_search", json!({"query": "q", "search_terms": broken})).unwrap_err();
     assert_fits("keyword_search", &error.to_string());
+}
+
+/// What was not entered looks otherwise than what is empty, and the depth is told.
+#[test]
+fn a_listing_says_what_it_does_not_list() {
+    let tree = Tree::new();
+    tree.write("a/b/c.txt", "x\n");
+    tree.write("a/d.txt", "x\n");
+    fs::create_dir(tree.root().join("a/empty")).unwrap();
+    fs::create_dir(tree.root().join("none")).unwrap();
+    let text = |request: Value| answer(&tree.context(), "list_directory", request).text;
+    let two = text(json!({"recursive": true}));
+    assert!(
+        two.contains("b/ …") && two.contains("empty/ …") && two.contains("none/ (nothing to list)"),
+        "{two}"
+    );
+    assert!(two.contains("[2 levels; not listed: what is in 2 directories marked …"), "{two}");
+    let three = text(json!({"max_depth": 3}));
+    assert!(three.contains("empty/ (nothing to list)") && !three.contains('…'), "{three}");
+    let one = text(json!({}));
+    assert!(one.contains("[1 level; not listed: what is in 2 directories marked …"), "{one}");
 }

@@ -86,11 +86,15 @@ proptest! {
         let (last, full) = pages.split_last().unwrap();
         for page in full {
             prop_assert_eq!(matches(&lines(page)).len() as u64, limit);
-            prop_assert_eq!((&page["truncated"], &page["totals_exact"]), (&json!(true), &json!(false)));
+            prop_assert_eq!(&page["truncated"], &json!(true));
         }
-        // The last page knows how many it holds, and that it does not hold those of the pages before.
-        let alone = pages.len() == 1;
-        prop_assert_eq!((&last["truncated"], &last["totals_exact"]), (&json!(false), &json!(alone)));
+        // Each counts what it holds and what follows it; only the first knows that this is all there is.
+        for (nth, page) in pages.iter().enumerate() {
+            let before: usize = pages[..nth].iter().map(|page| matches(&lines(page)).len()).sum();
+            let counts = (page["match_count"].as_u64(), page["totals_exact"].as_bool());
+            prop_assert_eq!(counts, (Some(total - before as u64), Some(nth == 0)));
+        }
+        prop_assert_eq!(&last["truncated"], &json!(false));
         prop_assert_eq!(total.div_ceil(limit).max(1), pages.len() as u64);
     }
 
@@ -135,15 +139,68 @@ fn a_page_that_is_just_full_is_not_cut() {
             (&json!(true), &json!("max_results"))
         );
         assert_eq!(matches(&lines(&found.records)).len() as u64, limit);
-        let files = limit / 10 + 1;
-        let (plural, s) = (if limit == 0 { "match" } else { "matches" }, if files == 1 { "" } else { "s" });
-        let head =
-            format!("Found at least {} {plural} in at least {files} file{s} (showing {limit}):\n", limit + 1);
+        let head = format!("Found 50 matches in 5 files (showing {limit}):\n");
         assert!(found.text.starts_with(&head), "{head}{}", found.text);
         assert!(found.text.contains("cursor=\""), "{}", found.text);
     }
     assert_eq!(pages(&tree, &request(50)).len(), 1);
     assert_eq!(pages(&tree, &request(25)).len(), 2);
+}
+
+/// A text that has no room for a page shows as much of it as there is room for, and leads on from there.
+#[test]
+fn a_page_without_room_is_cut_between_matches() {
+    let tree = Tree::new();
+    for i in 0..40 {
+        tree.write(
+            format!("d{}/{i:02}.txt", i % 3),
+            format!("a needle in a line of some length, file {i}\n").repeat(10),
+        );
+    }
+    let all: Vec<String> = {
+        let whole = answer(&tree.context(), "grep_search", json!({"pattern": "needle", "max_results": 1000}));
+        matches(&lines(&whole.records)).iter().map(|line| format!("{line:?}")).collect()
+    };
+    assert_eq!(all.len(), 400);
+    for (limit, bytes) in [(50, 1_000), (100, 3_000), (200, 3_000), (1_000, 8_000)] {
+        let mut context = tree.context();
+        context.text_bytes = bytes;
+        let mut request = json!({"pattern": "needle", "max_results": limit});
+        let (mut shown, mut pages) = (0, 0);
+        loop {
+            let page = answer(&context, "grep_search", request.clone());
+            let lines = page.text.lines().filter(|line| line.contains(": a needle")).count();
+            assert!(lines > 0 && page.text.len() <= bytes, "{limit}, {bytes}: {}", page.text);
+            // Asking for more never gives less.
+            assert!(page.text.len() > bytes - 400 || lines == limit || shown + lines == 400, "{}", page.text);
+            if pages == 0 {
+                let head = format!("Found 400 matches in 40 files (showing {lines}):");
+                assert!(page.text.starts_with(&head), "{head} {}", page.text);
+                assert!(page.text.contains("not shown, by directory: "), "{}", page.text);
+            }
+            (shown, pages) = (shown + lines, pages + 1);
+            let Some((_, cursor)) = page.text.split_once("cursor=\"") else { break };
+            request["cursor"] = json!(cursor.split('"').next().unwrap());
+        }
+        assert_eq!(shown, 400, "{limit}, {bytes}: {pages} pages");
+    }
+}
+
+/// Lines of context are for few matches, unless they are asked for.
+#[test]
+fn context_comes_with_few_matches() {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle\nother\nother\n".repeat(20));
+    let text = |request: Value| answer(&tree.context(), "grep_search", request).text;
+    for (request, has_context) in [
+        (json!({"pattern": "needle", "max_results": 10}), true),
+        (json!({"pattern": "needle", "max_results": 11}), false),
+        (json!({"pattern": "needle", "context_lines": 1}), true),
+    ] {
+        let text = text(request.clone());
+        assert_eq!(text.contains("- other"), has_context, "{request}: {text}");
+        assert_eq!(text.contains("context_lines gives them"), !has_context, "{request}: {text}");
+    }
 }
 
 /// A tree that changed under a cursor: what is gone is gone, what is left comes once.

@@ -16,6 +16,9 @@ enum Detail {
     Paths,
 }
 
+/// Words from which on a query is a report of a bug.
+const REPORT_WORDS: usize = 40;
+
 impl Render for Response {
     fn redact(&mut self, border: &mut Border<'_>) {
         // Paths, symbols and lines were taken through the border.
@@ -79,9 +82,29 @@ fn headline(response: &Response) -> String {
     if response.weak {
         text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
     }
+    if !response.continued && !response.weak && response.files.len() > 1 {
+        let _ = write!(
+            text,
+            " {}",
+            how_sure(response.lead, response.query.split_whitespace().count() > REPORT_WORDS)
+        );
+    }
     push_words(&mut text, response);
     text.push('\n');
     text
+}
+
+/// How often the first file was the right one, by how far it was ahead: of 610 short questions and of the reports of bugs
+/// that the weights were not fitted to, in four parts of like lead each.
+fn how_sure(lead: f32, is_report: bool) -> String {
+    let (says, of_questions, of_reports) = match lead {
+        0.30.. => ("stands out", 93, 77),
+        0.15.. => ("is ahead", 71, 57),
+        0.05.. => ("is close to the second", 60, 35),
+        _ => ("is as good as equal to the second", 36, 36),
+    };
+    let right = if is_report { of_reports } else { of_questions };
+    format!("The first {says}: right in {right} of 100 such tests.")
 }
 
 fn body(response: &Response, detail: Detail) -> String {

@@ -1,0 +1,164 @@
+//! What there is beyond a page of `grep_search`: how much, where, and how to go on.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
+use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
+use serde::Serialize;
+
+use super::Response;
+use crate::context::Context;
+use crate::cursor::Cursor;
+use crate::limits;
+use crate::text::{clip, count};
+
+/// Matches behind a page.
+#[derive(Debug, Default)]
+pub(super) struct Rest {
+    pub(super) matches: u64,
+    /// Files without the one in which the page ended.
+    pub(super) files: u64,
+    pub(super) visited: u64,
+    /// The most first; not more than are worth naming.
+    pub(super) directories: Vec<Directory>,
+    /// All were counted.
+    pub(super) is_whole: bool,
+}
+
+/// What is in a directory at the top of the tree, or lies in the tree itself.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Directory {
+    pub(super) path: String,
+    match_count: u64,
+    file_count: u64,
+}
+
+/// Files and matches by directory.
+#[derive(Default)]
+struct Tally(BTreeMap<RelPath, (u64, u64)>);
+
+impl Tally {
+    fn add(&mut self, path: &RelPath, start_depth: usize, matches: u64) {
+        let mut directory = path.parent().unwrap_or_else(RelPath::root);
+        while directory.depth() > start_depth + 1 {
+            directory = directory.parent().unwrap_or_else(RelPath::root);
+        }
+        // A tree can have as many directories as it likes.
+        if self.0.len() >= limits::GREP_DIRECTORIES_COUNTED && !self.0.contains_key(&directory) {
+            directory = RelPath::root();
+        }
+        let (all, files) = self.0.entry(directory).or_default();
+        (*all, *files) = (*all + matches, *files + 1);
+    }
+
+    fn most_first(self) -> Vec<Directory> {
+        let mut directories: Vec<Directory> = self
+            .0
+            .into_iter()
+            .map(|(path, (match_count, file_count))| Directory {
+                path: path.display().into_owned(),
+                match_count,
+                file_count,
+            })
+            .collect();
+        directories.sort_by(|a, b| b.match_count.cmp(&a.match_count).then_with(|| a.path.cmp(&b.path)));
+        directories.truncate(limits::GREP_DIRECTORIES_SHOWN);
+        directories
+    }
+}
+
+impl Rest {
+    /// Counts the matches behind `last`, for as long as that is worth it.
+    pub(super) fn count(
+        context: &Context,
+        root: &Arc<Root>,
+        start: &RelPath,
+        walk: &WalkOptions,
+        pattern: &Pattern,
+        last: &Cursor,
+        stop: &Stop,
+    ) -> Self {
+        let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
+        let scan = ScanOptions {
+            count_only: true,
+            max_file_matches: usize::MAX,
+            max_file_bytes: context.max_file_bytes,
+            after: Some(Delivered::Matches(last.path.clone(), last.line)),
+            index: context.index(root),
+            exhaustive: true,
+            ..ScanOptions::default()
+        };
+        let stop = stop.within(limits::GREP_COUNT_TIME);
+        let (mut rest, mut tally) = (Self::default(), Tally::default());
+        let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
+            if file.matches > 0 {
+                rest.matches += file.matches;
+                rest.files += u64::from(file.path != last.path);
+                tally.add(&file.path, start.depth(), file.matches);
+            }
+            ControlFlow::Continue(())
+        });
+        if let Ok(report) = report {
+            rest.visited = report.visited;
+            rest.is_whole = report.stopped.is_none()
+                && !report.too_many_entries
+                && report.skipped.get(SkipReason::LineTooLong) == 0;
+        }
+        rest.directories = tally.most_first();
+        rest
+    }
+}
+
+/// Says where the matches are that are not shown, where that is in more than one directory.
+pub(super) fn note(response: &Response, shown: u64) -> Option<String> {
+    let mut directories: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for directory in &response.elsewhere {
+        directories.insert(&directory.path, (directory.match_count, directory.file_count));
+    }
+    let mut left = shown;
+    for file in &response.files {
+        let hidden = file.match_count - left.min(file.match_count);
+        left -= file.match_count - hidden;
+        if hidden > 0 {
+            let (matches, files) = directories.entry(top(&file.path, response.depth)).or_default();
+            (*matches, *files) = (*matches + hidden, *files + 1);
+        }
+    }
+    let mut directories: Vec<_> = directories.into_iter().collect();
+    directories.sort_by(|(a, (most, _)), (b, (least, _))| least.cmp(most).then_with(|| a.cmp(b)));
+    let told: Vec<String> = directories
+        .iter()
+        .take(limits::GREP_DIRECTORIES_SHOWN)
+        .map(|(path, (matches, files))| {
+            format!("{} {matches} in {}", clip(path, limits::QUOTED_BYTES), count(*files, "file"))
+        })
+        .collect();
+    let more = if directories.len() > told.len() { "; …" } else { "" };
+    (directories.len() > 1).then(|| format!("not shown, by directory: {}{more}", told.join("; ")))
+}
+
+/// The directory of a file at this depth, or the one that it lies in above that.
+fn top(path: &str, depth: usize) -> &str {
+    if path.starts_with('"') {
+        return ".";
+    }
+    let end = path.match_indices('/').map(|(at, _)| at).take(depth).last();
+    end.map_or(".", |end| &path[..end])
+}
+
+/// The cursor behind the first `shown` matches.
+pub(super) fn cursor(response: &Response, shown: u64) -> Option<String> {
+    let mut left = shown;
+    for file in &response.files {
+        if left > file.match_count {
+            left -= file.match_count;
+            continue;
+        }
+        let mut matches = file.lines.iter().filter(|line| line.kind == "match");
+        let line = matches.nth(usize::try_from(left).ok()?.checked_sub(1)?)?.line_number;
+        return Some(Cursor { distance: 0, path: file.place.clone(), line }.encode(response.bound));
+    }
+    None
+}
