@@ -175,6 +175,14 @@ impl Default for LookupSettings {
     }
 }
 
+/// Why there is no ranked index.
+pub(crate) enum NotRanked {
+    /// It is not as the tree yet: how many of how many files it lacked are in it, if that is known.
+    NotYet(Option<(u64, u64)>),
+    /// It can't be had.
+    Never(ToolError),
+}
+
 /// What a call may use.
 #[derive(Clone)]
 pub struct Context {
@@ -198,9 +206,9 @@ pub struct Context {
     pub lookup: LookupSettings,
     /// What `search_index` ranks with, instead of the weights that are built in.
     pub ranking: Option<Arc<Weights>>,
-    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with. It is a part of
-    /// [`Context::timeout`], unless it is longer than [`limits::INDEXING_TIME`]: then somebody waits for the index, and the time
-    /// for the search begins when it is there.
+    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
+    /// what a search for the words finds. It is a part of [`Context::timeout`], unless it is longer: then somebody waits for
+    /// the index, and the time for the search begins when it is there.
     pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
@@ -253,8 +261,8 @@ impl Context {
     }
 
     /// The ranked index of a root, as its tree is now, and what ends the search in it, of a call that `call` ends.
-    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<(Ranked, Stop), ToolError> {
-        if self.indexing_time > limits::INDEXING_TIME {
+    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<(Ranked, Stop), NotRanked> {
+        if self.indexing_time > self.timeout {
             let ranked = self.ranked_within(root, &self.stop.within(self.indexing_time))?;
             return Ok((ranked, self.stop.within(self.timeout)));
         }
@@ -263,13 +271,15 @@ impl Context {
         Ok((ranked, call.clone()))
     }
 
-    fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, ToolError> {
+    fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, NotRanked> {
         let effort = self.effort(stop);
         let kept = self.indexes.as_ref().and_then(|indexes| indexes.ranked(root, &effort));
         kept.unwrap_or_else(|| Ranked::in_memory(root, &effort)).map_err(|error| match error {
-            UpdateError::Open(error) => error.into(),
-            UpdateError::Cancelled => ToolError::Cancelled,
-            error => ToolError::Index(error.to_string()),
+            UpdateError::Open(error) => NotRanked::Never(error.into()),
+            UpdateError::Cancelled => NotRanked::Never(ToolError::Cancelled),
+            UpdateError::Unfinished { done, all } => NotRanked::NotYet(Some((done, all))),
+            UpdateError::NoTime | UpdateError::Busy => NotRanked::NotYet(None),
+            error => NotRanked::Never(ToolError::Index(error.to_string())),
         })
     }
 

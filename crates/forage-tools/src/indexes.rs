@@ -46,12 +46,6 @@ impl Ranked {
         let index = Arc::new(RankIndex::in_memory()?);
         match update(&index, root, None, effort, || Ok(())) {
             Ok(Updated { report, .. }) => Ok(Self { index, report: Arc::new(report), warning: None }),
-            // Nothing of it is there for a next time.
-            Err(UpdateError::Unfinished { done, all }) => Err(UpdateError::Locked(format!(
-                "no ranked index is kept, and {} of {all} files could not be read in the time of one call; let one be kept \
-                 (`index` in the configuration, a cache directory outside of the root), or use grep_search",
-                all - done
-            ))),
             Err(error) => Err(error),
         }
     }

@@ -10,6 +10,21 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// search.
 pub const INDEXING_TIME: Duration = Duration::from_secs(15);
 
+/// Time for a search that stands in for a ranked index which is not there yet.
+pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_000);
+
+/// Time for reading the files that it found.
+pub const PROVISIONAL_READING: Duration = Duration::from_secs(5);
+
+/// Words of a query that it looks for. A word of bits has room for them.
+pub const PROVISIONAL_WORDS: usize = 16;
+
+/// Lines of a file that it counts.
+pub const PROVISIONAL_LINES: usize = 50;
+
+/// Files that it ranks.
+pub const PROVISIONAL_FILES: usize = 150;
+
 /// The share of a call's time that this takes at the most: of [`TIMEOUT`] it is as much.
 pub const INDEXING_SHARE: f64 = 0.75;
 

@@ -2,6 +2,7 @@
 
 mod building;
 mod ranked;
+mod ranking;
 mod reread;
 mod store;
 pub(crate) mod verify;
@@ -59,6 +60,9 @@ pub(crate) enum Lifetime {
     Server,
 }
 
+/// Time that a call of a server waits for a ranked index. What takes longer goes on in the background.
+const RANKED_SOON: Duration = Duration::from_millis(400);
+
 /// The indexes of the roots that calls name.
 pub(crate) struct KeptIndexes {
     /// The directory of all indexes, and its path without links.
@@ -78,6 +82,8 @@ struct Slot {
     root: Option<Arc<Root>>,
     index: Option<Arc<Index>>,
     ranked: Arc<Mutex<ranked::Kept>>,
+    /// What brings the ranked index up to date in the background.
+    ranking: Option<Arc<ranking::Build>>,
     watched: Option<Arc<Watched>>,
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
@@ -129,6 +135,11 @@ impl KeptIndexes {
         roots.all().iter().any(|root| self.path.starts_with(root.path()))
     }
 
+    /// Whether the index of a root is kept: never in the root itself.
+    pub(crate) fn may_keep(&self, root: &Root) -> bool {
+        !self.path.starts_with(root.path())
+    }
+
     /// The files of the index of a root.
     fn store(&self, root: &Path) -> Store {
         Store::new(self.place.clone(), root)
@@ -143,6 +154,45 @@ impl KeptIndexes {
         let slot = slots.entry(root.path().to_owned()).or_default();
         slot.watch(root, self.mounts.as_ref());
         (Arc::clone(&slot.ranked), slot.watched.clone())
+    }
+
+    /// The ranked index of a root as its tree is now.
+    fn ranked_now(&self, root: &Arc<Root>, effort: &Effort) -> Result<Ranked, UpdateError> {
+        let (kept, watched) = self.ranked_of(root);
+        ranked::fresh(&kept, &self.store(root.path()), root, watched.as_deref(), effort)
+    }
+
+    /// The same, if it can be had soon: else it goes on in the background.
+    fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &Effort) -> Result<Ranked, UpdateError> {
+        let building = self.lock().get(root.path()).and_then(|slot| slot.ranking.clone());
+        if let Some((done, all)) = building.and_then(|build| build.progress()) {
+            return Err(UpdateError::Unfinished { done, all });
+        }
+        let soon = Effort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };
+        let ranked = self.ranked_now(root, &soon);
+        let progress = match &ranked {
+            Err(UpdateError::Unfinished { done, all }) => (*done, *all),
+            Err(UpdateError::NoTime | UpdateError::Busy) => (0, 0),
+            _ => return ranked,
+        };
+        if !effort.stop.is_cancelled() {
+            self.rank_in_background(root, progress, Duration::ZERO);
+        }
+        ranked
+    }
+
+    /// Brings the ranked index of a root up to date in the background, unless that is going on.
+    pub(crate) fn rank_in_background(
+        self: &Arc<Self>,
+        root: &Arc<Root>,
+        progress: (u64, u64),
+        pause: Duration,
+    ) {
+        let mut slots = self.lock();
+        let slot = slots.entry(root.path().to_owned()).or_default();
+        if slot.ranking.as_ref().is_none_or(|build| build.is_over()) {
+            slot.ranking = ranking::start(self, root, progress, pause);
+        }
     }
 
     /// The index as it stands on the disk now.
@@ -347,8 +397,10 @@ impl Indexes for SharedIndexes {
     }
 
     fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>> {
-        let (kept, watched) = self.kept.ranked_of(root);
-        Some(ranked::fresh(&kept, &self.kept.store(root.path()), root, watched.as_deref(), effort))
+        if self.kept.lifetime == Lifetime::Server {
+            return Some(self.kept.ranked_soon(root, effort));
+        }
+        Some(self.kept.ranked_now(root, effort))
     }
 
     fn take_warnings(&self) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! `search_index`: files ranked for a question, without a model.
 
+mod provisional;
 mod render;
 
 use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, Stop, decode};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use super::adapted;
 use crate::arguments::{Clamp, Foreign, file_globs};
 use crate::border::{Border, Excerpt, Hidden};
-use crate::context::Context;
+use crate::context::{Context, NotRanked};
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
@@ -172,7 +173,14 @@ impl Tool for SearchIndex {
         let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
         let call = context.stop.within(context.timeout);
         let search = || {
-            let (ranked, stop) = context.ranked(&root, &call)?;
+            let (ranked, stop) = match context.ranked(&root, &call) {
+                Ok(ranked) => ranked,
+                Err(NotRanked::Never(error)) => return Err(error),
+                Err(NotRanked::NotYet(progress)) => {
+                    let found = provisional::rank(context, &root, &scope, &request.query, progress, &call)?;
+                    (found, call.clone())
+                }
+            };
             let allow = |path: &str| scope.allows(path);
             let ranking = scope.search(&ranked.index, &request.query, wanted, &allow, &stop);
             Ok::<_, ToolError>((ranked, stop, ranking))

@@ -167,12 +167,24 @@ fn reasons_are_given_when_they_are_asked_for() {
 }
 
 #[test]
-fn an_index_without_time_is_an_error_and_no_answer() {
+fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_that() {
     let tree = tree();
+    let whole = answer(&tree.context(), "search_index", json!({"query": "router"}));
     let mut context = tree.context();
     context.indexing_time = Duration::ZERO;
-    let refused = refusal(&context, "search_index", json!({"query": "router"}));
-    assert!(refused.contains("no time"), "{refused}");
+    let told = answer(&context, "search_index", json!({"query": "router"}));
+    assert_eq!(paths(&told.records), paths(&whole.records), "{}", told.text);
+    assert!(
+        told.text.contains("the ranked index is being built: until then this ranks the 4 files"),
+        "{}",
+        told.text
+    );
+    assert!(!whole.text.contains("being built"), "{}", whole.text);
+    // What is chosen is chosen here, too.
+    let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
+    assert_eq!(paths(&told.records), ["app/view.py"], "{}", told.text);
+    let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
+    assert!(!told.found && told.text.contains("being built"), "{}", told.text);
     let mut context = tree.context();
     context.stop = forage_fs::Stop::never();
     context.stop.cancel();

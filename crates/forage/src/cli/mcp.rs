@@ -135,7 +135,25 @@ impl Directories {
             }
         }
         output.note(&format!("sandbox: {level}"));
+        chosen.rank_own_roots();
         Ok(chosen)
+    }
+
+    /// Begins to rank the server's own roots before anybody asks, when what was just written has settled.
+    fn rank_own_roots(&self) {
+        let is_on =
+            |tool: &&dyn registry::AnyTool| tool.id() == "search_index" && self.config.tools().has(*tool);
+        let Some(kept) = self.indexes.as_ref().filter(|_| registry::TOOLS.iter().any(|tool| is_on(tool)))
+        else {
+            return;
+        };
+        for directory in &self.own {
+            if let Ok(root) = session::open_root(&self.config, directory)
+                && kept.may_keep(&root)
+            {
+                kept.rank_in_background(&root, (0, 0), forage_fs::limits::SETTLING);
+            }
+        }
     }
 
     /// Finds out in the background whether there is a model: providers may have to be asked for their lists.

@@ -43,9 +43,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let mut context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
-    if global.timeout_ms.is_none() {
-        context.indexing_time = INDEXING_TIME;
-    }
+    context.indexing_time = match global.timeout_ms {
+        None => INDEXING_TIME,
+        // All the time there is but what the search needs.
+        Some(_) => context.timeout,
+    };
     let request = json!({
         "query": arguments.query.join(" "),
         "path": path_argument(&context, arguments.path.as_deref())?,

@@ -1,0 +1,192 @@
+//! A ranking while there is no index of the tree yet: of the files that have most of the words.
+//!
+//! One pass over the tree finds the files with words of the query; those that have the most of them, the rare ones counting
+//! more, are ranked as the index would rank them if there were no others.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
+use forage_rank::tree::read_files;
+use forage_search::{
+    Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
+};
+
+use super::Scope;
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::indexes::Ranked;
+use crate::limits;
+use crate::text::{count, grouped};
+
+/// A file and how many of its lines have each word.
+struct Found {
+    path: RelPath,
+    lines: Vec<u32>,
+}
+
+/// Ranks what a search finds.
+///
+/// # Errors
+/// The root can't be walked, or the caller has gone.
+pub(super) fn rank(
+    context: &Context,
+    root: &Arc<Root>,
+    scope: &Scope<'_>,
+    query: &str,
+    progress: Option<(u64, u64)>,
+    stop: &Stop,
+) -> Result<Ranked, ToolError> {
+    let words = words(query);
+    let mut found: Vec<Found> = Vec::new();
+    let in_time = stop.within(limits::PROVISIONAL_TIME);
+    let mut report = forage_fs::WalkReport::default();
+    if !words.is_empty() {
+        let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
+        let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
+        let pattern = Pattern::new_within(&alternatives.join("|"), &options, &in_time)
+            .map_err(|source: PatternError| ToolError::pattern("query", source, stop))?;
+        let which = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .build(&words)
+            .map_err(|error| ToolError::Index(error.to_string()))?;
+        let walk = WalkOptions { only: scope.only.clone(), ..context.walk_options() };
+        let scan = ScanOptions {
+            max_file_matches: limits::PROVISIONAL_LINES,
+            max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
+            max_spans: 0,
+            line_bytes: Some(limits::GREP_LINE_BYTES),
+            index: context.index(root),
+            ..ScanOptions::default()
+        };
+        report = search(root, scope.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
+            if !scope.allows(&file.path.display()) {
+                return ControlFlow::Continue(());
+            }
+            let mut lines = vec![0; words.len()];
+            for event in file.events.iter().filter(|event| event.kind == EventKind::Match) {
+                let mut seen = 0_u64;
+                for found in which.find_overlapping_iter(&event.bytes) {
+                    seen |= 1 << found.pattern().as_usize();
+                }
+                (0..words.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
+            }
+            found.push(Found { path: file.path, lines });
+            ControlFlow::Continue(())
+        })?;
+        if stop.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+    }
+    let all = found.len();
+    let best = best(found, &words);
+    let effort = context.effort(&stop.within(limits::PROVISIONAL_READING));
+    let index = read_files(root, &best, &effort).map_err(|error| match stop.is_cancelled() {
+        true => ToolError::Cancelled,
+        false => ToolError::Index(format!("{error}; use grep_search, or call again in a few seconds")),
+    })?;
+    let searched = match report.stopped {
+        Some(_) => format!("the first {} that were searched in time", count(report.visited, "file")),
+        None => count(report.visited + report.skipped.get(SkipReason::TooLarge), "file"),
+    };
+    let how_far = progress.map(|(done, all)| match all {
+        0 => format!(" ({} so far)", count(done, "file")),
+        all => format!(" ({} of {})", grouped(done.min(all)), count(all, "file")),
+    });
+    let warning = Some(format!(
+        "the ranked index is being built{}: until then this ranks the {} with most of the words, of {} with any, in {searched}; \
+         call again later for all that it knows, such as other forms of a word",
+        how_far.unwrap_or_default(),
+        count(best.len() as u64, "file"),
+        grouped(all as u64),
+    ));
+    Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning })
+}
+
+/// The words of a query that are looked for: the longest first, since they are the rarest as a rule.
+fn words(query: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in query.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        let word = stem(&part.to_lowercase()).to_owned();
+        if word.chars().count() >= 3 && !COMMON.contains(&word.as_str()) && !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.truncate(limits::PROVISIONAL_WORDS);
+    words
+}
+
+/// A word without its usual ending, so that its other forms are found.
+fn stem(word: &str) -> &str {
+    ["ing", "ies", "ed", "es", "s"]
+        .iter()
+        .filter_map(|ending| word.strip_suffix(ending))
+        .find(|stem| stem.len() >= 4)
+        .unwrap_or(word)
+}
+
+/// Words that every question has.
+const COMMON: &[&str] = &[
+    "and", "are", "but", "can", "code", "does", "file", "find", "for", "from", "get", "handl", "has", "have",
+    "how", "into", "its", "not", "that", "the", "then", "there", "this", "use", "used", "what", "when",
+    "where", "which", "who", "why", "will", "with", "you",
+];
+
+/// The files with most of the words, the rare ones counting more.
+fn best(mut found: Vec<Found>, words: &[String]) -> Vec<RelPath> {
+    let files = found.len() as f64;
+    let weights: Vec<f64> = (0..words.len())
+        .map(|nth| {
+            let with = found.iter().filter(|file| file.lines[nth] > 0).count() as f64;
+            (1.0 + (files - with + 0.5) / (with + 0.5)).ln()
+        })
+        .collect();
+    let score = |file: &Found| -> f64 {
+        let path = file.path.display().to_lowercase();
+        let of_word = |nth: usize| {
+            let in_path = if path.contains(&words[nth]) { 1.0 } else { 0.0 };
+            let lines = f64::from(file.lines[nth]);
+            if lines > 0.0 { weights[nth] * (1.0 + lines.ln() / 2.0 + in_path) } else { 0.0 }
+        };
+        (0..words.len()).map(of_word).sum()
+    };
+    found.sort_by_cached_key(|file| {
+        let order = |score: f64| std::cmp::Reverse(score.to_bits());
+        (order(score(file)), file.path.clone())
+    });
+    found.truncate(limits::PROVISIONAL_FILES);
+    found.into_iter().map(|file| file.path).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_that_a_question_is_about() {
+        assert_eq!(words("How are failed requests retried?"), ["request", "retri", "fail"]);
+        assert_eq!(words("the parse_header of HTTP"), ["parse_header", "http"]);
+        assert_eq!(words("where is it?"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn files_with_rare_words_come_first() {
+        let file = |path: &str, lines: &[u32]| Found {
+            path: RelPath::parse(path, &RelPath::root()).unwrap(),
+            lines: lines.to_vec(),
+        };
+        let found = vec![
+            file("a", &[9, 0]),
+            file("b", &[1, 0]),
+            file("c", &[1, 1]),
+            file("common", &[1, 0]),
+            file("e", &[1, 0]),
+        ];
+        let words = ["common".to_owned(), "rare".to_owned()];
+        let order: Vec<String> = best(found, &words).iter().map(|path| path.display().into_owned()).collect();
+        assert_eq!(order, ["c", "a", "common", "b", "e"]);
+    }
+}
