@@ -165,7 +165,9 @@ impl KeptIndexes {
     /// The same, if it can be had soon: else it goes on in the background.
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &Effort) -> Result<Ranked, UpdateError> {
         let building = self.lock().get(root.path()).and_then(|slot| slot.ranking.clone());
-        if let Some((done, all)) = building.and_then(|build| build.progress()) {
+        if let Some((done, all)) =
+            building.and_then(|build| build.ends_within(RANKED_SOON, &effort.stop).err())
+        {
             return Err(UpdateError::Unfinished { done, all });
         }
         let soon = Effort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };

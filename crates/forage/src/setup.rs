@@ -59,6 +59,8 @@ pub(crate) struct Site {
     pub(crate) neighbours: Vec<String>,
     /// Whether the file has a place for servers already.
     pub(crate) has_section: bool,
+    /// Forage's entry as it stands there.
+    entry: Option<Value>,
     file: Option<file::Found>,
 }
 
@@ -106,6 +108,7 @@ impl Site {
             state: State::Absent { exists: false },
             neighbours: Vec::new(),
             has_section: false,
+            entry: None,
             file: None,
         };
         match file::read(&site.path, project) {
@@ -127,16 +130,16 @@ impl Site {
             Format::Toml => toml::inspect(text, spot),
             Format::Yaml => yaml::inspect(text, spot),
         };
-        let command = |entry| self.client.command_of(&entry);
         match found {
             Err(refusal) => self.state = State::Unclear(refusal),
             Ok(found) => {
-                self.state = match found.entry.map(command) {
+                self.state = match found.entry.as_ref().map(|entry| self.client.command_of(entry)) {
                     None => State::Absent { exists: true },
                     Some(Some(command)) => State::SetUp { command },
                     Some(None) => State::Foreign,
                 };
                 (self.neighbours, self.has_section) = (found.neighbours, found.has_section);
+                self.entry = found.entry;
             }
         }
     }
@@ -148,11 +151,16 @@ impl Site {
         match (&self.state, text) {
             (State::Unclear(refusal), _) => Err(refusal.clone()),
             (State::Foreign, _) => Err(Refusal::new(format!(
-                "it has an entry `{NAME}` already, which is not the one that Forage writes; rename or remove that one"
+                "it has an entry `{NAME}` already, which does not run `forage mcp`; rename or remove that one"
             ))),
             (State::SetUp { command: present }, _) if present == command => Ok(Change::None),
             (_, None) => Ok(Change::Create(created(client, &entry))),
-            (State::SetUp { .. }, Some(text)) => Ok(Change::Update(added(client, text, &entry)?)),
+            // What the user has added to it stays.
+            (State::SetUp { .. }, Some(text)) => {
+                let entry =
+                    self.entry.as_ref().map_or(entry, |present| client.with_command(present, command));
+                Ok(Change::Update(added(client, text, &entry)?))
+            }
             (State::Absent { .. }, Some(text)) => Ok(Change::Add(added(client, text, &entry)?)),
         }
     }
@@ -162,7 +170,7 @@ impl Site {
         match (&self.state, &self.file) {
             (State::Unclear(refusal), _) => Err(refusal.clone()),
             (State::Foreign, _) => Err(Refusal::new(format!(
-                "its entry `{NAME}` is not as Forage writes it, so somebody else's or changed; remove it by hand"
+                "its entry `{NAME}` does not run `forage mcp`, so it is somebody else's; remove it by hand"
             ))),
             (State::SetUp { .. }, Some(file)) => {
                 let text = file.text.as_deref().unwrap_or_default();

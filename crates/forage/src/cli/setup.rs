@@ -18,8 +18,9 @@ const NEIGHBOURS: usize = 8;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Clients: claude-code, cursor, vscode, codex, zed, goose, gemini-cli. Without one, all of them are \
-                        listed with their files.\nOnly Forage's own entry is written, every other byte of the file \
+    after_help = "Clients: claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini-cli, qwen, opencode, cline, \
+                        windsurf, kilo, kiro, junie, zed, goose, antigravity, amp, crush. Without one, all of them are listed \
+                        with their files; in any other client, the command is `forage mcp`.\nOnly Forage's own entry is written, every other byte of the file \
                         stays; `--remove` gives the file back as it was."
 )]
 pub(crate) struct Arguments {

@@ -14,6 +14,9 @@ use super::KeptIndexes;
 /// How often it is tried again when another process has the index.
 const ATTEMPTS: usize = 20;
 
+/// How often somebody who waits looks whether it is over.
+const LOOK: Duration = Duration::from_millis(5);
+
 /// Time between two attempts.
 const BETWEEN: Duration = Duration::from_millis(500);
 
@@ -25,13 +28,24 @@ pub(super) struct Build {
     all: u64,
     /// Files that were read since.
     read: Arc<AtomicU64>,
+    has_begun: AtomicBool,
     is_over: AtomicBool,
 }
 
 impl Build {
-    /// Files that are in the index, of all that it lacked, which is 0 where that is not known; `None` when it is over.
-    pub(super) fn progress(&self) -> Option<(u64, u64)> {
-        (!self.is_over()).then(|| (self.before + self.read.load(Ordering::Relaxed), self.all))
+    /// Waits a little for its end, if it has begun.
+    ///
+    /// # Errors
+    /// It goes on: files that are in the index, of all that it lacked, which is 0 where that is not known.
+    pub(super) fn ends_within(&self, time: Duration, stop: &Stop) -> Result<(), (u64, u64)> {
+        let stop = stop.within(time);
+        while self.has_begun.load(Ordering::Relaxed) && !self.is_over() {
+            if stop.check().is_some() {
+                return Err((self.before + self.read.load(Ordering::Relaxed), self.all));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -46,10 +60,17 @@ pub(super) fn start(
     (before, all): (u64, u64),
     pause: Duration,
 ) -> Option<Arc<Build>> {
-    let build = Arc::new(Build { before, all, read: Arc::default(), is_over: AtomicBool::new(false) });
+    let build = Arc::new(Build {
+        before,
+        all,
+        read: Arc::default(),
+        has_begun: AtomicBool::new(pause.is_zero()),
+        is_over: AtomicBool::new(false),
+    });
     let (kept, root, told) = (Arc::clone(kept), Arc::clone(root), Arc::clone(&build));
     let run = move || {
         std::thread::sleep(pause);
+        told.has_begun.store(true, Ordering::Relaxed);
         stand_back();
         let effort = Effort { threads: threads(), stop: Stop::never(), progress: Arc::clone(&told.read) };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
@@ -80,3 +101,31 @@ fn stand_back() {
 
 #[cfg(not(target_os = "linux"))]
 fn stand_back() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_is_waited_for_a_little_and_then_told_of() {
+        let build = |has_begun| Build {
+            before: 2,
+            all: 10,
+            read: Arc::new(AtomicU64::new(3)),
+            has_begun: AtomicBool::new(has_begun),
+            is_over: AtomicBool::new(false),
+        };
+        let time = Duration::from_millis(20);
+        assert_eq!(build(true).ends_within(time, &Stop::never()), Err((5, 10)));
+        // Nobody waits for one that waits itself.
+        assert_eq!(build(false).ends_within(time, &Stop::never()), Ok(()));
+        let ends = build(true);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(time);
+                ends.is_over.store(true, Ordering::Relaxed);
+            });
+            assert_eq!(ends.ends_within(Duration::from_secs(20), &Stop::never()), Ok(()));
+        });
+    }
+}

@@ -34,7 +34,12 @@ mod tests {
         for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
             let profile = Profile::of(client);
             for off in TOOLS.iter().map(|tool| tool.id()) {
-                let tools = advertised(&Choice { off: vec![off], ..Choice::all() }).unwrap();
+                let tools = advertised(&Choice {
+                    off: vec![off],
+                    lookup_name: Some("keyword_lookup".to_owned()),
+                    ..Choice::all()
+                })
+                .unwrap();
                 let text = instructions(&tools, profile);
                 assert!(!text.contains(&format!("`{}`", profile.written(off))), "{off}: {text}");
                 for tool in &tools {

@@ -258,7 +258,7 @@ impl Shared {
 
     /// What the server says of itself to a client.
     fn info(&self, profile: Profile, can_filter: bool) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(implementation())
             .with_instructions(instructions(&self.offered(profile, can_filter), profile))
     }
@@ -318,6 +318,8 @@ impl ServerHandler for Server {
         context.peer.set_peer_info(request.clone());
         let (can_filter, _) = self.shared.can_filter(&context).await;
         let mut info = self.negotiate_initialize(&request)?;
+        // Without a handshake there are subscriptions in its place; there, a list that may change is to be kept for no time.
+        info.capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         info.instructions = self.shared.info(Profile::of(&request.client_info.name), can_filter).instructions;
         Ok(info)
     }

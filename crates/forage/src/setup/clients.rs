@@ -76,14 +76,18 @@ pub(crate) struct Client {
 enum Field {
     Command(&'static str),
     Arguments,
+    /// The command and its arguments in one list.
+    CommandLine(&'static str),
     Text(&'static str, &'static str),
     True(&'static str),
     Number(&'static str, u64),
     EmptyList(&'static str),
     EmptyObject(&'static str),
+    /// A list with `*`: all there are.
+    All(&'static str),
 }
 
-use Field::{Arguments, Command, EmptyList, EmptyObject, Number, Text, True};
+use Field::{All, Arguments, Command, CommandLine, EmptyList, EmptyObject, Number, Text, True};
 
 const STDIO: &[Field] = &[Text("type", "stdio"), Command("command"), Arguments];
 
@@ -194,6 +198,162 @@ pub(crate) static CLIENTS: &[Client] = &[
         user_file: |at| Some(at.home.as_ref()?.join(".gemini/settings.json")),
         remark: None,
     },
+    // https://modelcontextprotocol.io/docs/develop/connect-local-servers
+    Client {
+        name: "claude-desktop",
+        title: "Claude Desktop",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/Library/Application Support/Claude/claude_desktop_config.json",
+        project_place: None,
+        user_file: |at| Some(at.applications()?.join("Claude/claude_desktop_config.json")),
+        remark: Some(
+            "On Windows the file is `%APPDATA%\\Claude\\claude_desktop_config.json`. It has no project: give the \
+                      server one with `args = [\"mcp\", \"--root\", DIR]`.",
+        ),
+    },
+    // https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers
+    Client {
+        name: "copilot",
+        title: "GitHub Copilot CLI",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Text("type", "local"), Command("command"), Arguments, All("tools")],
+        user_place: "~/.copilot/mcp-config.json",
+        project_place: None,
+        user_file: |at| {
+            let directory =
+                at.variable("COPILOT_HOME").or_else(|| Some(at.home.as_ref()?.join(".copilot")))?;
+            Some(directory.join("mcp-config.json"))
+        },
+        remark: None,
+    },
+    // https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/
+    Client {
+        name: "qwen",
+        title: "Qwen Code",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.qwen/settings.json",
+        project_place: Some(".qwen/settings.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".qwen/settings.json")),
+        remark: None,
+    },
+    // https://opencode.ai/docs/mcp-servers/
+    Client {
+        name: "opencode",
+        title: "opencode",
+        format: Format::Json,
+        section: "mcp",
+        fields: &[Text("type", "local"), CommandLine("command"), True("enabled")],
+        user_place: "~/.config/opencode/opencode.json",
+        project_place: Some("opencode.json"),
+        user_file: |at| Some(at.config()?.join("opencode/opencode.json")),
+        remark: None,
+    },
+    // https://docs.cline.bot/mcp/configuring-mcp-servers
+    Client {
+        name: "cline",
+        title: "Cline CLI",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.cline/data/settings/cline_mcp_settings.json",
+        project_place: None,
+        user_file: |at| Some(at.home.as_ref()?.join(".cline/data/settings/cline_mcp_settings.json")),
+        remark: Some("The extension for VS Code keeps a file of its own, which its MCP panel opens."),
+    },
+    // https://docs.windsurf.com/windsurf/cascade/mcp
+    Client {
+        name: "windsurf",
+        title: "Windsurf",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.codeium/windsurf/mcp_config.json",
+        project_place: None,
+        user_file: |at| Some(at.home.as_ref()?.join(".codeium/windsurf/mcp_config.json")),
+        remark: None,
+    },
+    // https://kilocode.ai/docs/features/mcp/using-mcp-in-kilo-code
+    Client {
+        name: "kilo",
+        title: "Kilo Code",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+        project_place: Some(".kilocode/mcp.json"),
+        user_file: |at| {
+            let settings = "Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json";
+            Some(at.applications()?.join(settings))
+        },
+        remark: None,
+    },
+    // https://kiro.dev/docs/mcp/configuration/
+    Client {
+        name: "kiro",
+        title: "Kiro",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.kiro/settings/mcp.json",
+        project_place: Some(".kiro/settings/mcp.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".kiro/settings/mcp.json")),
+        remark: None,
+    },
+    // https://junie.jetbrains.com/docs/junie-ides-mcp.html
+    Client {
+        name: "junie",
+        title: "Junie (JetBrains)",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.junie/mcp/mcp.json",
+        project_place: Some(".junie/mcp/mcp.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".junie/mcp/mcp.json")),
+        remark: Some(
+            "AI Assistant takes the same entry in Settings, Tools, AI Assistant, Model Context Protocol.",
+        ),
+    },
+    // https://antigravity.google/docs/mcp
+    Client {
+        name: "antigravity",
+        title: "Antigravity",
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.gemini/antigravity/mcp_config.json",
+        project_place: None,
+        user_file: |at| Some(at.home.as_ref()?.join(".gemini/antigravity/mcp_config.json")),
+        remark: None,
+    },
+    // https://ampcode.com/manual#mcp
+    Client {
+        name: "amp",
+        title: "Amp",
+        format: Format::Json,
+        section: "amp.mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.config/amp/settings.json",
+        project_place: Some(".amp/settings.json"),
+        user_file: |at| Some(at.config()?.join("amp/settings.json")),
+        remark: None,
+    },
+    // https://github.com/charmbracelet/crush#mcps
+    Client {
+        name: "crush",
+        title: "Crush",
+        format: Format::Json,
+        section: "mcp",
+        fields: STDIO,
+        user_place: "~/.config/crush/crush.json",
+        project_place: Some("crush.json"),
+        user_file: |at| Some(at.config()?.join("crush/crush.json")),
+        remark: None,
+    },
 ];
 
 impl Client {
@@ -240,20 +400,45 @@ impl Client {
             Number(key, number) => (key.to_owned(), Value::from(number)),
             EmptyList(key) => (key.to_owned(), Value::Array(Vec::new())),
             EmptyObject(key) => (key.to_owned(), Value::Object(Map::new())),
+            CommandLine(key) => {
+                let line = [command].into_iter().chain(ARGUMENTS);
+                (key.to_owned(), line.map(Value::from).collect())
+            }
+            All(key) => (key.to_owned(), Value::from(vec!["*"])),
         };
         Value::Object(self.fields.iter().map(field).collect())
     }
 
-    /// The command of an entry that is Forage's own: what would be written, but for the place of the program.
+    /// The command of an entry that runs Forage's server, whatever else its user has added to it.
     pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
-        let key = self.fields.iter().find_map(|field| match field {
-            Command(key) => Some(*key),
+        let texts = |key: &str| -> Option<Vec<&str>> {
+            entry.get(key)?.as_array()?.iter().map(Value::as_str).collect()
+        };
+        let (command, arguments) = self.fields.iter().find_map(|field| match field {
+            Command(key) => Some((entry.get(*key)?.as_str()?, texts("args")?)),
+            CommandLine(key) => {
+                let line = texts(key)?;
+                let (command, arguments) = line.split_first()?;
+                Some((*command, arguments.to_vec()))
+            }
             _ => None,
         })?;
-        let command = entry.get(key)?.as_str()?;
         // A file of another system may be looked at, so both separators count.
         let name = command.rsplit(['/', '\\']).next()?;
         let is_forage = name.strip_suffix(".exe").unwrap_or(name) == NAME;
-        (is_forage && *entry == self.entry(command)).then(|| command.to_owned())
+        (is_forage && arguments.first() == ARGUMENTS.first()).then(|| command.to_owned())
+    }
+
+    /// The same entry with another command.
+    pub(super) fn with_command(&self, entry: &Value, command: &str) -> Value {
+        let mut entry = entry.clone();
+        for field in self.fields {
+            match field {
+                Command(key) => entry[*key] = Value::from(command),
+                CommandLine(key) => entry[*key][0] = Value::from(command),
+                _ => {}
+            }
+        }
+        entry
     }
 }

@@ -375,7 +375,7 @@ fn what_is_not_understood_is_refused() {
 }
 
 #[test]
-fn an_entry_is_ours_only_if_nothing_in_it_was_changed() {
+fn an_entry_is_ours_if_it_runs_our_server_whatever_was_added() {
     for client in CLIENTS {
         for command in ["forage", "/usr/local/bin/forage", "C:\\Tools\\forage.exe"] {
             assert_eq!(client.command_of(&client.entry(command)).as_deref(), Some(command));
@@ -383,7 +383,13 @@ fn an_entry_is_ours_only_if_nothing_in_it_was_changed() {
         assert_eq!(client.command_of(&client.entry("/bin/other")), None);
         let mut changed = client.entry("forage");
         changed["env"] = json!({ "KEY": "value" });
-        assert_eq!(client.command_of(&changed), None, "{}", client.name);
+        assert_eq!(client.command_of(&changed).as_deref(), Some("forage"), "{}", client.name);
+        // What was added stays when the command changes.
+        let mended = client.with_command(&changed, "/bin/forage");
+        assert_eq!(client.command_of(&mended).as_deref(), Some("/bin/forage"));
+        assert_eq!(mended["env"]["KEY"], "value");
+        let other = client.entry("forage").to_string().replace("\"mcp\"", "\"serve\"");
+        assert_eq!(client.command_of(&serde_json::from_str(&other).unwrap()), None, "{other}");
         assert_eq!(client.command_of(&Value::Null), None);
     }
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Project, Run};
 
-const CLIENTS: [(&str, &str, Option<&str>); 7] = [
+const CLIENTS: [(&str, &str, Option<&str>); 19] = [
     ("claude-code", ".claude.json", Some(".mcp.json")),
     ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json")),
     ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json")),
@@ -15,6 +15,22 @@ const CLIENTS: [(&str, &str, Option<&str>); 7] = [
     ("zed", ".config/zed/settings.json", Some(".zed/settings.json")),
     ("goose", ".config/goose/config.yaml", None),
     ("gemini-cli", ".gemini/settings.json", Some(".gemini/settings.json")),
+    ("claude-desktop", ".config/Claude/claude_desktop_config.json", None),
+    ("copilot", ".copilot/mcp-config.json", None),
+    ("qwen", ".qwen/settings.json", Some(".qwen/settings.json")),
+    ("opencode", ".config/opencode/opencode.json", Some("opencode.json")),
+    ("cline", ".cline/data/settings/cline_mcp_settings.json", None),
+    ("windsurf", ".codeium/windsurf/mcp_config.json", None),
+    (
+        "kilo",
+        ".config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
+        Some(".kilocode/mcp.json"),
+    ),
+    ("kiro", ".kiro/settings/mcp.json", Some(".kiro/settings/mcp.json")),
+    ("junie", ".junie/mcp/mcp.json", Some(".junie/mcp/mcp.json")),
+    ("antigravity", ".gemini/antigravity/mcp_config.json", None),
+    ("amp", ".config/amp/settings.json", Some(".amp/settings.json")),
+    ("crush", ".config/crush/crush.json", Some("crush.json")),
 ];
 
 fn setup(project: &Project, arguments: &[&str]) -> Run {
