@@ -143,8 +143,7 @@ impl Directories {
     fn rank_own_roots(&self) {
         let is_on =
             |tool: &&dyn registry::AnyTool| tool.id() == "search_index" && self.config.tools().has(*tool);
-        let Some(kept) = self.indexes.as_ref().filter(|_| registry::TOOLS.iter().any(|tool| is_on(tool)))
-        else {
+        let Some(kept) = self.indexes.as_ref().filter(|_| registry::TOOLS.iter().any(is_on)) else {
             return;
         };
         for directory in &self.own {
