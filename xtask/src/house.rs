@@ -15,7 +15,7 @@ const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
 /// Names of programs that begin like ids of models.
-const PROGRAMS: [&str; 2] = ["claude-code", "gemini-cli"];
+const PROGRAMS: [&str; 5] = ["claude-code", "claude-desktop", "gemini-cli", "qwen", "qwen-cli"];
 
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {

@@ -283,6 +283,10 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/mcp/rounds.rs", "fuzz_a_state_is_one_that_could_have_been_given_or_refused")],
     ),
     (
+        "forage/src/mcp/server.rs",
+        &[Target("forage/src/mcp/server.rs", "fuzz_arguments_in_a_text_are_an_object_or_none")],
+    ),
+    (
         "forage/src/mcp/http.rs",
         &[Target(
             "forage/src/mcp/http/fuzz.rs",

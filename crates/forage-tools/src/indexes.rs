@@ -35,6 +35,8 @@ pub struct Ranked {
     pub report: Arc<WalkReport>,
     /// What must be known of how it came about.
     pub warning: Option<String>,
+    /// It is of some files alone, and stands in for one that is not there yet.
+    pub is_provisional: bool,
 }
 
 impl Ranked {
@@ -45,7 +47,10 @@ impl Ranked {
     pub fn in_memory(root: &Arc<Root>, effort: &Effort) -> Result<Self, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
         match update(&index, root, None, effort, || Ok(())) {
-            Ok(Updated { report, .. }) => Ok(Self { index, report: Arc::new(report), warning: None }),
+            Ok(Updated { report, .. }) => {
+                let report = Arc::new(report);
+                Ok(Self { index, report, warning: None, is_provisional: false })
+            }
             Err(error) => Err(error),
         }
     }

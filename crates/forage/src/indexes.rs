@@ -192,7 +192,7 @@ impl KeptIndexes {
     ) {
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
-        if slot.ranking.as_ref().is_none_or(|build| build.is_over()) {
+        if slot.ranking.as_ref().is_none_or(|build| build.may_be_repeated()) {
             slot.ranking = ranking::start(self, root, progress, pause);
         }
     }

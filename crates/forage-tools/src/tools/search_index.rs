@@ -176,6 +176,11 @@ impl Tool for SearchIndex {
             let (ranked, stop) = match context.ranked(&root, &call) {
                 Ok(ranked) => ranked,
                 Err(NotRanked::Never(error)) => return Err(error),
+                Err(NotRanked::NotYet(_)) if cursor.is_some() => {
+                    let problem = "the ranked index is being brought up to date, and a page goes on in it alone; call again in a \
+                                   few seconds, or leave the cursor out";
+                    return Err(ToolError::argument("cursor", problem));
+                }
                 Err(NotRanked::NotYet(progress)) => {
                     let found = provisional::rank(context, &root, &scope, &request.query, progress, &call)?;
                     (found, call.clone())
@@ -207,7 +212,8 @@ impl Tool for SearchIndex {
             .filter_map(|(nth, hit)| reader.record(hit, first + nth, &mut skipped))
             .collect();
 
-        let next = hits.last().filter(|_| is_cut).and_then(|last| {
+        // The next page would be one of another ranking.
+        let next = hits.last().filter(|_| is_cut && !ranked.is_provisional).and_then(|last| {
             let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
             Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
         });

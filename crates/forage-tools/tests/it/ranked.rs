@@ -183,6 +183,12 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     // What is chosen is chosen here, too.
     let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
     assert_eq!(paths(&told.records), ["app/view.py"], "{}", told.text);
+    // Its pages would be those of another ranking.
+    let told = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
+    assert_eq!((&told.records["truncated"], &told.records["next_cursor"]), (&json!(true), &Value::Null));
+    let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
+    let request = json!({"query": "router", "limit": 1, "cursor": page.records["next_cursor"]});
+    assert!(refusal(&context, "search_index", request).contains("brought up to date"));
     let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
     assert!(!told.found && told.text.contains("being built"), "{}", told.text);
     let mut context = tree.context();

@@ -40,7 +40,12 @@ pub(super) fn fresh(
         && Arc::ptr_eq(seen, listing)
         && !is_damaged
     {
-        return Ok(Ranked { index: Arc::clone(index), report: Arc::clone(report), warning: None });
+        return Ok(Ranked {
+            index: Arc::clone(index),
+            report: Arc::clone(report),
+            warning: None,
+            is_provisional: false,
+        });
     }
     kept.seen = None;
     let mut problem = String::new();
@@ -74,7 +79,7 @@ pub(super) fn fresh(
                 let seen = listing.filter(|_| is_settled);
                 kept.seen = seen.map(|listing| (listing, Arc::clone(&report)));
                 kept.index = Some(Arc::clone(&index));
-                return Ok(Ranked { index, report, warning: None });
+                return Ok(Ranked { index, report, warning: None, is_provisional: false });
             }
             // A new one is not damaged: whatever it is would happen again.
             Err(error) if is_damaged && index.is_damaged() => return Err(error),

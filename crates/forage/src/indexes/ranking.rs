@@ -2,9 +2,9 @@
 //! that no call waits for it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use forage_fs::{Root, Stop};
 use forage_rank::tree::{Effort, UpdateError};
@@ -13,6 +13,9 @@ use super::KeptIndexes;
 
 /// How often it is tried again when another process has the index.
 const ATTEMPTS: usize = 20;
+
+/// Time until it is tried again when no index could be kept.
+const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// How often somebody who waits looks whether it is over.
 const LOOK: Duration = Duration::from_millis(5);
@@ -30,6 +33,8 @@ pub(super) struct Build {
     read: Arc<AtomicU64>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
+    /// When it ended without an index that is kept.
+    failed: OnceLock<Instant>,
 }
 
 impl Build {
@@ -48,8 +53,13 @@ impl Build {
         Ok(())
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Whether another one may begin: what has failed would do so again at once.
+    pub(super) fn may_be_repeated(&self) -> bool {
+        self.is_over() && self.failed.get().is_none_or(|failed| failed.elapsed() > AFTER_FAILURE)
     }
 }
 
@@ -66,6 +76,7 @@ pub(super) fn start(
         read: Arc::default(),
         has_begun: AtomicBool::new(pause.is_zero()),
         is_over: AtomicBool::new(false),
+        failed: OnceLock::new(),
     });
     let (kept, root, told) = (Arc::clone(kept), Arc::clone(root), Arc::clone(&build));
     let run = move || {
@@ -74,14 +85,19 @@ pub(super) fn start(
         stand_back();
         let effort = Effort { threads: threads(), stop: Stop::never(), progress: Arc::clone(&told.read) };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
-        let _ = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for _ in 0..ATTEMPTS {
                 match kept.ranked_now(&root, &effort) {
                     Err(UpdateError::Busy | UpdateError::Outdated) => std::thread::sleep(BETWEEN),
+                    Ok(ranked) if ranked.warning.is_none() => return true,
                     _ => break,
                 }
             }
+            false
         }));
+        if !is_kept.unwrap_or(false) {
+            let _ = told.failed.set(Instant::now());
+        }
         told.is_over.store(true, Ordering::Relaxed);
     };
     std::thread::Builder::new().name("ranking".to_owned()).spawn(run).is_ok().then_some(build)
@@ -114,6 +130,7 @@ mod tests {
             read: Arc::new(AtomicU64::new(3)),
             has_begun: AtomicBool::new(has_begun),
             is_over: AtomicBool::new(false),
+            failed: OnceLock::new(),
         };
         let time = Duration::from_millis(20);
         assert_eq!(build(true).ends_within(time, &Stop::never()), Err((5, 10)));
@@ -127,5 +144,8 @@ mod tests {
             });
             assert_eq!(ends.ends_within(Duration::from_secs(20), &Stop::never()), Ok(()));
         });
+        assert!(ends.may_be_repeated());
+        ends.failed.set(Instant::now()).unwrap();
+        assert!(!ends.may_be_repeated());
     }
 }

@@ -452,3 +452,24 @@ impl ServerHandler for Server {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_arguments_in_a_text_are_an_object_or_none() {
+        let seeds = forage_fuzz::seeds(["{\"pattern\": \"x\"}", "", "[1]", "{\"a\": {\"b\": null}}"]);
+        forage_fuzz::target!(&seeds, |input| {
+            let text = String::from_utf8_lossy(input).into_owned();
+            let params = json!({ "name": "grep_search", "arguments": text });
+            let expected = match text.trim().is_empty() {
+                true => Some(json!({})),
+                false => serde_json::from_str::<Value>(&text).ok().filter(Value::is_object),
+            };
+            let read =
+                with_read_arguments(&params).map(|call| Value::Object(call.arguments.unwrap_or_default()));
+            assert_eq!(read, expected);
+        });
+    }
+}

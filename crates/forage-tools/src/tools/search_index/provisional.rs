@@ -102,7 +102,7 @@ pub(super) fn rank(
         count(best.len() as u64, "file"),
         grouped(all as u64),
     ));
-    Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning })
+    Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })
 }
 
 /// The words of a query that are looked for: the longest first, since they are the rarest as a rule.

@@ -332,6 +332,6 @@ impl Indexes for OneIndex {
 
     fn ranked(&self, _: &Arc<Root>, _: &Effort) -> Option<Result<Ranked, UpdateError>> {
         let (index, report) = (Arc::clone(&self.index), Arc::clone(&self.report));
-        Some(Ok(Ranked { index, report, warning: None }))
+        Some(Ok(Ranked { index, report, warning: None, is_provisional: false }))
     }
 }
