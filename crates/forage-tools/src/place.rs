@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
 
-use forage_fs::{OpenError, RelPath, Root};
+use forage_fs::{Globs, OpenError, RelPath, Root};
 
 use crate::arguments::{escaped, split};
 use crate::context::Context;
@@ -64,6 +64,7 @@ impl Context {
             }
         }
         if let Some((directory, globs)) = without_globs(text.trim())
+            && Globs::new(&[globs]).is_ok()
             && let Some((root, path)) = self.below_some_root(directory).find(&is_there)
         {
             let globs = match path.is_root() {

@@ -174,7 +174,7 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
     let own =
         |text: &str| split(text).into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();
     match value {
-        Value::Null | Value::Bool(false) => Ok(Vec::new()),
+        value if !says_something(value) => Ok(Vec::new()),
         Value::String(text) => Ok(own(text)),
         Value::Array(items) => {
             let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();

@@ -102,6 +102,7 @@ fn grep_search_refuses() {
             (json!({"pattern": "x", "type": "nonesuch"}), &["`type`", "nonesuch", "file_pattern"]),
             (json!({"pattern": "x", "max_age": 3, "since": "2020"}), &["no argument `since`"]),
             (json!({"pattern": "x", "path": "*.txt", "file_pattern": "*.md"}), &["`path`", "globs"]),
+            (json!({"pattern": "x", "path": "{a,b"}), &["`path`", "{a,b does not exist"]),
             (json!({"pattern": "x", "file_pattern": "[a"}), &["`file_pattern`", "[a", "\"*.py\""]),
             (json!({"pattern": "x", "file_pattern": "{a,b"}), &["`file_pattern`", "glob"]),
         ],
