@@ -2,14 +2,15 @@
 """What redaction finds, what it marks in ordinary code, and what it costs.
 
     cargo build --release -p forage-llm --example redact
-    bench/redaction.py cases FILE.jsonl      # {"rule", "kind": "tp" | "fp", "text", "secret", "regex"} on each line
+    bench/redaction.py cases FILE.jsonl      # {"rule", "kind": "tp" | "fp", "text", "secret", "regex", "also"} on each line
     bench/redaction.py marks DIR...          # marks per million lines of source trees, with every marked line
     bench/redaction.py cost FILE             # milliseconds for a text, median of nine
     bench/redaction.py share FORAGE ROOT     # of a keyword search whose model answers at once
 
 The cases are those that gitleaks generates for its own rules: in a checkout of it (MIT), let `utils.Validate` and
 `utils.ValidateWithPaths` print their arguments as JSON, with what `Rule.Regex` finds as the secret, in place of
-checking them, and run `cmd/generate/config`. They are not kept here.
+checking them, and run `cmd/generate/config`. They are not kept here. A false positive of one rule can be a true one of
+another: `also` names the rules of gitleaks that find something in the text, keywords, entropy and allow lists considered.
 """
 
 import collections
@@ -45,7 +46,7 @@ def cases(path):
         if row["kind"] == "fp":
             negatives += 1
             if result["text"] != row["text"]:
-                wrong.append((row["rule"], row["text"], result["text"]))
+                wrong.append((row["rule"], row["text"], result["text"], row.get("also", "")))
             continue
         total += 1
         if result["text"] != row["text"] and not (secret and secret in result["text"]):
@@ -53,9 +54,10 @@ def cases(path):
         else:
             missed[row["rule"]] += 1
     print(f"true positives: {found} of {total} = {100 * found / total:.2f} %; missed by rule: {dict(missed.most_common())}")
-    print(f"false positives: {len(wrong)} of {negatives}")
-    for rule, text, result in wrong:
-        print(f"  {rule}: {text[:120]!r} => {result[:120]!r}")
+    alone = sum(not also for *_, also in wrong)
+    print(f"false positives: {len(wrong)} of {negatives}; {alone} in which gitleaks finds nothing by any of its rules")
+    for rule, text, result, also in sorted(wrong, key=lambda row: row[3] != ""):
+        print(f"  {rule}: {text[:120]!r} => {result[:120]!r}" + (f" (also {also})" if also else ""))
     own = collections.defaultdict(list)
     for row in rows:
         if row["kind"] == "tp" and row.get("secret") and row.get("regex") and r"[\w.-]{0,50}?" not in row["regex"]:

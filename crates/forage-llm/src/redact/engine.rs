@@ -15,7 +15,7 @@ use super::judge::{has_random_piece, is_filled_in_later, is_wordy, stands_in};
 use super::names;
 use super::private_key::PrivateKeys;
 use super::randomness::entropy;
-use super::rules::{RULES, Rule, Unless};
+use super::rules::{PUBLISHED, RULES, Rule, Unless};
 use super::{encoded, kubernetes};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 
@@ -225,7 +225,10 @@ impl Rule {
             Unless::NothingRandom => has_random_piece(secret),
             Unless::NoKey => encoded::is_private_key(secret),
         };
-        means_it && !stands_in(secret) && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
+        means_it
+            && !stands_in(secret)
+            && !PUBLISHED.contains(&secret)
+            && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
     }
 }
 

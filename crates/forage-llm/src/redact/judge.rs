@@ -3,6 +3,7 @@
 use super::mark::MARK;
 use super::names::Telling;
 use super::randomness::{bits_of_randomness, entropy};
+use super::rules::PUBLISHED;
 use crate::limits::{
     MAX_JUDGED_BYTES, MIN_PASSPHRASE_CHARS, MIN_PASSWORD_CHARS, MIN_RANDOM_BITS, MIN_SECRET_ENTROPY,
     MIN_TOKEN_CHARS, MIN_WEAK_CHARS,
@@ -30,6 +31,7 @@ pub(super) fn is_secret(value: &str, telling: Telling, stand: Stand) -> bool {
         || is_placeholder(text)
         || is_foreign(text)
         || text.contains("://")
+        || PUBLISHED.contains(&text)
     {
         return false;
     }

@@ -92,7 +92,8 @@ pub(super) const RULES: &[Rule] = rules! {
     "yandex-token" ["AQVN", "t1.9eu"] r"(?:AQVN[A-Za-z0-9_-]{35,}|t1\.9eu[A-Za-z0-9_=.-]{50,})", 3.0, Never, "yandex-api-key, yandex-access-token";
     "digitalocean-token" ["dop_v1_", "doo_v1_", "dor_v1_"] r"(?i)do[opr]_v1_[a-f0-9]{40,}", 2.5, Never, "digitalocean-pat and its kin";
     "heroku-key" ["HRKU-"] r"HRKU-[A-Za-z0-9_-]{36,}", 3.0, Never, "heroku-api-key-v2";
-    "flyio-token" ["fo1_", "fm1a_", "fm1r_", "fm2_"] r"(?:fo1_[A-Za-z0-9_-]{43,}|fm[12][ar]?_[A-Za-z0-9+/]{90,}={0,3})", 3.0, Never, "flyio-access-token";
+    "plaid-token" ["access-sandbox-", "access-development-", "access-production-"] r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", 2.5, Never, "plaid-api-token";
+    "flyio-token" ["fo1_", "fm1a_", "fm1r_", "fm2_"] r"\b(?:fo1_[A-Za-z0-9_-]{43,}|fm[12][ar]?_[A-Za-z0-9+/]{90,}={0,3})", 3.0, Never, "flyio-access-token";
     "scalingo-token" ["tk-us-"] r"\btk-us-[A-Za-z0-9_-]{48,}", 3.0, Never, "scalingo-api-token";
     "netlify-token" ["nfp_"] r"nfp_[A-Za-z0-9]{36,}", 3.0, Never, "Netlify: access tokens";
     "supabase-token" ["sbp_", "sb_secret_"] r"(?:sbp_[a-f0-9]{40,}|sb_secret_[A-Za-z0-9_-]{20,})", 2.5, Never, "Supabase: API keys";
@@ -215,3 +216,23 @@ pub(super) const RULES: &[Rule] = rules! {
     "bundler-credential" ["BUNDLE_"] r#"BUNDLE_[A-Z0-9_]{2,60}__[A-Z]{2,10}["']?[ \t]*[:=][ \t]*["']?([^\s"':\\]{2,60}:[^\s"'\\]{4,60})"#, 0.0, Placeholder, "sidekiq-secret";
     "pgpass" ["5432:"] before 80 r"(?m)^[^\s:]+:5432:[^\s:]+:[^\s:]+:(\S+)$", 0.0, Placeholder, "PostgreSQL: the password file";
 };
+
+/// Keys that their issuer shows to everyone: those of the samples of firebase-android-sdk. Source: gcp-api-key.
+pub(super) const PUBLISHED: &[&str] = &[
+    "AIzaSyabcdefghijklmnopqrstuvwxyz1234567",
+    "AIzaSyAnLA7NfeLquW1tJFpx_eQCxoX-oo6YyIs",
+    "AIzaSyCkEhVjf3pduRDt6d1yKOMitrUEke8agEM",
+    "AIzaSyDMAScliyLx7F0NPDEJi1QmyCgHIAODrlU",
+    "AIzaSyD3asb-2pEZVqMkmL6M9N6nHZRR_znhrh0",
+    "AIzayDNSXIbFmlXbIE6mCzDLQAqITYefhixbX4A",
+    "AIzaSyAdOS2zB6NCsk1pCdZ4-P6GBdi_UUPwX7c",
+    "AIzaSyASWm6HmTMdYWpgMnjRBjxcQ9CKctWmLd4",
+    "AIzaSyANUvH9H9BsUccjsu2pCmEkOPjjaXeDQgY",
+    "AIzaSyA5_iVawFQ8ABuTZNUdcwERLJv_a_p4wtM",
+    "AIzaSyA4UrcGxgwQFTfaI3no3t7Lt1sjmdnP5sQ",
+    "AIzaSyDSb51JiIcB6OJpwwMicseKRhhrOq1cS7g",
+    "AIzaSyBF2RrAIm4a0mO64EShQfqfd2AFnzAvvuU",
+    "AIzaSyBcE-OOIbhjyR83gm4r2MFCu4MJmprNXsw",
+    "AIzaSyB8qGxt4ec15vitgn44duC5ucxaOi4FmqE",
+    "AIzaSyA8vmApnrHNFE0bApF4hoZ11srVL_n0nvY",
+];

@@ -13,6 +13,7 @@ const SAMPLES: &[(&str, &str, &str)] = &[
     ("aws-access-key-id", "x=@@;", "ASIA¦IOSFODNN7EXAMPLE"),
     ("aws-secret-access-key", "aws_secret_access_key = @@", "wJalrXUtnFEMI/K7MDENG¦/bPxRfiCYEXAMPLEKEY"),
     ("aws-secret-access-key", "\"SecretAccessKey\": \"@@\",", "wJalrXUtnFEMI/K7MDENG¦/bPxRfiCYEXAMPLEKEY"),
+    ("plaid-token", "new Client(\"@@\")", "access-sandbox-¦0502243f-0c22-6299-936c-23b2867912fb"),
     ("github-token", "token @@.", "ghp_¦16C7e42F292c6912E7710c838347Ae178B4a"),
     ("github-token", "(@@)", "gho_¦16C7e42F292c6912E7710c838347Ae178B4a"),
     ("github-token", "<@@>", "ghs_¦16C7e42F292c6912E7710c838347Ae178B4a"),
