@@ -115,6 +115,11 @@ impl Pace {
         !self.stopped.get()
     }
 
+    /// What it looks at.
+    pub fn stop(&self) -> &Stop {
+        &self.stop
+    }
+
     /// Whether work was refused: what was being looked for may be there, and was not found.
     pub fn is_stopped(&self) -> bool {
         self.stopped.get()

@@ -8,6 +8,7 @@
 //!
 //! A line is its own haystack: no match reaches over a line feed, and looking around ends at the line's ends.
 
+mod beside;
 mod buffer;
 mod event;
 pub mod external;

@@ -41,6 +41,18 @@ pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 /// hold five thousand of them.
 pub const CLASS_WORK: u64 = 64 << 10;
 
+/// Time between two looks at the deadline of a call that waits for what can't be ended.
+pub const LOOK: Duration = Duration::from_millis(10);
+
+/// Work of writing out classes that is done at once, as `size` counts it: some two milliseconds.
+pub const CLASS_WORK_AT_ONCE: u64 = 4 << 10;
+
+/// Positions of a pattern that is compiled at once, in a millisecond or two.
+pub const POSITIONS_AT_ONCE: u64 = 500;
+
+/// Bytes of a pattern that is compiled at once; a longer one of small parts takes as long as a large one.
+pub const PATTERN_BYTES_AT_ONCE: usize = 2 << 10;
+
 /// Parts of a pattern that are looked at for what all its matches must hold; what more there are may be anything. A part
 /// takes up to a thirtieth of a millisecond.
 pub const ANALYSED_PARTS: usize = 2048;

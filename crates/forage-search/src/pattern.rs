@@ -1,12 +1,13 @@
 //! Patterns: from what the caller wrote to what the engines run.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use forage_fs::{Pace, Stop};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
+use crate::beside;
 use crate::fuzzy::{Fuzzy, FuzzyError};
 use crate::limits;
 use crate::prefilter::Prefilter;
@@ -147,7 +148,7 @@ pub struct Pattern {
     /// States that can be active at one place of a text.
     positions: u64,
     /// For lines on which the matcher could take long; made when there is one.
-    stepped: OnceLock<Option<SteppedRegex>>,
+    stepped: Arc<OnceLock<Option<SteppedRegex>>>,
 }
 
 impl Pattern {
@@ -167,9 +168,9 @@ impl Pattern {
         if options.fuzzy > limits::FUZZY_EDITS {
             return Err(PatternError::FuzzyEdits { edits: options.fuzzy });
         }
-        // None of the steps can be ended before it is done: each is small enough, and looks at the clock first.
-        let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
-        look()?;
+        if stop.check().is_some() {
+            return Err(PatternError::Stopped);
+        }
         let source = if options.literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
         let ast = parse(&source)?;
         let insensitive = match options.case {
@@ -177,44 +178,22 @@ impl Pattern {
             Case::Insensitive => true,
             Case::Smart => is_smart_insensitive(&ast),
         };
-        if size::class_work(&ast, insensitive) > limits::CLASS_WORK {
+        let class_work = size::class_work(&ast, insensitive);
+        if class_work > limits::CLASS_WORK {
             return Err(PatternError::TooManyClasses);
         }
-        let hir = regex_syntax::hir::translate::TranslatorBuilder::new()
-            .case_insensitive(insensitive)
-            .multi_line(true)
-            .utf8(false)
-            .line_terminator(b'\n')
-            .build()
-            .translate(&source, &ast)
-            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
-        // It would be built up to the limit only to be thrown away.
-        if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
-            return Err(PatternError::TooLarge);
-        }
-        look()?;
-        let matcher = RegexMatcherBuilder::new()
-            .multi_line(true)
-            .case_insensitive(insensitive)
-            .word(options.word)
-            .line_terminator(Some(b'\n'))
-            .size_limit(limits::COMPILED_PATTERN_BYTES)
-            .dfa_size_limit(limits::AUTOMATON_CACHE_BYTES)
-            .nest_limit(limits::PATTERN_NESTING)
-            .build(&source)
-            .map_err(|error| compile_error(&error))?;
-        look()?;
-        let fuzzy = match options.fuzzy {
-            0 => None,
-            edits => Some(fuzzy(&hir, options.word, edits, stop)?),
-        };
-        let outline = size::outline(&hir, limits::ANALYSED_PARTS);
-        // A fuzzy search has pieces of its own.
-        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&outline]) } else { None };
-        let confirmed = !options.word && prefilter.as_ref().is_some_and(Prefilter::confirms);
+        let parsed = Parsed { source, ast, insensitive, options: *options };
+        // None of these steps can be ended before it is done.
+        let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
+            parsed.translate().map(|hir| (parsed, hir))
+        })
+        .unwrap_or(Err(PatternError::Stopped))?;
         let positions = size::positions(&hir);
-        let (word, stepped) = (options.word, OnceLock::new());
-        Ok(Self { matcher, hir, outline, prefilter, fuzzy, confirmed, word, positions, stepped })
+        let within = stop.clone();
+        let is_large =
+            positions >= limits::POSITIONS_AT_ONCE || parsed.source.len() >= limits::PATTERN_BYTES_AT_ONCE;
+        beside::run_if(is_large, stop, move || parsed.compile(hir, positions, &within))
+            .unwrap_or(Err(PatternError::Stopped))
     }
 
     /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
@@ -245,11 +224,18 @@ impl Pattern {
     ///
     /// Making it takes some tens of milliseconds at the most: `None` if the first one to need it has no more time.
     pub(crate) fn stepped(&self, pace: &Pace) -> Option<&SteppedRegex> {
-        if self.stepped.get().is_none() && !pace.look() {
-            return None;
+        if self.stepped.get().is_none() {
+            if !pace.look() {
+                return None;
+            }
+            let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
+            let (word, positions) = (self.word, self.positions);
+            // Workers that need it at the same time wait for the one that makes it.
+            beside::run(pace.stop(), move || {
+                made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
+            })?;
         }
-        let compile = || SteppedRegex::new(&in_words(&self.hir, self.word), self.positions);
-        self.stepped.get_or_init(compile).as_ref()
+        self.stepped.get()?.as_ref()
     }
 
     pub(crate) fn prefilter(&self) -> Option<&Prefilter> {
@@ -289,6 +275,59 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
             }
         },
     )
+}
+
+/// A pattern whose syntax is known.
+struct Parsed {
+    source: String,
+    ast: Ast,
+    insensitive: bool,
+    options: PatternOptions,
+}
+
+impl Parsed {
+    fn translate(&self) -> Result<Hir, PatternError> {
+        regex_syntax::hir::translate::TranslatorBuilder::new()
+            .case_insensitive(self.insensitive)
+            .multi_line(true)
+            .utf8(false)
+            .line_terminator(b'\n')
+            .build()
+            .translate(&self.source, &self.ast)
+            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })
+    }
+
+    /// Compiles what it was translated to, with a look at the clock before each step.
+    fn compile(&self, hir: Hir, positions: u64, stop: &Stop) -> Result<Pattern, PatternError> {
+        let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
+        let word = self.options.word;
+        // It would be built up to the limit only to be thrown away.
+        if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
+            return Err(PatternError::TooLarge);
+        }
+        look()?;
+        let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
+            .case_insensitive(self.insensitive)
+            .word(word)
+            .line_terminator(Some(b'\n'))
+            .size_limit(limits::COMPILED_PATTERN_BYTES)
+            .dfa_size_limit(limits::AUTOMATON_CACHE_BYTES)
+            .nest_limit(limits::PATTERN_NESTING)
+            .build(&self.source)
+            .map_err(|error| compile_error(&error))?;
+        look()?;
+        let fuzzy = match self.options.fuzzy {
+            0 => None,
+            edits => Some(fuzzy(&hir, word, edits, stop)?),
+        };
+        let outline = size::outline(&hir, limits::ANALYSED_PARTS);
+        // A fuzzy search has pieces of its own.
+        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&outline]) } else { None };
+        let confirmed = !word && prefilter.as_ref().is_some_and(Prefilter::confirms);
+        let stepped = Arc::default();
+        Ok(Pattern { matcher, hir, outline, prefilter, fuzzy, confirmed, word, positions, stepped })
+    }
 }
 
 /// What is matched: with `word`, no match touches a word character.
