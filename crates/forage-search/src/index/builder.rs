@@ -133,15 +133,16 @@ impl Builder {
     }
 
     /// A posting list in the shorter of its two forms.
-    fn stored<'a>(&self, list: &'a PostingList) -> std::borrow::Cow<'a, [u8]> {
+    fn stored(&self, list: &PostingList) -> Vec<u8> {
+        let bytes = self.postings.bytes_of(list);
         let bitmap_bytes = self.parts.div_ceil(8) as usize;
-        if list.bytes.len() < bitmap_bytes {
-            return list.bytes.as_slice().into();
+        if bytes.len() < bitmap_bytes {
+            return bytes;
         }
         let mut bitmap = vec![0; bitmap_bytes];
-        for part in posted(&list.bytes) {
+        for part in posted(&bytes) {
             bitmap[part as usize / 8] |= 1_u8 << (part % 8);
         }
-        bitmap.into()
+        bitmap
     }
 }

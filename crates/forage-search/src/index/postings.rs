@@ -2,8 +2,8 @@
 
 use super::trigrams::Trigram;
 
-/// Pairs of a trigram and a part of a file that are sorted at a time: 32 MiB, twice.
-const PENDING: usize = 4 << 20;
+/// Pairs of a trigram and a part of a file that are sorted at a time: 8 MiB, twice.
+const PENDING: usize = 1 << 20;
 
 /// Trigrams of a page, and pages.
 const PAGE: usize = 1 << 12;
@@ -26,6 +26,7 @@ pub(super) struct Postings {
     /// The posting list of each trigram, from 1; 0 for none. Pages in which no trigram is are empty.
     pages: Vec<Vec<u32>>,
     lists: Vec<PostingList>,
+    blocks: Blocks,
     /// Parts in all lists together.
     posted: u64,
 }
@@ -57,11 +58,11 @@ impl Postings {
             page.resize(PAGE, 0);
             let slot = &mut page[trigram % PAGE];
             if *slot == 0 {
-                self.lists.push(PostingList::default());
+                self.lists.push(PostingList::new(&mut self.blocks));
                 *slot = self.lists.len() as u32;
             }
             let list = &mut self.lists[*slot as usize - 1];
-            run.iter().for_each(|&(_, part)| list.push(part));
+            run.iter().for_each(|&(_, part)| list.push(&mut self.blocks, part));
         }
         self.pending.clear();
     }
@@ -72,6 +73,19 @@ impl Postings {
         slots
             .filter(|(_, slot)| **slot > 0)
             .map(|(number, slot)| (number as u32, &self.lists[*slot as usize - 1]))
+    }
+
+    /// The bytes of a list.
+    pub(super) fn bytes_of(&self, list: &PostingList) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(list.bytes as usize);
+        let mut number = list.first;
+        while bytes.len() < list.bytes as usize {
+            let block = self.blocks.get(number);
+            let rest = list.bytes as usize - bytes.len();
+            bytes.extend_from_slice(&block.bytes[..rest.min(BLOCK_BYTES)]);
+            number = block.next;
+        }
+        bytes
     }
 }
 
@@ -92,31 +106,88 @@ fn distribute(from: &[(u32, u32)], to: &mut Vec<(u32, u32)>, digit: impl Fn(u32)
     }
 }
 
+/// Bytes of a posting list that lie side by side, so that a block has 64 with the number of the next.
+const BLOCK_BYTES: usize = 60;
+
+/// Blocks that are allocated at a time: a megabyte.
+const CHUNK_BLOCKS: usize = 16 << 10;
+
+/// The bytes of all lists. One that doubled its room whenever it was full would have half of it empty, and hundreds of
+/// thousands do.
+#[derive(Default)]
+struct Blocks {
+    chunks: Vec<Vec<Block>>,
+    count: u32,
+}
+
+#[derive(Clone)]
+struct Block {
+    bytes: [u8; BLOCK_BYTES],
+    next: u32,
+}
+
+impl Blocks {
+    /// Another block, which is empty.
+    fn push(&mut self) -> u32 {
+        let number = self.count;
+        if number as usize % CHUNK_BLOCKS == 0 {
+            self.chunks.push(Vec::with_capacity(CHUNK_BLOCKS));
+        }
+        if let Some(chunk) = self.chunks.last_mut() {
+            chunk.push(Block { bytes: [0; BLOCK_BYTES], next: 0 });
+        }
+        self.count += 1;
+        number
+    }
+
+    fn get(&self, number: u32) -> &Block {
+        &self.chunks[number as usize / CHUNK_BLOCKS][number as usize % CHUNK_BLOCKS]
+    }
+
+    fn get_mut(&mut self, number: u32) -> &mut Block {
+        &mut self.chunks[number as usize / CHUNK_BLOCKS][number as usize % CHUNK_BLOCKS]
+    }
+}
+
 /// The parts of files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PostingList {
-    pub(super) bytes: Vec<u8>,
+    first: u32,
+    last: u32,
+    pub(super) bytes: u32,
     pub(super) parts: u32,
     /// One more than the last number.
     next: u32,
 }
 
 impl PostingList {
-    /// Adds a file whose number is larger than all before.
-    pub(super) fn push(&mut self, file: u32) {
-        push_number(&mut self.bytes, file - self.next);
-        self.next = file + 1;
+    fn new(blocks: &mut Blocks) -> Self {
+        let first = blocks.push();
+        Self { first, last: first, bytes: 0, parts: 0, next: 0 }
+    }
+
+    /// Adds a part whose number is larger than all before.
+    fn push(&mut self, blocks: &mut Blocks, part: u32) {
+        let mut number = part - self.next;
+        while number >= 0x80 {
+            self.push_byte(blocks, number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.push_byte(blocks, number as u8);
+        self.next = part + 1;
         self.parts += 1;
     }
-}
 
-/// Adds a number, seven bits to a byte, the lowest first.
-pub(super) fn push_number(bytes: &mut Vec<u8>, mut number: u32) {
-    while number >= 0x80 {
-        bytes.push(number as u8 | 0x80);
-        number >>= 7;
+    fn push_byte(&mut self, blocks: &mut Blocks, byte: u8) {
+        let at = self.bytes as usize % BLOCK_BYTES;
+        if at == 0 && self.bytes > 0 {
+            let next = blocks.push();
+            blocks.get_mut(self.last).next = next;
+            self.last = next;
+        }
+        blocks.get_mut(self.last).bytes[at] = byte;
+        self.bytes += 1;
     }
-    bytes.push(number as u8);
 }
 
 #[cfg(test)]
@@ -131,9 +202,16 @@ mod tests {
     proptest! {
         #[test]
         fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
-            let mut list = PostingList::default();
-            files.iter().for_each(|&file| list.push(file));
-            prop_assert_eq!(posted(&list.bytes).collect::<Vec<_>>(), files.into_iter().collect::<Vec<_>>());
+            let mut postings = Postings::default();
+            // Blocks of another list lie between.
+            let [mut list, mut other] = [(); 2].map(|()| PostingList::new(&mut postings.blocks));
+            for &file in &files {
+                list.push(&mut postings.blocks, file);
+                other.push(&mut postings.blocks, file + 1);
+            }
+            let bytes = postings.bytes_of(&list);
+            prop_assert_eq!(bytes.len(), list.bytes as usize);
+            prop_assert_eq!(posted(&bytes).collect::<Vec<_>>(), files.into_iter().collect::<Vec<_>>());
         }
 
         #[test]
@@ -157,7 +235,7 @@ mod tests {
             }
             postings.finish();
             let found: BTreeMap<u32, BTreeSet<u32>> =
-                postings.lists().map(|(number, list)| (number, posted(&list.bytes).collect())).collect();
+                postings.lists().map(|(number, list)| (number, posted(&postings.bytes_of(list)).collect())).collect();
             prop_assert_eq!(found, expected);
         }
     }
