@@ -111,8 +111,9 @@ pub const TARGETS: usize = 64;
 /// others tenfold is the only one.
 pub const RULE_WEIGHT: f32 = 10.0;
 
-/// Files from which on segments are merged no more: that would take longer than reading them costs searches.
-pub const LARGE_SEGMENT: usize = 50_000;
+/// Files from which on segments are merged no more: that would take longer than reading them costs searches, and all that is
+/// merged is in memory meanwhile, a hundred megabytes for ten thousand files.
+pub const LARGE_SEGMENT: usize = 4_000;
 
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);

@@ -60,6 +60,9 @@ pub(crate) enum Lifetime {
     Server,
 }
 
+/// How often it is looked whether an index is up to date.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
 /// Time that a call of a server waits for a ranked index. What takes longer goes on in the background.
 const RANKED_SOON: Duration = Duration::from_millis(400);
 
@@ -194,6 +197,16 @@ impl KeptIndexes {
         let slot = slots.entry(root.path().to_owned()).or_default();
         if slot.ranking.as_ref().is_none_or(|build| build.may_be_repeated()) {
             slot.ranking = ranking::start(self, root, progress, pause);
+        }
+    }
+
+    /// Brings the instant index of a root up to date before its ranked one: both at once would take the memory of both,
+    /// and the instant one is there in seconds.
+    fn update_first(self: &Arc<Self>, root: &Arc<Root>) {
+        self.update_in_background(root);
+        let is_updating = || self.lock().get(root.path()).is_some_and(|slot| slot.is_updating);
+        while is_updating() {
+            std::thread::sleep(BETWEEN_LOOKS);
         }
     }
 
