@@ -102,7 +102,7 @@ pub(super) static GEMINI_CLI: Client = Client {
     wire: "gemini",
     files: &[(
         ".gemini/settings.json",
-        "{\n  // kept\n  \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } },\n}\n",
+        "{\n  // kept\n  \"security\": { \"auth\": { \"selectedType\": \"gemini-api-key\" } }\n}\n",
     )],
     variables: &[("GOOGLE_GEMINI_BASE_URL", "{url}"), ("GEMINI_API_KEY", "key")],
     arguments: &["--skip-trust", "--approval-mode", "yolo", "-m", "gemini-2.5-pro", "-p", "{prompt}"],
