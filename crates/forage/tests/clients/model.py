@@ -78,25 +78,26 @@ def texts(value):
 class Request:
     """What a request holds of the conversation, and how a script's calls are worded for it."""
 
-    def __init__(self, wire, body, server):
-        self.wire, self.body, self.server = wire, body, server
+    def __init__(self, wire, body, turns, server):
+        self.wire, self.body, self.turns, self.server = wire, body, turns, server
         self.offered, self.made = wire.offered(body), wire.calls(body)
         self.finder = next((name for name in self.offered if name in FINDERS), None)
+        # The turns that are none of the script's.
+        self.added = FINDERS - {call.get("name") for turn in turns for call in turn.get("calls", [])}
 
-    def answer(self, turns):
+    def answer(self):
         """Number and wording of the turn that it gets."""
         if not self.offered:
             schema = self.wire.schema(self.body)
             return None, {"text": "ok" if schema is None else json.dumps(smallest(schema)), "calls": []}
-        number = sum(not set(turn) & FINDERS for turn in self.made)
-        turn = turns[number] if number < len(turns) else {"text": "done"}
+        number = sum(not set(turn) & self.added for turn in self.made)
+        turn = self.turns[number] if number < len(self.turns) else {"text": "done"}
         calls = turn.get("calls", [])
         wanted = next((call["tool"] for call in calls if "tool" in call and not self.shown(call["tool"])), None)
         # What was found need not stand among the tools afterwards: nothing is looked for twice.
         if wanted and self.finder and not any(self.finder in turn for turn in self.made):
-            full = self.mentioned(wanted)
-            looked_for = {"query": f"select:{full}" if full else wanted}
-            return number, {"text": "", "calls": [{"name": self.finder, "arguments": looked_for}]}
+            said = {"name": self.finder, "arguments": {"query": self.wire.looked_for(self.mentioned(wanted), wanted)}}
+            return number, {"text": "", "calls": [said]}
         said = [self.worded(call) for call in calls]
         return number, {"text": turn.get("text", ""), "calls": said, "hang": turn.get("hang", False)}
 
@@ -162,7 +163,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_json(200, {"object": "list", "data": [model], "has_more": False})
 
     def do_CONNECT(self):
-        self.record()
+        self.server.log.write({"wire": None, "method": "CONNECT", "path": self.path})
         self.send_json(403, {"error": {"message": "there is no network"}})
 
     def do_POST(self):
@@ -174,8 +175,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             counts = "count" in path.lower() and "tokens" in path.lower()
             tokens = {"input_tokens": 100, "totalTokens": 100}
             return self.send_json(200 if counts else 404, tokens if counts else {"error": {"message": "no such wire"}})
-        request = Request(wire, body, self.server.name)
-        turn, said = request.answer(self.server.turns)
+        request = Request(wire, body, self.server.turns, self.server.name)
+        turn, said = request.answer()
         streams = wire.streams(self.path, body)
         self.record(
             wire=wire.name,

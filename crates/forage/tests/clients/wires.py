@@ -1,9 +1,10 @@
 """The wires of the providers, as model.py speaks them: what requests hold, and what answers look like.
 
-A wire is a class of functions, of which no object is made. Of a request they tell `offered`, the names of its tools as the
-model sees them; `found`, those that it found in the course of the conversation; `calls`, the names called, turn by turn;
-`results`, the texts that came back; `code`, whether calls are made by a program; `schema`, that which the answer has to fit. An answer holds `text`, `calls` (`name`,
-`arguments`), the `body` of the request, and `number` and `salt` for ids; `whole` and `events` make the wire's of it.
+A wire is a class of functions, of which no object is made. Of a request they tell `offered`, the names of its tools as
+the model sees them; `found`, those that it found in the course of the conversation; `calls`, the names called, turn by turn;
+`results`, the texts that came back; `code`, whether calls are made by a program; `looked_for`, what is said to find a tool;
+`schema`, that which the answer has to fit. An answer holds `text`, `calls` (`name`, `arguments`), the `body` of the request,
+and `number` and `salt` for ids; `whole` and `events` make the wire's of it.
 """
 
 import json
@@ -43,6 +44,9 @@ class Anthropic:
 
     def found(_body):
         return []
+
+    def looked_for(full, tool):
+        return f"select:{full or tool}"
 
     def code(_body):
         return False
@@ -119,6 +123,9 @@ class Chat:
 
     def found(_body):
         return []
+
+    def looked_for(full, tool):
+        return f"select:{full or tool}"
 
     def code(_body):
         return False
@@ -208,6 +215,10 @@ class Responses:
 
     def offered(body):
         return [shown for shown, _, _ in Responses.spread(Responses.tools(body))]
+
+    def looked_for(_full, tool):
+        """Codex compares words; a name with its prefix is one word that nothing has."""
+        return tool
 
     def code(body):
         """Tools are called by a program, which a tool takes as its text."""
@@ -328,6 +339,9 @@ class Gemini:
 
     def found(_body):
         return []
+
+    def looked_for(full, tool):
+        return f"select:{full or tool}"
 
     def code(_body):
         return False

@@ -31,6 +31,8 @@ mod plan;
 #[cfg(unix)]
 mod private;
 mod ranked;
+#[cfg(target_os = "linux")]
+mod real_clients;
 mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;
