@@ -57,6 +57,8 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          `--remove` takes it out again, so that the file is byte by byte what it was. Comments, layout and all other\n\
          entries stay; a file that is not understood is left as it is. `--scope project` takes the file that a project\n\
          brings for everyone who opens it. `forage doctor` tells in which clients Forage is set up.\n\n\
+         ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
+         forage setup claude-code --remove   # takes it out again\n```\n\n\
          The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
          path; `--command` names another. By hand, this is what has to stand in the files:\n",
     );
@@ -89,7 +91,9 @@ fn tools_page(tools: &Value, on: &Value) -> Result<String, String> {
     let (tools, on) = (array(tools)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
-         What a model reads about each tool, word for word, and the arguments that it can give.\n",
+         What a model reads about each tool, word for word, and the arguments that it can give. A call by hand, as an\n\
+         agent makes it, and the definitions in the form of a provider:\n\n\
+         ```sh\nforage call grep_search '{\"pattern\": \"fn main\"}'\nforage tools --format openai\n```\n",
     );
     for tool in &tools {
         let is_on = on.iter().any(|other| other["name"] == tool["name"]);

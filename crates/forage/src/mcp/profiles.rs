@@ -61,8 +61,13 @@ const PROFILES: &[Profile] = &[
     // Continue 1.5.47: no bound was found; names are as they are.
     Profile { client: "continue", text_bytes: 40_000, ..AGENT },
     // fast-agent 0.10.46: 16,221.
-    Profile { client: "fast-agent", text_bytes: 16_000, ..UNKNOWN },
+    Profile { client: "fast-agent", text_bytes: 16_000, written_prefix: "forage__", ..UNKNOWN },
 ];
+
+/// Tools whose names the official filesystem server has too. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start
+/// with two tools of one name, LangChain's adapters 0.3.2 hand on both, and mcp-use 1.7.1 the first. Three of the four
+/// introduce themselves by the name that the Python SDK has for everyone (`mcp`), so that nothing tells them from others.
+const TAKEN: [&str; 2] = ["list_directory", "read_file"];
 
 impl Profile {
     /// That of a client by the name with which it introduces itself.
@@ -76,9 +81,18 @@ impl Profile {
         UNKNOWN
     }
 
+    /// The name by which the client is told of a tool. Where the client puts nothing in front of names, a name that another
+    /// server may have gets what others put there.
+    pub(super) fn listed(&self, name: &str) -> String {
+        match self.written_prefix.is_empty() && TAKEN.contains(&name) {
+            true => format!("forage_{name}"),
+            false => name.to_owned(),
+        }
+    }
+
     /// A tool's name as the client's model sees it.
     pub(super) fn written(&self, name: &str) -> String {
-        format!("{}{name}", self.written_prefix)
+        format!("{}{}", self.written_prefix, self.listed(name))
     }
 
     /// A name as the server has it, of one that a model may have written with the client's prefix or that of another.
@@ -118,7 +132,7 @@ mod tests {
             ("github-copilot-developer", "forage-x", 20_000),
             ("@cline/core", "forage__x", 7_500),
             ("continue-cli-client", "x", 40_000),
-            ("fast-agent-mcp", "x", 16_000),
+            ("fast-agent-mcp", "forage__x", 16_000),
             ("somebody else", "x", 20_000),
         ];
         for (client, written, text_bytes) in cases {
@@ -129,6 +143,25 @@ mod tests {
                 "{client}"
             );
             assert_eq!(Profile::unwritten(written), "x");
+        }
+    }
+
+    #[test]
+    fn names_that_another_server_may_have_are_written_so_that_they_are_ours() {
+        for (client, listed, written) in [
+            ("mcp", "forage_read_file", "forage_read_file"),
+            ("mcp-use", "forage_read_file", "forage_read_file"),
+            ("continue-cli-client", "forage_read_file", "forage_read_file"),
+            ("fast-agent-mcp", "read_file", "forage__read_file"),
+            ("claude-code", "read_file", "mcp__forage__read_file"),
+        ] {
+            let profile = Profile::of(client);
+            assert_eq!(
+                (profile.listed("read_file"), profile.written("read_file")),
+                (listed.to_owned(), written.to_owned())
+            );
+            assert_eq!(profile.listed("grep_search"), "grep_search");
+            assert_eq!(Profile::unwritten(written), "read_file");
         }
     }
 }

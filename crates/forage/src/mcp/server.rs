@@ -215,6 +215,7 @@ impl Shared {
     ) -> Result<Tool, ErrorData> {
         let names = Names::written(others, |name| profile.written(name));
         let mut definition = schema::definition(tool, &names, Format::Mcp);
+        definition["name"] = json!(profile.listed(tool.name()));
         if self.output == OutputForm::Structured {
             definition["outputSchema"] = output_schema();
         }

@@ -1,5 +1,8 @@
 //! The examples of the documentation are run, and print what it says.
 
+#[cfg(unix)]
+mod first_examples;
+
 use std::path::Path;
 
 use crate::Project;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{Project, Run};
 
 /// Runs git as the author of the tests' history, with no configuration but the repository's.
-fn git(project: &Project, arguments: &[&str]) -> String {
+pub(crate) fn git(project: &Project, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=Tests", "-c", "user.email=tests@example.com", "-c", "commit.gpgSign=false"])
         .args(arguments)

@@ -11,6 +11,8 @@ mod doctor;
 mod documentation;
 mod eval;
 mod filter;
+#[cfg(unix)]
+mod frameworks;
 mod index;
 mod interrupt;
 mod llama_server;
@@ -29,6 +31,8 @@ mod plan;
 #[cfg(unix)]
 mod private;
 mod ranked;
+#[cfg(target_os = "linux")]
+mod real_clients;
 mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -15,7 +15,7 @@ mod stdio;
 mod strangers;
 #[cfg(target_os = "linux")]
 mod walls;
-mod wire;
+pub(crate) mod wire;
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -75,13 +75,13 @@ fn project() -> Project {
 }
 
 /// A model that is asked, and says nothing. It tells when it was asked and when it was left.
-struct HangingModel {
+pub(crate) struct HangingModel {
     url: String,
     events: Receiver<Instant>,
 }
 
 impl HangingModel {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let (tell, events) = channel();
@@ -103,12 +103,12 @@ impl HangingModel {
         Self { url, events }
     }
 
-    fn configure(&self, project: &Project) {
+    pub(crate) fn configure(&self, project: &Project) {
         project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", self.url));
     }
 
     /// Waits until it is asked, or until it is left.
-    fn next_event(&self) -> Instant {
+    pub(crate) fn next_event(&self) -> Instant {
         self.events.recv_timeout(PATIENCE).unwrap()
     }
 }

@@ -11,7 +11,8 @@ use super::{REVISIONS, call, hanging_project, is_stateless, project, request, sl
 /// machine's. Left alone, the work of these tests never ends.
 const STOPPED: Duration = Duration::from_secs(4);
 
-const TOOLS: [&str; 5] = ["keyword_search", "grep_search", "search_index", "list_directory", "read_file"];
+const TOOLS: [&str; 5] =
+    ["keyword_search", "grep_search", "search_index", "forage_list_directory", "forage_read_file"];
 
 #[test]
 fn tools_are_listed_with_titles_and_annotations() {

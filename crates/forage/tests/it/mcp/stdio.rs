@@ -371,12 +371,15 @@ fn tools_and_instructions_fit_the_client() {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };
     let (instructions, tools) = shown("not known");
-    assert_eq!(names(&tools), "grep_search search_index list_directory read_file");
+    assert_eq!(names(&tools), "grep_search search_index forage_list_directory forage_read_file");
     assert!(
-        instructions.contains("`read_file`") && !instructions.contains("keyword_search"),
+        instructions.contains("`forage_read_file`") && !instructions.contains("keyword_search"),
         "{instructions}"
     );
     assert!(tools.iter().all(|tool| tool.get("_meta").is_none()));
+
+    // One that puts something in front of names is told of them as they are.
+    assert_eq!(names(&shown("fast-agent-mcp").1), "grep_search search_index list_directory read_file");
 
     let (instructions, tools) = shown("gemini-cli-mcp-client");
     assert_eq!(names(&tools), "grep_search search_index");

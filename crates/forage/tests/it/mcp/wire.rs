@@ -74,14 +74,14 @@ impl Drop for Server {
 }
 
 /// A client on pipes.
-pub(super) struct Pipes {
+pub(crate) struct Pipes {
     pub(super) server: Server,
     pub(super) stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
 impl Pipes {
-    pub(super) fn start(project: &Project, arguments: &[&str]) -> Self {
+    pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
         Self::start_with(project, arguments, &[])
     }
 
@@ -107,7 +107,7 @@ impl Pipes {
         client
     }
 
-    pub(super) fn handshake(&mut self, initialize: Value) -> Value {
+    pub(crate) fn handshake(&mut self, initialize: Value) -> Value {
         self.send(&initialize);
         let answer = self.receive();
         self.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
@@ -135,7 +135,7 @@ impl Pipes {
         Some(serde_json::from_str(&line).unwrap())
     }
 
-    pub(super) fn ask(&mut self, message: &Value) -> Value {
+    pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         let answer = self.receive();
         assert_eq!(answer["id"], message["id"], "{answer}");
@@ -170,7 +170,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn start(project: &Project, arguments: &[&str]) -> Self {
+    pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
         Self::start_with(project, arguments, &[])
     }
 
@@ -226,7 +226,7 @@ impl Http {
     }
 
     /// The last message of the answer, which is the response.
-    pub(super) fn ask(&self, revision: &str, message: &Value) -> Value {
+    pub(crate) fn ask(&self, revision: &str, message: &Value) -> Value {
         let response = self.post(revision, message);
         response.messages().pop().unwrap_or_else(|| panic!("no answer: {response:?}"))
     }

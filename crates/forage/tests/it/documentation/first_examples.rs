@@ -1,0 +1,176 @@
+//! The first example of README and of each page in `docs` works as it is written, on a machine without a model, a key or a
+//! network: each line runs in a shell, in a copy of the sources with a history, with a home that is empty.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::eval::git;
+use crate::plan::copy_files;
+use crate::{Project, Run};
+
+/// Pages whose first example is no command of the program, with the first line of what they have instead.
+const OTHERS: &[(&str, Option<&str>, &str)] = &[
+    ("local-search.md", None, "a table of tests, without an example"),
+    ("mcp-session.md", None, "messages, which `mcp::page` sends"),
+    ("packaging.md", Some("cargo test -p forage --test it packaging"), "it runs these tests"),
+    ("ripgrep.md", None, "a table of differences, without an example"),
+];
+
+/// The page whose first example needs a store, which the default build has not. It needs no model.
+const NEEDS_A_STORE: &str = "lookup.md";
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The lines of the first block of commands that stands in a text: those of a `sh` block, or those behind `$ ` in a
+/// `console` block. A line that ends with a backslash is one with the next.
+fn first_example(text: &str) -> Vec<String> {
+    let mut lines = text.lines().skip_while(|line| !matches!(*line, "```sh" | "```console"));
+    let is_console = lines.next() == Some("```console");
+    let block: Vec<&str> = lines.take_while(|line| *line != "```").collect();
+    let commands = block.join("\n").replace("\\\n", "");
+    let commands = commands.lines().filter(|line| !line.is_empty());
+    match is_console {
+        true => commands.filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect(),
+        false => commands.map(str::to_owned).collect(),
+    }
+}
+
+/// What stands below a heading of a page.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let begin = text.find(&format!("\n{heading}\n")).unwrap();
+    &text[begin..]
+}
+
+/// A copy of the sources, with commits that say what they touch.
+fn sources() -> Project {
+    let project = Project::new(&[]);
+    for entry in std::fs::read_dir(workspace()).unwrap() {
+        let entry = entry.unwrap();
+        let target = project.root.join(entry.file_name());
+        match entry.file_name().to_str() {
+            // What a build left, and a history that may be none of this copy's.
+            Some("target" | ".git") => {}
+            _ if entry.file_type().unwrap().is_dir() => copy_files(&entry.path(), &target),
+            _ => drop(std::fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+    let commit = |message: &str| {
+        git(&project, &["add", "-A"]);
+        git(&project, &["commit", "-q", "-m", message]);
+    };
+    git(&project, &["init", "-q", "-b", "main", "."]);
+    commit("Begin with all of it");
+    for krate in std::fs::read_dir(project.root.join("crates")).unwrap() {
+        let path = krate.unwrap().path().join("src/lib.rs");
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        std::fs::write(&path, format!("{text}\n// Changed.\n")).unwrap();
+        commit(text.lines().next().unwrap().trim_start_matches("//! "));
+    }
+    project
+}
+
+/// Runs a line as it is written. A build that a line begins with is the program that these tests have built.
+fn run(project: &Project, home: &Path, line: &str) -> Run {
+    let line = line.replace("cargo run --release -- ", "forage ");
+    let programs = Path::new(env!("CARGO_BIN_EXE_forage")).parent().unwrap();
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .args(["-c", &line])
+        .current_dir(&project.root)
+        .env_clear()
+        .env("PATH", path)
+        .env("HOME", home)
+        // Whatever runs on the machine of the tests is no model of this one.
+        .env("OLLAMA_HOST", "127.0.0.1:9")
+        .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    let status = output.status.code().unwrap_or(-1);
+    Run { status, stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs the lines of an example one after the other, in a home of their own. Gives what does not work.
+fn failures(project: &Project, name: &str, lines: &[String]) -> Vec<String> {
+    let home = project.home.join(name);
+    std::fs::create_dir_all(&home).unwrap();
+    let fails = |line: &&String| {
+        let run = run(project, &home, line);
+        // A server whose client says nothing has nothing to say, and what prepares a call needs not print.
+        let prints = line.contains("forage ") && !line.starts_with("forage mcp ");
+        let works = run.status == 0 && !(prints && run.stdout.is_empty());
+        (!works || run.stderr.contains("panicked")).then(|| format!("{name}: {line}\n{run:?}"))
+    };
+    lines.iter().filter_map(|line| fails(&line)).collect()
+}
+
+fn is_of_the_program(lines: &[String]) -> bool {
+    lines.iter().any(|line| line.starts_with("forage ") || line.starts_with("cargo run --release -- "))
+}
+
+/// All pages, each in a thread of its own.
+#[test]
+fn the_first_example_of_every_page_works_without_a_model() {
+    let project = sources();
+    let mut examples = Vec::new();
+    let readme = std::fs::read_to_string(workspace().join("README.md")).unwrap();
+    for heading in ["## Start", "## Use"] {
+        examples.push((heading.to_owned(), first_example(section(&readme, heading))));
+    }
+    for entry in std::fs::read_dir(workspace().join("docs")).unwrap() {
+        let entry = entry.unwrap();
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        examples.push((entry.file_name().into_string().unwrap(), first_example(&text)));
+    }
+    let pages = examples.len() - 2;
+    examples.retain(|(name, lines)| {
+        let Some((_, instead, why)) = OTHERS.iter().find(|(page, ..)| page == name) else { return true };
+        let first = lines.first().map(String::as_str);
+        assert!(first == *instead, "{name} is said to have no example ({why}): take it out of the list");
+        false
+    });
+    assert_eq!(pages + 2, examples.len() + OTHERS.len(), "the list names a page that is not there");
+    for (name, lines) in &examples {
+        assert!(is_of_the_program(lines), "the first example of {name} runs nothing of ours: {lines:?}");
+    }
+    let run = |(name, lines): &(String, Vec<String>)| match name == NEEDS_A_STORE {
+        true if !cfg!(feature = "embedded-store") => asks_for_a_store(&project, lines),
+        _ => failures(&project, name, lines),
+    };
+    let failed: Vec<String> = std::thread::scope(|scope| {
+        let running: Vec<_> = examples.iter().map(|example| scope.spawn(|| run(example))).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// Where there is no store, each line names the feature that brings one.
+fn asks_for_a_store(project: &Project, lines: &[String]) -> Vec<String> {
+    let says_so = |line: &&String| {
+        let run = run(project, &project.home, line);
+        let asks = run.status == 2 && run.stderr.contains("--features embedded-store");
+        (!asks).then(|| format!("{NEEDS_A_STORE}: {line}\n{run:?}"))
+    };
+    lines.iter().filter_map(|line| says_so(&line)).collect()
+}
+
+/// The control: an example that asks a model, one that finds nothing, and one that prints nothing.
+#[test]
+fn an_example_that_does_not_work_is_found() {
+    let project = Project::new(&[("src/retry.rs", "fn retry() {}\n")]);
+    for line in [
+        "forage keyword 'how are requests retried' retry",
+        "forage grep 'no such text'",
+        "forage grep retry >&2",
+    ] {
+        assert_eq!(failures(&project, "page", &[line.to_owned()]).len(), 1, "{line}");
+    }
+    assert!(failures(&project, "page", &["forage grep retry".to_owned()]).is_empty());
+    let text = "```json\n{}\n```\n```sh\na \\\n  b\n\nc # d\n```\n```console\n$ e\nf\n```\n";
+    assert_eq!(first_example(text), ["a   b", "c # d"]);
+    assert_eq!(first_example(&text[24..]), ["e"]);
+    assert!(first_example("```toml\na = 1\n```\n").is_empty());
+}

@@ -1,0 +1,248 @@
+//! A home with a client in it that Forage was set up for, and the scripted model that it talks to.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::table::Client;
+use crate::{Project, Run};
+
+/// Names the folder into which `.ci/clients` has installed the clients.
+const FOLDER: &str = "FORAGE_TEST_CLIENTS";
+
+/// Time for a run of a client, which takes seconds: some look for a network first.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a client is asked; the script does not care.
+const PROMPT: &str = "Where is the needle?";
+
+/// `None`, told on stderr, where no folder is named. One that lacks a client fails its tests.
+#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os(FOLDER).map(PathBuf::from);
+    if folder.is_none() {
+        eprintln!("skipped: {FOLDER} does not name the folder of real clients");
+    }
+    folder
+}
+
+/// The scripted model.
+struct Model {
+    process: Child,
+    url: String,
+    log: PathBuf,
+}
+
+impl Model {
+    fn start(script: &Value, log: PathBuf) -> Self {
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/model.py");
+        let mut process = Command::new("python3")
+            .arg(program)
+            .arg(script.to_string())
+            .arg(&log)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap_or_else(|| panic!("{line:?}")).to_owned();
+        Self { process, url, log }
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The home, the project, and the model behind them.
+pub(super) struct Stage {
+    pub(super) client: &'static Client,
+    pub(super) project: Project,
+    /// What the client runs: a link of this test's own, by which its processes are known.
+    forage: PathBuf,
+    folder: PathBuf,
+    model: Model,
+}
+
+impl Stage {
+    /// Lays out the project and the client's own files; Forage is not set up yet.
+    pub(super) fn new(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
+        let folder = folder()?;
+        let program = folder.join("node_modules/.bin").join(client.program);
+        assert!(program.exists(), "{} is missing: `.ci/clients` installs it", program.display());
+        let project = Project::new(files);
+        project.write(".git/HEAD", "ref: refs/heads/main\n");
+        let forage = project.home.join("bin/forage");
+        fs::create_dir_all(forage.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_forage"), &forage).unwrap();
+        let model = Model::start(script, project.home.join("model.jsonl"));
+        let stage = Self { client, project, forage, folder, model };
+        for (path, text) in client.files {
+            let path = stage.project.home.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, stage.filled(text)).unwrap();
+        }
+        Some(stage)
+    }
+
+    /// The same, and `forage setup` has written its entry.
+    pub(super) fn set_up(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
+        let stage = Self::new(client, files, script)?;
+        if let Some(name) = client.setup {
+            stage.setup(name, "--write");
+        }
+        Some(stage)
+    }
+
+    fn filled(&self, text: &str) -> String {
+        text.replace("{url}", &self.model.url).replace("{forage}", self.forage.to_str().unwrap())
+    }
+
+    /// `forage setup` with a flag, which has to go well.
+    pub(super) fn setup(&self, name: &str, flag: &str) -> Run {
+        let forage = self.forage.to_str().unwrap();
+        let run = self.project.run(&["setup", name, flag, "--command", forage]);
+        assert_eq!(run.status, 0, "{flag}: {run:?}");
+        run
+    }
+
+    /// The file that holds the entry; `None` where there is none.
+    pub(super) fn file(&self) -> Option<String> {
+        fs::read_to_string(self.project.home.join(self.client.file)).ok()
+    }
+
+    /// Starts the client, in a group of processes of its own as a shell does.
+    pub(super) fn start(&self) -> Running<'_> {
+        let bin = self.folder.join("node_modules/.bin");
+        let home = &self.project.home;
+        let output = |name: &str| File::create(home.join(name)).unwrap();
+        let arguments = self.client.arguments.iter().map(|argument| argument.replace("{prompt}", PROMPT));
+        let child = Command::new(bin.join(self.client.program))
+            .args(arguments)
+            .current_dir(&self.project.root)
+            .env_clear()
+            .env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display()))
+            .env("HOME", home)
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("XDG_CACHE_HOME", home.join(".cache"))
+            .env("XDG_DATA_HOME", home.join(".local/share"))
+            .env("XDG_STATE_HOME", home.join(".local/state"))
+            .env("TERM", "dumb")
+            // Whoever asks for a proxy gets one that leads nowhere.
+            .env("HTTPS_PROXY", &self.model.url)
+            .env("NO_PROXY", "127.0.0.1,localhost")
+            .envs(self.client.variables.iter().map(|(name, value)| (name, self.filled(value))))
+            .stdin(Stdio::null())
+            .stdout(output("stdout"))
+            .stderr(output("stderr"))
+            .process_group(0)
+            .spawn()
+            .unwrap();
+        Running { stage: self, child }
+    }
+
+    /// Runs the client to its end, which has to be a good one with the model's last word.
+    pub(super) fn run(&self) {
+        let mut running = self.start();
+        let status = running.wait(PATIENCE);
+        let printed = self.printed();
+        assert!(status.success() && printed.contains(LAST_WORD), "{status}: {printed}");
+    }
+
+    /// What the client has printed so far, and what the model was asked, for messages.
+    pub(super) fn printed(&self) -> String {
+        let text = |name: &str| {
+            let bytes = fs::read(self.project.home.join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let asked: Vec<String> = self
+            .requests()
+            .iter()
+            .map(|request| format!("{} {} said {}", request["method"], request["path"], request["said"]))
+            .collect();
+        format!("{}:\n{}\n{}\n{}", self.client.program, text("stdout"), text("stderr"), asked.join("\n"))
+    }
+
+    /// Every request that the model got, as `model.py` writes them.
+    pub(super) fn requests(&self) -> Vec<Value> {
+        let log = fs::read_to_string(&self.model.log).unwrap_or_default();
+        // The last line may be half written.
+        log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// The requests of the conversation: those that offer tools.
+    pub(super) fn conversation(&self) -> Vec<Value> {
+        let requests: Vec<Value> =
+            self.requests().into_iter().filter(|request| request["turn"].is_u64()).collect();
+        assert!(!requests.is_empty(), "the model was not asked: {}", self.printed());
+        requests
+    }
+
+    /// What came back from the call of a turn.
+    pub(super) fn result(&self, turn: u64) -> String {
+        let requests = self.conversation();
+        let next = requests.iter().find(|request| request["turn"] == turn + 1);
+        let result = next.and_then(|request| request["results"].as_array()?.last()?.as_str());
+        result.unwrap_or_else(|| panic!("turn {turn} has no result: {}", self.printed())).to_owned()
+    }
+
+    /// Ids of the processes that run this test's `forage`.
+    pub(super) fn processes(&self) -> Vec<u32> {
+        let forage = self.forage.as_os_str().as_encoded_bytes();
+        let runs_it = |id: &u32| {
+            let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            line.windows(forage.len()).any(|window| window == forage)
+        };
+        let ids =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        ids.filter(runs_it).collect()
+    }
+}
+
+/// The text with which every script ends.
+pub(super) const LAST_WORD: &str = "That was all there is.";
+
+/// A client that runs; what is left of its group is killed when the test ends.
+pub(super) struct Running<'stage> {
+    stage: &'stage Stage,
+    child: Child,
+}
+
+impl Running<'_> {
+    /// Sends a signal to the client and all that it started, as a terminal does.
+    pub(super) fn signal(&self, name: &str) {
+        let group = format!("-{}", self.child.id());
+        let _ = Command::new("kill")
+            .args([&format!("-{name}"), "--", &group])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+    }
+
+    /// Waits for the end, which has to come in that time.
+    pub(super) fn wait(&mut self, time: Duration) -> ExitStatus {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(started.elapsed() < time, "still running after {time:?}: {}", self.stage.printed());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.signal("KILL");
+        let _ = self.child.wait();
+    }
+}
