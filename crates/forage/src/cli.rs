@@ -22,6 +22,7 @@ mod settings;
 mod setup;
 mod signals;
 mod sparse;
+mod told;
 mod tools;
 
 use std::path::PathBuf;

@@ -11,8 +11,9 @@ use forage_tools::{EngineSetting, FoundModels, Program};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
+use super::super::told::told;
 use super::super::{Global, session, setup};
-use super::{Report, Subject, told};
+use super::{Report, Subject};
 use crate::config::{self, Market, Needs};
 use crate::setup::State;
 
