@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+mod check;
 mod doctor;
 mod eval;
 mod grep;

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     sections::caches(&mut report, &subject);
     sections::index(&mut report, &subject);
     sections::sandbox(&mut report, &subject);
-    sections::clients(&mut report, global);
+    sections::clients(&mut report, &subject, global);
     let Report { mut text, mut records, problems, warnings } = report;
     for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
         if !list.is_empty() {

@@ -12,6 +12,7 @@ use forage_tools::{Context, clip, sanitize};
 use super::super::Status;
 use super::super::output::Output;
 use super::super::told::told;
+use crate::config::UNUSABLE;
 
 /// Bytes of the reason: what there is to do about it must have room behind it in what a client shows of a server.
 const REASON_BYTES: usize = 1_500;
@@ -42,7 +43,7 @@ pub(super) fn serve(
 fn problem(reason: &str) -> String {
     let reason = reason.replace('\n', " ");
     format!(
-        "Forage can't search, because its settings can't be used: {}. Every call is answered with this. Tell the user: \
+        "{UNUSABLE}{}. Every call is answered with this. Tell the user: \
          `forage doctor` says what is wrong and what to do; when it is put right, this server has to be restarted.",
         reason.trim_end().trim_end_matches('.')
     )
