@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{Project, Run};
 
 const FORAGE: &str = env!("CARGO_BIN_EXE_forage");
-const KEY: &str = "sk-planted0123456789abcdefghijklmnop";
+const KEY: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
 fn put(path: &Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
