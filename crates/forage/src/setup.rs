@@ -26,7 +26,7 @@ use serde_json::Value;
 pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
 pub(crate) use entry::{Entry, expanded};
 pub(crate) use launch::{Consent, Environment, Front, Launch};
-pub(crate) use probe::{Failure, Start, Talk, program, talk};
+pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
 pub(crate) use settings::{Permission, Settings};
 
 use crate::config::ClientDirectories;

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::{Global, session};
 use crate::config::{self, ClientDirectories, Config, Overrides};
 use crate::setup::{
-    Client, Consent, Entry, Environment, Failure, Front, Launch, Permission, Scope, Settings, Site, Start,
-    Talk, expanded, program, talk,
+    Call, Client, Consent, Entry, Environment, Failure, Front, Launch, Permission, Scope, Settings, Site,
+    Start, Talk, expanded, program, talk,
 };
 
 /// Where it is looked from.
@@ -154,8 +154,10 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
     let tools: Vec<String> = talk.tools.iter().map(|tool| profile.written(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
-        Some((name, Ok(()))) => format!("a call of {name} works"),
-        Some((name, Err(error))) => format!("a call of {name} is answered with an error: {error}"),
+        Some(Call { tool, error: None }) => format!("a call of {tool} works"),
+        Some(Call { tool, error: Some(error) }) => {
+            format!("a call of {tool} is answered with an error: {error}")
+        }
         None => "there is no tool to try a call with".to_owned(),
     };
     let title = site.client.title;
@@ -164,13 +166,13 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
             format!("started as {title} starts it: answers in {milliseconds} ms, {call}"),
             format!("tools: {}", tools.join(", ")),
         ],
-        call_error: talk.call.as_ref().and_then(|(_, answer)| answer.as_ref().err().cloned()),
+        call_error: talk.call.as_ref().and_then(|call| call.error.clone()),
         record: json!({
             "tried": true,
             "works": true,
             "milliseconds": u64::try_from(milliseconds).unwrap_or(u64::MAX),
             "tools": tools,
-            "call": talk.call.as_ref().map(|(name, answer)| json!({ "tool": name, "error": answer.as_ref().err() })),
+            "call": talk.call.as_ref().map(|call| json!({ "tool": call.tool, "error": call.error })),
             "deferred": deferred(launch.front, talk),
         }),
         ..Checked::default()

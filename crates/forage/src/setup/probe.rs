@@ -64,14 +64,22 @@ pub(crate) struct Tool {
     pub(crate) is_marked: bool,
 }
 
+/// A call of a tool.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub(crate) tool: String,
+    /// The error that it was answered with.
+    pub(crate) error: Option<String>,
+}
+
 /// What it said.
 #[derive(Debug)]
 pub(crate) struct Talk {
     pub(crate) tools: Vec<Tool>,
     /// From its start to its list of tools.
     pub(crate) elapsed: Duration,
-    /// What was called, and the error if that was the answer; `None` where there is nothing to call.
-    pub(crate) call: Option<(String, Result<(), String>)>,
+    /// `None` where there is nothing to call.
+    pub(crate) call: Option<Call>,
     /// The first line that is no message. Some clients pass over such, others end the session.
     pub(crate) noise: Option<String>,
 }
@@ -237,11 +245,7 @@ impl Running {
     }
 
     /// One call that is quick wherever it is made.
-    fn call(
-        &mut self,
-        launch: &Launch,
-        tools: &[Tool],
-    ) -> Result<Option<(String, Result<(), String>)>, Failure> {
+    fn call(&mut self, launch: &Launch, tools: &[Tool]) -> Result<Option<Call>, Failure> {
         let with_name =
             |end: &str| tools.iter().map(|tool| tool.name.as_str()).find(|name| name.ends_with(end));
         let (name, arguments) = match (with_name("grep_search"), with_name("list_directory")) {
@@ -252,8 +256,8 @@ impl Running {
         let params = with_meta(launch, json!({ "name": name, "arguments": arguments }));
         let result = self.ask("tools/call", params)?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
-        let answer = if result["isError"] == true { Err(shown(text)) } else { Ok(()) };
-        Ok(Some((name.to_owned(), answer)))
+        let error = (result["isError"] == true).then(|| shown(text));
+        Ok(Some(Call { tool: name.to_owned(), error }))
     }
 
     /// Sends a message. Who does not take it has ended, which is seen where its answer is waited for.
@@ -382,7 +386,10 @@ impl Drop for Running {
     fn drop(&mut self) {
         // The end of its input is how a client says goodbye.
         self.stdin = None;
-        if !self.is_reaped && self.wait().is_none() && !self.is_reaped {
+        if !self.is_reaped {
+            self.wait();
+        }
+        if !self.is_reaped {
             self.end();
         }
     }
