@@ -56,7 +56,13 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          `forage setup CLIENT` shows what it would write into the configuration of a client, `--write` writes it, and\n\
          `--remove` takes it out again, so that the file is byte by byte what it was. Comments, layout and all other\n\
          entries stay; a file that is not understood is left as it is. `--scope project` takes the file that a project\n\
-         brings for everyone who opens it. `forage doctor` tells in which clients Forage is set up.\n\n\
+         brings for everyone who opens it.\n\n\
+         What was written is tried at once: the command is started as the client starts it, with the variables that the\n\
+         client hands on, and asked for its tools and one answer; the exit status is 2 if that fails. `--no-check` leaves it\n\
+         out. `forage doctor` does it for every client in which Forage is set up, and says what stands in the way:\n\
+         variables that do not arrive, permissions, trust, tools that are shown only once they are searched for. Of the\n\
+         entries in a project's file, which may be anybody's, it starts those alone that run this very program and say no\n\
+         more than Forage writes.\n\n\
          ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
          forage setup claude-code --remove   # takes it out again\n```\n\n\
          The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\

@@ -260,6 +260,10 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/cli/eval/set.rs", "fuzz_a_set_is_refused_or_can_be_run_and_leads_nowhere_else")],
     ),
     (
+        "forage/src/setup/probe.rs",
+        &[Target("forage/src/setup/probe.rs", "fuzz_a_line_is_a_message_or_is_told_harmlessly")],
+    ),
+    (
         "forage/src/setup/jsonc/parse.rs",
         &[Target("forage/src/setup/fuzz.rs", "any_json_is_refused_or_keeps_every_byte")],
     ),

@@ -2,6 +2,7 @@
 
 mod ask;
 mod call;
+mod check;
 mod doctor;
 mod eval;
 mod grep;
@@ -22,6 +23,7 @@ mod settings;
 mod setup;
 mod signals;
 mod sparse;
+mod told;
 mod tools;
 
 use std::path::PathBuf;

@@ -34,11 +34,12 @@ use serde_json::{Value, json};
 
 pub(crate) use ask::AskOverrides;
 pub(crate) use environment::{
-    ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, working_directory,
+    ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, variables,
+    working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
-pub(crate) use mcp::McpOverrides;
+pub(crate) use mcp::{McpOverrides, UNUSABLE};
 use mcp::McpSettings;
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;

@@ -5,11 +5,15 @@
 //! that no more of it is told than the names of its other servers.
 
 mod clients;
+mod entry;
 mod file;
 #[cfg(test)]
 mod fuzz;
 mod jsonc;
+mod launch;
 mod marked;
+mod probe;
+mod settings;
 #[cfg(test)]
 mod tests;
 mod toml;
@@ -20,6 +24,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
+pub(crate) use entry::{Entry, expanded};
+pub(crate) use launch::{Consent, Environment, Front, Launch};
+pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
+pub(crate) use settings::{Permission, Settings};
 
 use crate::config::ClientDirectories;
 use jsonc::Spot;

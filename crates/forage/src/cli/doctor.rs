@@ -6,7 +6,6 @@ mod sections;
 use std::fmt::Write as _;
 
 use forage_fs::Root;
-use forage_llm::Redactor;
 use forage_tools::sanitize;
 use serde_json::{Map, Value, json};
 
@@ -71,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     sections::caches(&mut report, &subject);
     sections::index(&mut report, &subject);
     sections::sandbox(&mut report, &subject);
-    sections::clients(&mut report, global);
+    sections::clients(&mut report, &subject, global);
     let Report { mut text, mut records, problems, warnings } = report;
     for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
         if !list.is_empty() {
@@ -99,14 +98,4 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         output.flush()?;
     }
     Ok(if is_usable { Status::Found } else { Status::Failed })
-}
-
-/// An error without the lines of the file that it quotes, in which a key could stand.
-fn told(error: &anyhow::Error) -> String {
-    let part = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<toml::de::Error>() {
-        Some(error) => error.message().to_owned(),
-        None => cause.to_string(),
-    };
-    let text = error.chain().map(part).collect::<Vec<_>>().join(": ");
-    Redactor::standard().redact(&text).as_str().to_owned()
 }

@@ -1,5 +1,7 @@
 //! `forage mcp`: the tools as a server.
 
+mod unusable;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -39,14 +41,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
-    let config = load(global, Overrides { mcp, ..Overrides::default() })?;
-    let workspace = Directories::choose(config, arguments, output)?;
-    let choice = Choice { prefix: workspace.config.tool_prefix().to_owned(), ..workspace.config.tools() };
-    let tools = registry::advertised(&choice)?;
-    let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
-    let server = Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
-        .map_err(anyhow::Error::msg)?;
+    let server = match server(arguments, global, output) {
+        Ok(server) => server,
+        // A person starts such a server, and reads why it ends.
+        Err(error) if arguments.http.is_some() => return Err(error),
+        Err(error) => return unusable::serve(error, arguments.require_sandbox, output),
+    };
     let shutdown = server.shutdown().clone();
     match arguments.http {
         None => serve_stdio(server, &shutdown).context("the session ended with an error")?,
@@ -66,6 +66,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
     }
     Ok(Status::Found)
+}
+
+/// The server of the settings as they are.
+fn server(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Server> {
+    let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
+    let config = load(global, Overrides { mcp, ..Overrides::default() })?;
+    let choice = Choice { prefix: config.tool_prefix().to_owned(), ..config.tools() };
+    let tools = registry::advertised(&choice)?;
+    let workspace = Directories::choose(config, arguments, output)?;
+    let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
+    Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
+        .map_err(anyhow::Error::msg)
 }
 
 /// The directories beneath which calls run.
@@ -119,7 +131,6 @@ impl Directories {
             can_filter: Arc::default(),
         };
         let level = chosen.wall_in(arguments.require_sandbox)?;
-        chosen.look_for_models();
         match session::beneath(chosen.config.clone(), &chosen.own, &chosen.working, chosen.filter.clone()) {
             Ok((context, config)) => {
                 let roots: Vec<_> =
@@ -135,6 +146,7 @@ impl Directories {
             }
         }
         output.note(&format!("sandbox: {level}"));
+        chosen.look_for_models();
         chosen.rank_own_roots();
         Ok(chosen)
     }

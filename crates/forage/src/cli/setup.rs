@@ -9,7 +9,7 @@ use forage_tools::sanitize;
 use serde_json::{Value, json};
 
 use super::output::Output;
-use super::{Global, Status};
+use super::{Global, Status, check};
 use crate::config::{self, ClientDirectories};
 use crate::setup::{CLIENTS, Change, Client, Format, NAME, Refusal, Scope, Site, State, snippet};
 
@@ -43,6 +43,9 @@ pub(crate) struct Arguments {
     /// path]
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
+    /// Don't try what was written: by default the command is started as the client would start it, and called
+    #[arg(long)]
+    no_check: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
@@ -75,13 +78,23 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Ok(change)
     });
     let change = done.map_err(|refusal| refused(&site, &command, arguments.remove, &refusal))?;
+    let is_tried = is_written && arguments.write && !arguments.no_check;
+    let tried = is_tried.then(|| check::after_writing(client, scope, global, &project)).flatten();
+    let status = match &tried {
+        Some((_, checked)) if checked.failure.is_some() => Status::Failed,
+        _ => Status::Found,
+    };
     if output.wants_json() {
-        output.value(&record(&site, &change, is_written, &command))?;
+        let mut record = record(&site, &change, is_written, &command);
+        record["check"] = tried.map(|(_, checked)| checked.into_record()).unwrap_or_default();
+        output.value(&record)?;
     } else {
-        output.text(&sanitize(&report(&site, &change, is_written, &command)?))?;
+        let said = tried.map(|(site, checked)| format!("\n{}", checked.after_writing(&site)));
+        let report = report(&site, &change, is_written, &command)? + &said.unwrap_or_default();
+        output.text(&sanitize(&report))?;
         output.flush()?;
     }
-    Ok(Status::Found)
+    Ok(status)
 }
 
 /// The sites of all clients, for whoever tells where Forage is set up.
@@ -107,7 +120,7 @@ fn default_command() -> anyhow::Result<String> {
 }
 
 /// The project of a project's file.
-fn project(global: &Global) -> anyhow::Result<PathBuf> {
+pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     let working = config::working_directory()?;
     Ok(match global.root.first() {
         Some(root) => working.join(root),

@@ -91,6 +91,21 @@ pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)
     Ok((program, std::env::join_paths(directories())?))
 }
 
+/// All variables, for whoever starts a program as another one would.
+pub(crate) fn variables() -> Vec<(OsString, OsString)> {
+    std::env::vars_os().collect()
+}
+
+/// The variables that are set and say how Forage works: its own, and those by which it finds its files and whom to trust.
+pub(super) fn set_variables() -> Vec<String> {
+    const OTHERS: [&str; 5] =
+        ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let is_ours = |name: &String| name.starts_with("FORAGE_") || OTHERS.contains(&name.as_str());
+    // The token is for servers on HTTP, which no client starts.
+    names.filter(|name| is_ours(name) && name != "FORAGE_MCP_TOKEN" && variable(name).is_some()).collect()
+}
+
 /// The names of the variables that are git's.
 pub(crate) fn git_variables() -> Vec<OsString> {
     let names = std::env::vars_os().map(|(name, _)| name);

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::Setting;
 
+/// The beginning of what a server says of itself whose settings can't be used.
+pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
+
 /// What one source says.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -48,6 +48,30 @@ impl Config {
         &self.models.source
     }
 
+    /// The names of the variables that Forage goes by here: its own, and those by which it would find a model.
+    pub(crate) fn variables_in_use(&self) -> Vec<String> {
+        let mut names = environment::set_variables();
+        if self.is_lexical() {
+            return names;
+        }
+        if self.names_models() {
+            names.extend(self.models.value.iter().filter_map(|model| model.key_env.clone()));
+        }
+        let named = |provider: &str| {
+            self.models.value.iter().any(|model| model.provider.as_deref() == Some(provider))
+                || !self.names_models()
+        };
+        let market = Market::open(self);
+        let providers = market.iter().flat_map(|market| &market.providers);
+        // One on this machine is found without a key.
+        for provider in providers.filter(|it| it.obstacle.is_none() && !it.is_local && named(&it.name)) {
+            names.extend(provider.key_variable.clone());
+            names.extend(provider.base_url_variable.clone());
+        }
+        names.retain(|name| variable(name).is_some());
+        names
+    }
+
     /// The server that was given by its address and without a model.
     fn address_alone(&self) -> Option<(&ModelSetting, &str)> {
         match &self.models.value[..] {

@@ -38,6 +38,9 @@ impl Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(problem) = self.shared.workspace.problem() {
+            return Ok(failure(problem));
+        }
         let served = self.shared.tool(&request.name)?;
         let visited = Arc::<AtomicU64>::default();
         let progress = context.meta.get_progress_token().map(|token| Progress {

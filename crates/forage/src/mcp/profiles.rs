@@ -91,7 +91,7 @@ impl Profile {
     }
 
     /// A tool's name as the client's model sees it.
-    pub(super) fn written(&self, name: &str) -> String {
+    pub fn written(&self, name: &str) -> String {
         format!("{}{}", self.written_prefix, self.listed(name))
     }
 

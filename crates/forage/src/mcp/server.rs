@@ -43,6 +43,12 @@ pub trait Workspace: Send + Sync + 'static {
         Some(true)
     }
 
+    /// What keeps every call from running. It is what each is answered with, and the first that a client's model reads of
+    /// the server.
+    fn problem(&self) -> Option<&str> {
+        None
+    }
+
     /// Starts the threads of calls where each call needs one of its own, as [`Self::open`] restricts it to what the call
     /// may read; `None` where calls may share threads.
     fn threads(&self) -> Option<&Starter> {
@@ -259,9 +265,14 @@ impl Shared {
 
     /// What the server says of itself to a client.
     fn info(&self, profile: Profile, can_filter: bool) -> ServerConfig {
+        let text = match self.workspace.problem() {
+            // How to choose among the tools says nothing where none works.
+            Some(problem) => clip(problem, limits::INSTRUCTIONS),
+            None => instructions(&self.offered(profile, can_filter), profile),
+        };
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(implementation())
-            .with_instructions(instructions(&self.offered(profile, can_filter), profile))
+            .with_instructions(text)
     }
 }
 
@@ -349,6 +360,8 @@ impl ServerHandler for Server {
         if !is_certain && !is_stateless(&context) {
             tokio::spawn(Arc::clone(&self.shared).tell_of_model(context.peer.clone()));
         }
+        // The list of a server that is put right and started again may be another.
+        let is_lasting = is_certain && self.shared.workspace.problem().is_none();
         let offered = self.shared.offered(profile, can_filter);
         let definitions = offered.iter().map(|tool| self.shared.definition(*tool, &offered, profile));
         let tools = definitions.collect::<Result<_, _>>()?;
@@ -356,7 +369,7 @@ impl ServerHandler for Server {
         // Older revisions do not know how long a list may be kept.
         Ok(match is_stateless(&context) {
             true => list
-                .with_ttl_ms(if is_certain { limits::LIST_TTL_MS } else { 0 })
+                .with_ttl_ms(if is_lasting { limits::LIST_TTL_MS } else { 0 })
                 .with_cache_scope(CacheScope::Private),
             false => list,
         })

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::jsonc::Spot;
+use super::launch::{self, Launch};
 use crate::config::ClientDirectories;
 
 /// The name of the entry.
@@ -58,6 +59,7 @@ impl Scope {
 pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
+    pub(crate) launch: Launch,
     pub(crate) format: Format,
     /// The object or table that holds the servers.
     section: &'static str,
@@ -96,6 +98,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
         title: "Claude Code",
+        launch: launch::CLAUDE_CODE,
         format: Format::Json,
         section: "mcpServers",
         fields: STDIO,
@@ -109,6 +112,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "cursor",
         title: "Cursor",
+        launch: Launch { name: "cursor-vscode", ..launch::PLAIN },
         format: Format::Json,
         section: "mcpServers",
         fields: STDIO,
@@ -120,6 +124,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "vscode",
         title: "VS Code",
+        launch: Launch { name: "Visual Studio Code", ..launch::PLAIN },
         format: Format::Json,
         section: "servers",
         fields: STDIO,
@@ -134,6 +139,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "codex",
         title: "Codex",
+        launch: launch::CODEX,
         format: Format::Toml,
         section: "mcp_servers",
         fields: &[Command("command"), Arguments],
@@ -148,6 +154,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "zed",
         title: "Zed",
+        launch: Launch { name: "Zed", ..launch::PLAIN },
         format: Format::Json,
         section: "context_servers",
         fields: &[Command("command"), Arguments, EmptyObject("env")],
@@ -163,6 +170,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "goose",
         title: "Goose",
+        launch: launch::GOOSE,
         format: Format::Yaml,
         section: "extensions",
         fields: &[
@@ -190,6 +198,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "gemini-cli",
         title: "Gemini CLI",
+        launch: launch::GEMINI_CLI,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -202,6 +211,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "claude-desktop",
         title: "Claude Desktop",
+        launch: launch::CLAUDE_DESKTOP,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -217,6 +227,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "copilot",
         title: "GitHub Copilot CLI",
+        launch: launch::COPILOT,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Text("type", "local"), Command("command"), Arguments, All("tools")],
@@ -233,6 +244,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "qwen",
         title: "Qwen Code",
+        launch: launch::QWEN,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -245,6 +257,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "opencode",
         title: "opencode",
+        launch: launch::OPENCODE,
         format: Format::Json,
         section: "mcp",
         fields: &[Text("type", "local"), CommandLine("command"), True("enabled")],
@@ -257,6 +270,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "cline",
         title: "Cline CLI",
+        launch: launch::CLINE,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -269,6 +283,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "windsurf",
         title: "Windsurf",
+        launch: Launch { name: "windsurf-client", ..launch::PLAIN },
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -281,6 +296,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "kilo",
         title: "Kilo Code",
+        launch: launch::KILO,
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -296,6 +312,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "kiro",
         title: "Kiro",
+        launch: Launch { name: "Kiro", ..launch::PLAIN },
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -308,6 +325,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "junie",
         title: "Junie (JetBrains)",
+        launch: Launch { name: "Junie", ..launch::PLAIN },
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -322,6 +340,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "antigravity",
         title: "Antigravity",
+        launch: Launch { name: "antigravity-client", ..launch::PLAIN },
         format: Format::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
@@ -334,6 +353,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "amp",
         title: "Amp",
+        launch: Launch { name: "amp-mcp-client", ..launch::PLAIN },
         format: Format::Json,
         section: "amp.mcpServers",
         fields: &[Command("command"), Arguments],
@@ -346,6 +366,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "crush",
         title: "Crush",
+        launch: Launch { name: "crush", ..launch::PLAIN },
         format: Format::Json,
         section: "mcp",
         fields: STDIO,
@@ -409,24 +430,29 @@ impl Client {
         Value::Object(self.fields.iter().map(field).collect())
     }
 
-    /// The command of an entry that runs Forage's server, whatever else its user has added to it.
-    pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
-        let texts = |key: &str| -> Option<Vec<&str>> {
-            entry.get(key)?.as_array()?.iter().map(Value::as_str).collect()
+    /// The command of an entry and its arguments.
+    pub(super) fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
+        let texts = |key: &str| -> Option<Vec<String>> {
+            entry.get(key)?.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
         };
-        let (command, arguments) = self.fields.iter().find_map(|field| match field {
-            Command(key) => Some((entry.get(*key)?.as_str()?, texts("args")?)),
+        self.fields.iter().find_map(|field| match field {
+            Command(key) => Some((entry.get(*key)?.as_str()?.to_owned(), texts("args")?)),
             CommandLine(key) => {
-                let line = texts(key)?;
-                let (command, arguments) = line.split_first()?;
-                Some((*command, arguments.to_vec()))
+                let mut line = texts(key)?.into_iter();
+                Some((line.next()?, line.collect()))
             }
             _ => None,
-        })?;
+        })
+    }
+
+    /// The command of an entry that runs Forage's server, whatever else its user has added to it.
+    pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
+        let (command, arguments) = self.command_line(entry)?;
         // A file of another system may be looked at, so both separators count.
         let name = command.rsplit(['/', '\\']).next()?;
         let is_forage = name.strip_suffix(".exe").unwrap_or(name) == NAME;
-        (is_forage && arguments.first() == ARGUMENTS.first()).then(|| command.to_owned())
+        let runs_server = arguments.first().map(String::as_str) == ARGUMENTS.first().copied();
+        (is_forage && runs_server).then_some(command)
     }
 
     /// The same entry with another command.

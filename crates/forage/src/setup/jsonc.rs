@@ -44,6 +44,12 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
     Ok(Found { entry, neighbours, has_section: true })
 }
 
+/// What a whole file says.
+pub(super) fn value(text: &str) -> Result<Value, Refusal> {
+    let document = Document::parse(text)?;
+    Ok(document.root.to_value(document.body))
+}
+
 /// The text with the entry in it. An entry of that name is replaced.
 pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
     if is_blank(text) {

@@ -121,7 +121,7 @@ fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
 #[test]
 fn clients_are_told_with_the_command_that_they_run() {
     let project = Project::new(&[]);
-    project.run(&["setup", "codex", "--write", "--command", "/opt/forage"]);
+    project.run(&["setup", "codex", "--write", "--no-check", "--command", env!("CARGO_BIN_EXE_forage")]);
     std::fs::write(project.home.join(".claude.json"), format!("{{\"key\": \"{KEY}\", \"mcpServers\": 1}}"))
         .unwrap();
     let (status, record) = record(&project, &[]);
@@ -129,7 +129,10 @@ fn clients_are_told_with_the_command_that_they_run() {
     let clients = record["clients"].as_array().unwrap();
     let of =
         |name: &str| clients.iter().find(|site| site["client"] == name && site["scope"] == "user").unwrap();
-    assert_eq!((&of("codex")["state"], &of("codex")["command"]), (&json!("set_up"), &json!("/opt/forage")));
+    assert_eq!(
+        (&of("codex")["state"], &of("codex")["command"]),
+        (&json!("set_up"), &json!(env!("CARGO_BIN_EXE_forage")))
+    );
     assert_eq!(of("claude-code")["state"], "not_understood");
     assert!(
         record["warnings"].to_string().contains("Claude Code") && !record.to_string().contains(KEY),

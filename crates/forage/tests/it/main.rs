@@ -4,6 +4,8 @@
 
 mod agent;
 mod ask;
+#[cfg(unix)]
+mod check;
 mod command_line;
 mod configuration;
 mod definitions;

@@ -13,6 +13,7 @@ mod page;
 mod stdio;
 #[cfg(unix)]
 mod strangers;
+mod unusable;
 #[cfg(target_os = "linux")]
 mod walls;
 pub(crate) mod wire;

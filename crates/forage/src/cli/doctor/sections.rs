@@ -11,10 +11,12 @@ use forage_tools::{EngineSetting, FoundModels, Program};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
+use super::super::check::{self, Checked, Look};
+use super::super::told::told;
 use super::super::{Global, session, setup};
-use super::{Report, Subject, told};
-use crate::config::{self, Market, Needs};
-use crate::setup::State;
+use super::{Report, Subject};
+use crate::config::{self, ClientDirectories, Market, Needs};
+use crate::setup::{Site, State};
 
 /// Time for an engine to tell its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
@@ -339,17 +341,20 @@ pub(super) fn sandbox(report: &mut Report, subject: &Subject) {
     report.section("sandbox", &lines, record);
 }
 
-pub(super) fn clients(report: &mut Report, global: &Global) {
-    let sites = match setup::sites(global) {
-        Ok(sites) => sites,
+pub(super) fn clients(report: &mut Report, subject: &Subject, global: &Global) {
+    let (sites, project) = match setup::sites(global).and_then(|sites| Ok((sites, setup::project(global)?))) {
+        Ok(found) => found,
         Err(error) => return report.section("clients", &[told(&error)], json!([])),
     };
+    let directories = ClientDirectories::find();
+    let look =
+        Look { config: &subject.config, directories: &directories, project: &project, is_own_command: false };
     let (mut lines, mut records) = (Vec::new(), Vec::new());
-    for site in &sites {
+    for (site, checked) in sites.iter().zip(checked(&sites, &look)) {
         let mut record = setup::site_record(site);
         record["client"] = site.client.name.into();
-        records.push(record);
         let words = setup::state_words(&site.state);
+        let name = format!("{} ({})", site.client.title, site.scope.name());
         let line = format!("{} ({}, {}): {words}", site.client.title, site.scope.name(), site.path.display());
         match &site.state {
             State::Absent { .. } => {}
@@ -359,9 +364,30 @@ pub(super) fn clients(report: &mut Report, global: &Global) {
                 report.warnings.push(line);
             }
         }
+        if let Some(checked) = checked {
+            let failed = checked.call_error.iter().map(|error| format!("a call there fails: {error}"));
+            report
+                .problems
+                .extend(checked.failure.iter().cloned().chain(failed).map(|it| format!("{name}: {it}")));
+            report.warnings.extend(checked.warnings.iter().map(|warning| format!("{name}: {warning}")));
+            lines.extend(checked.lines.iter().chain(&checked.failure).map(|line| format!("  {line}")));
+            record["check"] = checked.into_record();
+        }
+        records.push(record);
     }
     if lines.is_empty() {
         lines.push("set up in none; `forage setup` lists them".to_owned());
     }
     report.section("clients", &lines, records.into());
+}
+
+/// What comes of the entries there are, all tried at the same time: one that hangs costs the time of one.
+fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<Checked>> {
+    let failed = || Checked { failure: Some("it could not be tried".to_owned()), ..Checked::default() };
+    std::thread::scope(|scope| {
+        let is_set_up = |site: &Site| matches!(site.state, State::SetUp { .. });
+        let begin = |site| is_set_up(site).then(|| scope.spawn(move || check::check(site, look)));
+        let begun: Vec<_> = sites.iter().map(begin).collect();
+        begun.into_iter().map(|it| Some(it?.join().unwrap_or_else(|_| failed()))).collect()
+    })
 }

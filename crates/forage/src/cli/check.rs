@@ -1,0 +1,342 @@
+//! What stands between a client's model and Forage's tools, looked at from the client's side: the command of its entry is
+//! started as the client would start it, and asked. For `forage doctor`, and for the end of `forage setup`.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use forage::mcp::Profile;
+use serde_json::{Value, json};
+
+use super::{Global, session};
+use crate::config::{self, ClientDirectories, Config, Overrides};
+use crate::setup::{
+    Call, Client, Consent, Entry, Environment, Failure, Front, Launch, Permission, Scope, Settings, Site,
+    Start, Talk, expanded, program, talk,
+};
+
+/// Where it is looked from.
+pub(super) struct Look<'a> {
+    pub(super) config: &'a Config,
+    pub(super) directories: &'a ClientDirectories,
+    pub(super) project: &'a Path,
+    /// The person has just named the command that the entry runs.
+    pub(super) is_own_command: bool,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Checked {
+    /// For people, the first line first.
+    pub(super) lines: Vec<String>,
+    /// What keeps the client from a part of it.
+    pub(super) warnings: Vec<String>,
+    /// Why the client gets nowhere.
+    pub(super) failure: Option<String>,
+    /// The error that a call is answered with.
+    pub(super) call_error: Option<String>,
+    pub(super) record: Value,
+}
+
+/// Starts what an entry names, as its client would.
+pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
+    let Some(entry) = site.entry() else { return Checked::default() };
+    if let Some(reason) = distrust(site, &entry, look) {
+        let line = format!("not tried: {reason}");
+        return Checked {
+            lines: vec![line],
+            record: json!({ "tried": false, "why": reason }),
+            ..Checked::default()
+        };
+    }
+    let variables = variables(site.client, &entry, look);
+    let missing = missing(&variables, look.config);
+    let directory =
+        entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
+    let started = program(&entry.command, &variables).and_then(|program| {
+        let start = Start { program, arguments: entry.arguments.clone(), variables, directory };
+        talk(&start, &site.client.launch)
+    });
+    let mut checked = match started {
+        Ok(talk) => works(site, &talk, &missing),
+        Err(failure) => fails(site, &failure),
+    };
+    if entry.is_off {
+        checked.warnings.push("the entry is turned off (`disabled`, or `enabled = false`)".to_owned());
+    }
+    checked.warnings.extend(entry.typos.iter().cloned());
+    checked.record["missing_variables"] = json!(missing);
+    checked.record["entry_problems"] = json!(entry.typos);
+    if checked.failure.is_none() {
+        consent(site, &entry, look, &mut checked);
+    }
+    checked
+}
+
+/// Why the command of an entry is not run. What a project's file says may be anybody's: a program is taken from it only if
+/// it is this one, with nothing that would make it another.
+fn distrust(site: &Site, entry: &Entry, look: &Look<'_>) -> Option<String> {
+    if site.scope == Scope::User {
+        return None;
+    }
+    if !site.is_as_written() {
+        return Some("the project's file says more than Forage writes, and may be anybody's".to_owned());
+    }
+    let own = config::variables();
+    let program = program(&entry.command, &own).ok();
+    let is_this = || {
+        let (this, _) = config::this_program().ok()?;
+        Some(same(&this) == same(program.as_ref()?))
+    };
+    match look.is_own_command || is_this() == Some(true) {
+        true => None,
+        false => {
+            Some("the project's file, which may be anybody's, names another program than this one".to_owned())
+        }
+    }
+}
+
+fn same(path: &Path) -> PathBuf {
+    crate::answer_cache::resolved(path)
+}
+
+/// The variables that the server would get.
+fn variables(client: &Client, entry: &Entry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
+    let launch = &client.launch;
+    let allowed = allowed(launch, look);
+    let arrives = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        let is_named = |names: &[String]| names.iter().any(|own| own.eq_ignore_ascii_case(&name));
+        launch.environment.hands_on(&name) || is_named(&entry.handed_on) || is_named(&allowed)
+    };
+    let own = config::variables();
+    let mut variables: Vec<_> = own.iter().filter(|(name, _)| arrives(name)).cloned().collect();
+    // A client that sanitises has nothing else to expand with.
+    let source =
+        if matches!(launch.environment, Environment::WithoutParts(_)) { variables.clone() } else { own };
+    let value = |name: &str| {
+        let (_, value) = source.iter().find(|(own, _)| own == name)?;
+        value.to_str().map(str::to_owned)
+    };
+    let mut set = |name: OsString, value: OsString| {
+        variables.retain(|(present, _)| *present != name);
+        variables.push((name, value));
+    };
+    if let Some(name) = launch.project_variable {
+        set(name.into(), look.project.into());
+    }
+    for (name, text) in &entry.variables {
+        let text = if launch.expands { expanded(text, &value) } else { text.clone() };
+        set(name.into(), text.into());
+    }
+    variables
+}
+
+/// Variables that the user has told the client to hand on, other than in the entry.
+fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
+    if launch.consent != Consent::TrustAndFolder {
+        return Vec::new();
+    }
+    let settings = Settings::of_gemini_cli(look.directories, look.project);
+    settings.texts("/security/environmentVariableRedaction/allowed").into_iter().map(str::to_owned).collect()
+}
+
+/// The variables that Forage goes by here and that do not get there.
+fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
+    let is_there = |name: &str| variables.iter().any(|(own, value)| own == name && !value.is_empty());
+    let used: BTreeSet<String> = config.variables_in_use().into_iter().collect();
+    used.into_iter().filter(|name| !is_there(name)).collect()
+}
+
+fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
+    let launch = &site.client.launch;
+    let profile = Profile::of(launch.name);
+    let tools: Vec<String> = talk.tools.iter().map(|tool| profile.written(&tool.name)).collect();
+    let milliseconds = talk.elapsed.as_millis();
+    let call = match &talk.call {
+        Some(Call { tool, error: None }) => format!("a call of {tool} works"),
+        Some(Call { tool, error: Some(error) }) => {
+            format!("a call of {tool} is answered with an error: {error}")
+        }
+        None => "there is no tool to try a call with".to_owned(),
+    };
+    let title = site.client.title;
+    let mut checked = Checked {
+        lines: vec![
+            format!("started as {title} starts it: answers in {milliseconds} ms, {call}"),
+            format!("tools: {}", tools.join(", ")),
+        ],
+        call_error: talk.call.as_ref().and_then(|call| call.error.clone()),
+        record: json!({
+            "tried": true,
+            "works": true,
+            "milliseconds": u64::try_from(milliseconds).unwrap_or(u64::MAX),
+            "tools": tools,
+            "call": talk.call.as_ref().map(|call| json!({ "tool": call.tool, "error": call.error })),
+            "deferred": deferred(launch.front, talk),
+        }),
+        ..Checked::default()
+    };
+    if talk.tools.is_empty() {
+        checked.warnings.push("it lists no tools: the configuration turns all of them off".to_owned());
+    }
+    if let Some(noise) = &talk.noise {
+        checked.warnings.push(format!(
+            "it prints what is no message of the protocol, which ends the session in some clients: {noise}"
+        ));
+    }
+    if !missing.is_empty() {
+        let has_keyword_search = tools.iter().any(|tool| tool.ends_with("keyword_search"));
+        let so = if has_keyword_search { "" } else { ", and `keyword_search` is not offered there" };
+        checked.warnings.push(format!(
+            "set here, and not handed on by {title}: {}{so}; {}",
+            missing.join(", "),
+            launch.remedy
+        ));
+    }
+    match deferred(launch.front, talk) {
+        Some(true) => checked.lines.push(format!(
+            "{title} shows its model most tools only once it has searched for them, and a server can't change that: say in \
+             the project's instructions when to take Forage's"
+        )),
+        Some(false) => checked.lines.push("its search tools are in front of the model from the start".to_owned()),
+        None => {}
+    }
+    checked
+}
+
+/// Whether the tools are hidden until the model searches for them; `None` where they never are.
+fn deferred(front: Front, talk: &Talk) -> Option<bool> {
+    match front {
+        Front::All => None,
+        Front::Marked => Some(!talk.tools.iter().any(|tool| tool.is_marked)),
+        Front::Searched => Some(true),
+    }
+}
+
+fn fails(site: &Site, failure: &Failure) -> Checked {
+    let Client { name, title, .. } = site.client;
+    let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+    let advice = match failure {
+        Failure::Missing(_) | Failure::Relative(_) | Failure::NotStarted(..) | Failure::Stranger(_) => {
+            format!("`forage setup {name}{scope} --write` puts the command of this program in its place")
+        }
+        Failure::Unusable(_) => "put that right, then restart the client".to_owned(),
+        Failure::Ended { .. } | Failure::Silent { .. } | Failure::Noise(_) | Failure::Refused(..) => format!(
+            "run the command of the entry by hand to see why, or let `forage setup {name}{scope} --write` put this program \
+             in its place"
+        ),
+    };
+    Checked {
+        failure: Some(format!("started as {title} starts it, {failure}; {advice}")),
+        record: json!({ "tried": true, "works": false, "problem": failure.to_string(), "advice": advice }),
+        ..Checked::default()
+    }
+}
+
+/// What the client wants to be permitted before it calls a tool.
+fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
+    let title = site.client.title;
+    let tools: Vec<String> = checked.record["tools"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it.as_str().map(str::to_owned))
+        .collect();
+    let mut asked = Vec::new();
+    match site.client.launch.consent {
+        Consent::None => {}
+        Consent::Permissions => {
+            let settings = Settings::of_claude_code(look.directories, look.project);
+            match settings.permission(&tools) {
+                Permission::Given => {}
+                Permission::Asked => asked.push(
+                    "it asks before it calls a tool, and with `-p` refuses: `permissions.allow` of its settings lacks \
+                     \"mcp__forage\""
+                        .to_owned(),
+                ),
+                Permission::Denied => checked
+                    .warnings
+                    .push("`permissions.deny` of its settings keeps the tools from being called".to_owned()),
+            }
+            match settings.project_server(site.scope) {
+                Permission::Given => {}
+                Permission::Asked => asked
+                    .push("it asks once whether servers of this project's file may be started".to_owned()),
+                Permission::Denied => checked
+                    .warnings
+                    .push("`disabledMcpjsonServers` of its settings keeps it from being started".to_owned()),
+            }
+        }
+        Consent::Trust | Consent::TrustAndFolder if !entry.is_trusted => asked.push(
+            "it asks before it calls a tool, and runs without a user (`-p`) have none of the tools: the entry lacks \
+             `\"trust\": true`"
+                .to_owned(),
+        ),
+        Consent::Trust | Consent::TrustAndFolder => {}
+    }
+    if site.client.launch.consent == Consent::TrustAndFolder {
+        let settings = Settings::of_gemini_cli(look.directories, look.project);
+        match settings.folder(look.directories, look.project) {
+            Permission::Given => {}
+            Permission::Asked => checked.warnings.push(format!(
+                "{title} starts no server in {}, which is not among the folders that it was told to trust",
+                look.project.display()
+            )),
+            Permission::Denied => checked.warnings.push(format!(
+                "{title} starts no server in {}, which it was told not to trust",
+                look.project.display()
+            )),
+        }
+    }
+    checked.record["asks"] = json!(asked);
+    checked.lines.extend(asked);
+}
+
+impl Checked {
+    /// All of it as a record.
+    pub(super) fn into_record(mut self) -> Value {
+        if self.record.is_null() {
+            return Value::Null;
+        }
+        self.record["warnings"] = json!(self.warnings);
+        self.record
+    }
+
+    /// In a few lines, for whoever has just had the entry written.
+    pub(super) fn after_writing(&self, site: &Site) -> String {
+        let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+        let mut lines = Vec::new();
+        match &self.failure {
+            Some(failure) => lines.push(format!(
+                "It does not work yet: {failure}.\nThe entry stays; `forage setup {}{scope} --remove` takes it out again.",
+                site.client.name
+            )),
+            // The list of tools is for a report on everything.
+            None => lines.extend(self.lines.iter().filter(|line| !line.starts_with("tools: ")).cloned()),
+        }
+        lines.extend(self.warnings.iter().map(|warning| format!("mind: {warning}")));
+        lines.iter().map(|line| capitalized(line) + "\n").collect()
+    }
+}
+
+fn capitalized(line: &str) -> String {
+    let mut letters = line.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Checks what was written at the wish of the person, who has named the command.
+pub(super) fn after_writing(
+    client: &'static Client,
+    scope: Scope,
+    global: &Global,
+    project: &Path,
+) -> Option<(Site, Checked)> {
+    let directories = ClientDirectories::find();
+    let site = Site::find(client, scope, &directories, project)?;
+    let flags = session::with_flags(global, Overrides::default());
+    let (config, _) = config::load_what_is_valid(global.config.as_deref(), &flags);
+    let look = Look { config: &config, directories: &directories, project, is_own_command: true };
+    let checked = check(&site, &look);
+    Some((site, checked))
+}

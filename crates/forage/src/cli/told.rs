@@ -1,0 +1,86 @@
+//! Errors of the configuration as they may be told to anyone: to an agent, in a log, in a report that is sent around.
+
+use forage_llm::Redactor;
+
+/// An error with the place in the file that it names, and without the lines of the file that it quotes, in which a key
+/// could stand.
+pub(super) fn told(error: &anyhow::Error) -> String {
+    let part = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<toml::de::Error>() {
+        Some(error) => of_toml(error),
+        None => cause.to_string(),
+    };
+    let text = error.chain().map(part).collect::<Vec<_>>().join(": ");
+    Redactor::standard().redact(&text).as_str().to_owned()
+}
+
+fn of_toml(error: &toml::de::Error) -> String {
+    let message = without_value(error.message());
+    let text = error.to_string();
+    // Below the first line is the file's own text.
+    let place = text.lines().next().and_then(|line| line.strip_prefix("TOML parse error at "));
+    match place {
+        Some(place) => format!("{place}: {message}"),
+        None => message,
+    }
+}
+
+/// What a parser says of a value that it could not take, without that value: somebody may have put a key where a number
+/// belongs.
+fn without_value(message: &str) -> String {
+    for (before, after) in
+        [("invalid type: string ", ", expected "), ("invalid value: string ", ", expected ")]
+    {
+        if let Some(rest) = message.strip_prefix(before)
+            && let Some(at) = rest.rfind(after)
+        {
+            return format!("{before}…{}", &rest[at..]);
+        }
+    }
+    if message.starts_with("unknown variant ")
+        && let Some(at) = message.find("`, expected ")
+    {
+        return format!("unknown value{}", &message[at + 1..]);
+    }
+    message.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only the errors of reading it are looked at")]
+    struct File {
+        number: Option<u64>,
+        kind: Option<Kind>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kind {
+        One,
+    }
+
+    #[test]
+    fn an_error_names_the_place_and_quotes_nothing_of_the_file() {
+        let secret = "of-the-user-alone";
+        for (text, expected) in [
+            (
+                format!("# {secret}\nnumber = \"{secret}\"\n"),
+                "line 2, column 10: invalid type: string …, expected u64",
+            ),
+            (format!("kind = \"{secret}\"\n"), "line 1, column 8: unknown value, expected `one`"),
+            (format!("numbr = 1 # {secret}\n"), "line 1, column 1: unknown field `numbr`"),
+            (format!("number = {secret}\n"), "line 1, column 10: "),
+        ] {
+            let error = toml::from_str::<File>(&text).unwrap_err();
+            assert!(error.to_string().contains(secret), "the control: {error}");
+            let told = told(&anyhow::Error::new(error).context("the file f is not valid"));
+            assert!(told.starts_with("the file f is not valid: ") && told.contains(expected), "{told}");
+            assert!(!told.contains(secret), "{told}");
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! What a client makes of Forage's entry as it stands in the file, and what in it is probably not what its user meant.
+
+use serde_json::Value;
+
+use super::{Client, Site};
+
+/// What there is to start.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) command: String,
+    pub(crate) arguments: Vec<String>,
+    /// Variables of its own, with values that may be secret.
+    pub(crate) variables: Vec<(String, String)>,
+    /// Names of the variables that the client is to hand on.
+    pub(crate) handed_on: Vec<String>,
+    pub(crate) directory: Option<String>,
+    /// It says that the client may run its tools unasked.
+    pub(crate) is_trusted: bool,
+    /// It says that the client is to leave the server alone.
+    pub(crate) is_off: bool,
+    /// Its fields that no client knows, each with one that was probably meant. Values are never named.
+    pub(crate) typos: Vec<String>,
+}
+
+/// The fields that clients know, all together: one that another client knows is no typing error.
+const FIELDS: [&str; 38] = [
+    "alwaysAllow",
+    "alwaysLoad",
+    "args",
+    "autoApprove",
+    "available_tools",
+    "bundled",
+    "cmd",
+    "command",
+    "cwd",
+    "description",
+    "disabled",
+    "disabledTools",
+    "disabled_tools",
+    "display_name",
+    "enabled",
+    "enabled_tools",
+    "env",
+    "envFile",
+    "env_keys",
+    "env_vars",
+    "environment",
+    "envs",
+    "excludeTools",
+    "headers",
+    "includeTools",
+    "name",
+    "required",
+    "source",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "timeout",
+    "tool_timeout_sec",
+    "tools",
+    "transport",
+    "transportType",
+    "trust",
+    "type",
+    "url",
+];
+
+/// Letters that a mistyped name may differ by.
+const MISTYPED: usize = 2;
+
+impl Site {
+    /// Forage's entry; `None` where there is none that runs it.
+    pub(crate) fn entry(&self) -> Option<Entry> {
+        read(self.client, self.entry.as_ref()?)
+    }
+
+    /// Whether the entry says what Forage writes, and no more.
+    pub(crate) fn is_as_written(&self) -> bool {
+        let entry = self.entry.as_ref();
+        entry.is_some_and(|entry| {
+            self.client.command_of(entry).is_some_and(|command| *entry == self.client.entry(&command))
+        })
+    }
+}
+
+fn read(client: &Client, entry: &Value) -> Option<Entry> {
+    client.command_of(entry)?;
+    let (command, arguments) = client.command_line(entry)?;
+    let is = |name: &str, value: bool| entry.get(name).and_then(Value::as_bool) == Some(value);
+    let variables =
+        ["env", "environment", "envs"].into_iter().filter_map(|name| entry.get(name)?.as_object());
+    let variables =
+        variables.flatten().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+    let handed_on = entry.get("env_vars").and_then(Value::as_array).into_iter().flatten();
+    let named = |value: &Value| value.as_str().or_else(|| value.get("name")?.as_str()).map(str::to_owned);
+    let fields = entry.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
+    Some(Entry {
+        command,
+        arguments,
+        variables: variables.collect(),
+        handed_on: handed_on.filter_map(named).collect(),
+        directory: entry.get("cwd").and_then(Value::as_str).map(str::to_owned),
+        is_trusted: is("trust", true),
+        is_off: is("disabled", true) || is("enabled", false),
+        typos: fields.filter_map(typo).collect(),
+    })
+}
+
+/// What is said of a field that no client knows and that looks like one that some do.
+fn typo(name: &str) -> Option<String> {
+    if FIELDS.contains(&name) {
+        return None;
+    }
+    let near = FIELDS.iter().map(|field| (distance(name, field), *field)).min()?;
+    // Of a short name nearly everything would be left.
+    let is_near = near.0 <= MISTYPED && near.0 * 2 < name.chars().count();
+    is_near.then(|| format!("`{name}` in the entry is no setting; `{}` was probably meant", near.1))
+}
+
+/// Letters to put in, take out or replace until one is the other; case does not count.
+fn distance(one: &str, other: &str) -> usize {
+    let letters = |text: &str| text.chars().map(|letter| letter.to_ascii_lowercase()).collect::<Vec<_>>();
+    let (one, other) = (letters(one), letters(other));
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (line, letter) in one.iter().enumerate() {
+        let mut diagonal = line;
+        row[0] = line + 1;
+        for (column, against) in other.iter().enumerate() {
+            let above = row[column + 1];
+            let replaced = diagonal + usize::from(letter != against);
+            row[column + 1] = replaced.min(above + 1).min(row[column] + 1);
+            diagonal = above;
+        }
+    }
+    row[other.len()]
+}
+
+/// A value with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}` and `$NAME` in it replaced as clients do; one
+/// that names what there is not is empty.
+pub(crate) fn expanded(value: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
+    let mut text = String::new();
+    let mut rest = value;
+    while let Some(at) = rest.find(['$', '{']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match reference(rest) {
+            Some((name, default, length)) => {
+                text.push_str(&variable(name).or(default.map(str::to_owned)).unwrap_or_default());
+                rest = &rest[length..];
+            }
+            None => {
+                text.push_str(&rest[..1]);
+                rest = &rest[1..];
+            }
+        }
+    }
+    text + rest
+}
+
+/// The name that a text begins with a reference to, what stands for it if it is not set, and the bytes of all that.
+fn reference(text: &str) -> Option<(&str, Option<&str>, usize)> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    if let Some(inner) = text.strip_prefix("${").or_else(|| text.strip_prefix("{env:")) {
+        let end = inner.find('}')?;
+        let length = text.len() - inner.len() + end + 1;
+        let inner = inner[..end].strip_prefix("env:").unwrap_or(&inner[..end]);
+        let (name, default) =
+            inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default)));
+        return is_name(name).then_some((name, default, length));
+    }
+    let bare = text.strip_prefix('$')?;
+    let end =
+        bare.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(bare.len());
+    is_name(&bare[..end]).then_some((&bare[..end], None, end + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_is_read_as_its_client_reads_it() {
+        let codex = Client::find("codex").unwrap();
+        let entry = json!({
+            "command": "/opt/forage", "args": ["mcp", "--root", "/x"], "cwd": "/y",
+            "env": { "A": "b", "C": 1 }, "env_vars": ["KEY", { "name": "OTHER" }, 3], "env_vras": [],
+        });
+        let read = read(codex, &entry).unwrap();
+        assert_eq!((read.command.as_str(), read.arguments.len()), ("/opt/forage", 3));
+        assert_eq!(
+            (read.variables, read.handed_on),
+            (vec![("A".into(), "b".into())], vec!["KEY".into(), "OTHER".into()])
+        );
+        assert_eq!(read.directory.as_deref(), Some("/y"));
+        assert_eq!(read.typos, ["`env_vras` in the entry is no setting; `env_vars` was probably meant"]);
+        let opencode = Client::find("opencode").unwrap();
+        let entry = json!({ "command": ["forage", "mcp"], "enabled": false, "environment": { "A": "b" }, "trust": true });
+        let read = super::read(opencode, &entry).unwrap();
+        assert!(
+            read.is_off && read.is_trusted && read.variables.len() == 1 && read.typos.is_empty(),
+            "{read:?}"
+        );
+        assert_eq!(super::read(opencode, &json!({ "command": ["rm", "mcp"] })), None);
+    }
+
+    #[test]
+    fn what_no_client_knows_is_a_typing_error_only_if_it_is_near_to_what_some_do() {
+        for (name, meant) in [
+            ("arg", Some("args")),
+            ("Env", Some("env")),
+            ("truts", Some("trust")),
+            ("x", None),
+            ("notes", None),
+            ("env", None),
+        ] {
+            let said = typo(name);
+            assert_eq!(said.is_some(), meant.is_some(), "{name}: {said:?}");
+            assert!(meant.is_none_or(|meant| said.unwrap().contains(&format!("`{meant}`"))), "{name}");
+        }
+    }
+
+    #[test]
+    fn references_in_values_are_replaced() {
+        let variable = |name: &str| (name == "SET").then(|| "value".to_owned());
+        for (written, expected) in [
+            ("${SET}", "value"),
+            ("a${SET}b$SET/c", "avaluebvalue/c"),
+            ("${env:SET} {env:SET}", "value value"),
+            ("${UNSET}", ""),
+            ("${UNSET:-other}", "other"),
+            ("$UNSET", ""),
+            ("{\"a\": 1} $ ${", "{\"a\": 1} $ ${"),
+            ("${input:key}", "${input:key}"),
+            ("ä$", "ä$"),
+        ] {
+            assert_eq!(expanded(written, &variable), expected, "{written}");
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! What a client would start is started as the client would: what comes of it, what stands in the way, and that nothing of
+//! it is left.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::{Project, Run};
+
+const FORAGE: &str = env!("CARGO_BIN_EXE_forage");
+const KEY: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+/// A program by the name of Forage that does something else.
+fn script(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("forage");
+    put(&path, &format!("#!/bin/sh\n{text}\n"));
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// The user's file of Codex, with an entry that runs a command.
+fn codex(project: &Project, command: &Path, more: &str) {
+    let command = command.display();
+    let entry = format!("[mcp_servers.forage]\ncommand = \"{command}\"\nargs = [\"mcp\"]\n{more}");
+    put(&project.home.join(".codex/config.toml"), &entry);
+}
+
+fn doctor(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
+    let run = project.run_in(&project.root, &["doctor", "--json"], environment);
+    let all = format!("{}{}", run.stdout, run.stderr);
+    assert!(!all.contains(KEY), "{all}");
+    (run.status, run.json())
+}
+
+/// What is said of a client's entry.
+fn of<'a>(record: &'a Value, client: &str, scope: &str) -> &'a Value {
+    let sites = record["clients"].as_array().unwrap();
+    &sites.iter().find(|site| site["client"] == client && site["scope"] == scope).unwrap()["check"]
+}
+
+fn write(project: &Project, client: &str, command: &str) -> Run {
+    project.run(&["setup", client, "--write", "--command", command])
+}
+
+#[test]
+fn what_works_is_told_with_what_the_client_asks_for() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    for (client, title) in [
+        ("codex", "Codex"),
+        ("claude-code", "Claude Code"),
+        ("gemini-cli", "Gemini CLI"),
+        ("opencode", "opencode"),
+    ] {
+        let run = write(&project, client, FORAGE);
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        assert!(run.stdout.contains(&format!("Started as {title} starts it: answers in")), "{}", run.stdout);
+        assert!(run.stdout.contains("a call of grep_search works"), "{}", run.stdout);
+    }
+    let (status, record) = doctor(&project, &[]);
+    assert_eq!(status, 0, "{record}");
+    for (client, tool) in [
+        ("codex", "mcp__forage__grep_search"),
+        ("claude-code", "mcp__forage__grep_search"),
+        ("gemini-cli", "mcp_forage_grep_search"),
+        ("opencode", "forage_grep_search"),
+    ] {
+        let check = of(&record, client, "user");
+        assert_eq!((&check["works"], &check["call"]["error"]), (&json!(true), &Value::Null), "{check}");
+        assert!(check["tools"].as_array().unwrap().contains(&json!(tool)), "{check}");
+        assert_eq!(check["missing_variables"], json!([]), "{check}");
+    }
+    let deferred = |client: &str| of(&record, client, "user")["deferred"].clone();
+    let all = ["codex", "claude-code", "gemini-cli", "opencode"].map(deferred);
+    assert_eq!(all, [json!(true), json!(false), Value::Null, Value::Null]);
+
+    // What is asked for stands there until it is given.
+    assert!(of(&record, "claude-code", "user")["asks"].to_string().contains("permissions.allow"), "{record}");
+    assert!(of(&record, "gemini-cli", "user")["asks"].to_string().contains("trust"), "{record}");
+    let gemini = of(&record, "gemini-cli", "user")["warnings"].to_string();
+    assert!(gemini.contains("starts no server in"), "{gemini}");
+    put(
+        &project.home.join(".claude/settings.json"),
+        "{\"permissions\": {\"allow\": [\"mcp__forage\"]}} // mine",
+    );
+    let folders = json!({ project.home.parent().unwrap().to_str().unwrap(): "TRUST_FOLDER" });
+    put(&project.home.join(".gemini/trustedFolders.json"), &folders.to_string());
+    let (_, record) = doctor(&project, &[]);
+    assert_eq!(of(&record, "claude-code", "user")["asks"], json!([]));
+    assert_eq!(of(&record, "gemini-cli", "user")["warnings"], json!([]));
+}
+
+#[test]
+fn a_command_that_is_missing_is_a_problem_and_its_entry_stays() {
+    let project = Project::new(&[]);
+    let run = write(&project, "codex", "/nonexistent/forage");
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    for part in ["there is no program /nonexistent/forage", "`forage setup codex --remove`"] {
+        assert!(run.stdout.contains(part), "{part:?} is missing: {}", run.stdout);
+    }
+    assert!(project.home.join(".codex/config.toml").exists());
+    let run = project.run(&["doctor"]);
+    assert!(
+        run.status == 2 && run.stdout.contains("Codex (user): started as Codex starts it"),
+        "{}",
+        run.stdout
+    );
+    assert!(run.stdout.contains("`forage setup codex --write` puts"), "{}", run.stdout);
+    // The control: whoever wants it written without being tried.
+    let run = project.run(&["setup", "codex", "--write", "--command", "/nonexistent/forage", "--no-check"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    // A bare name is looked for where the client would look.
+    let run = write(&project, "codex", "forage");
+    assert!(run.status == 2 && run.stdout.contains("the PATH that it has there"), "{}", run.stdout);
+    let path = Path::new(FORAGE).parent().unwrap().to_str().unwrap();
+    assert_eq!(doctor(&project, &[("PATH", path)]).0, 0);
+    // What depends on where somebody stands is not run.
+    codex(&project, Path::new("./forage"), "");
+    script(&project.root, "echo run > ran");
+    let (status, record) = doctor(&project, &[]);
+    assert!(status == 2 && record["problems"].to_string().contains("relative path"), "{record}");
+    assert!(!project.root.join("ran").exists());
+}
+
+#[test]
+fn what_is_started_and_is_no_forage_is_told_by_what_it_does() {
+    let hello = "{\\\"jsonrpc\\\":\\\"2.0\\\",\\\"id\\\":1,\\\"result\\\":{\\\"serverInfo\\\":{\\\"name\\\":\\\"other\\\"}}}";
+    let error = hello
+        .replace("result", "error")
+        .replace("\\\"serverInfo\\\":{\\\"name\\\"", "\\\"message\\\":\\\"go away\\\",\\\"x\\\":{\\\"y\\\"");
+    for (text, expected) in [
+        ("echo 'Welcome!'".to_owned(), "what is no message of the protocol: Welcome!"),
+        (
+            format!("echo 'starting' >&2; echo 'error: no luck, {KEY}' >&2; exit 3"),
+            "(exit status: 3): error: no luck",
+        ),
+        (format!("read line; echo \"{hello}\"; cat > /dev/null"), "it calls itself other"),
+        (
+            format!("read line; echo \"{error}\"; cat > /dev/null"),
+            "answers `initialize` with an error: go away",
+        ),
+        ("kill -9 $$".to_owned(), "signal: 9"),
+        ("yes".to_owned(), "no message of the protocol: y"),
+    ] {
+        let project = Project::new(&[]);
+        let bin = project.home.join("bin");
+        codex(&project, &script(&bin, &text), "");
+        let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
+        let problems = record["problems"].to_string();
+        assert!(status == 2 && problems.contains(expected), "{text}: {problems}");
+        assert_eq!(of(&record, "codex", "user")["works"], false);
+    }
+    let project = Project::new(&[]);
+    let path = script(&project.home.join("bin"), "");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    codex(&project, &path, "");
+    let problems = doctor(&project, &[]).1["problems"].to_string();
+    assert!(problems.contains("can't be started") && problems.contains("ermission denied"), "{problems}");
+}
+
+/// Whether a process is there and does anything.
+#[cfg(target_os = "linux")]
+fn is_alive(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn one_that_says_nothing_is_ended_with_all_that_it_started() {
+    let project = Project::new(&[]);
+    let pids = project.home.join("pids");
+    let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
+    codex(&project, &script(&project.home.join("bin"), &text), "");
+    // One that works is no slower for it, and both are tried.
+    assert_eq!(write(&project, "claude-code", FORAGE).status, 0);
+    let began = Instant::now();
+    let (status, record) = doctor(&project, &[("PATH", "/usr/bin:/bin")]);
+    let took = began.elapsed();
+    assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&took), "{took:?}");
+    let problems = record["problems"].to_string();
+    assert!(status == 2 && problems.contains("does not answer within 10 seconds"), "{problems}");
+    assert_eq!(of(&record, "claude-code", "user")["works"], true);
+    let pids = std::fs::read_to_string(pids).unwrap();
+    assert_eq!(pids.lines().count(), 2, "{pids}");
+    let until = Instant::now() + Duration::from_secs(5);
+    while pids.lines().any(is_alive) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(!pids.lines().any(is_alive), "{pids}");
+}
+
+#[test]
+fn variables_that_do_not_arrive_are_named_with_what_to_do() {
+    let project = Project::new(&[]);
+    project.configure(
+        "[[models]]\nmodel = \"m\"\nbase_url = \"https://model.invalid/v1\"\nkey_env = \"MY_KEY\"\n",
+    );
+    let environment = [("MY_KEY", KEY)];
+    let offers = |check: &Value| check["tools"].to_string().contains("keyword_search");
+    for (more, missing) in [
+        ("", json!(["MY_KEY"])),
+        ("env_vars = [\"MY_KEY\"]\n", json!([])),
+        ("env_vars = [{ name = \"MY_KEY\", source = \"local\" }]\n", json!([])),
+        (&format!("env = {{ MY_KEY = \"{KEY}\" }}\n"), json!([])),
+    ] {
+        codex(&project, Path::new(FORAGE), more);
+        let (status, record) = doctor(&project, &environment);
+        let check = of(&record, "codex", "user");
+        assert_eq!((status, &check["missing_variables"]), (0, &missing), "{check}");
+        let is_missing = missing != json!([]);
+        assert_eq!(offers(check), !is_missing, "{check}");
+        let warnings = record["warnings"].to_string();
+        assert_eq!(warnings.contains("`env_vars` of the entry"), is_missing, "{warnings}");
+        assert_eq!(warnings.contains("`keyword_search` is not offered there"), is_missing, "{warnings}");
+    }
+    // Another client hands everything on.
+    assert_eq!(write(&project, "qwen", FORAGE).status, 0);
+    let (_, record) = doctor(&project, &environment);
+    assert!(
+        offers(of(&record, "qwen", "user")) && of(&record, "qwen", "user")["missing_variables"] == json!([])
+    );
+
+    // Without a model that is named, the keys of the providers.
+    project.configure("");
+    codex(&project, Path::new(FORAGE), "");
+    let (_, record) = doctor(&project, &[("OPENAI_API_KEY", KEY), ("FORAGE_TIMEOUT_MS", "5000")]);
+    let missing = &of(&record, "codex", "user")["missing_variables"];
+    assert_eq!(missing, &json!(["FORAGE_TIMEOUT_MS", "OPENAI_API_KEY"]), "{record}");
+    codex(&project, Path::new(FORAGE), "env_vras = [\"OPENAI_API_KEY\"]\n");
+    let warnings = doctor(&project, &[]).1["warnings"].to_string();
+    assert!(
+        warnings.contains("`env_vras`") && warnings.contains("`env_vars` was probably meant"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_typing_error_in_the_configuration_is_what_the_client_would_see() {
+    let project = Project::new(&[]);
+    project.configure(&format!("unknown = \"{KEY}\"\n"));
+    let run = write(&project, "codex", FORAGE);
+    assert!(run.status == 2 && run.stdout.contains("its settings can't be used"), "{}", run.stdout);
+    assert!(run.stdout.contains("line 1, column 1: unknown field `unknown`"), "{}", run.stdout);
+    let (status, record) = doctor(&project, &[]);
+    assert!(status == 2 && record["problems"].to_string().contains("Codex (user): "), "{record}");
+    project.configure("");
+    assert_eq!(doctor(&project, &[]).0, 0);
+}
+
+/// A repository is anybody's: what its files name is not run.
+#[test]
+fn a_program_that_a_projects_file_names_is_not_run() {
+    let project = Project::new(&[]);
+    let program = script(&project.root.join("bin"), "echo run > ran; exit 1");
+    let ran = project.root.join("ran");
+    let entry = |command: &Path, more: &str| {
+        let command = command.display();
+        format!(
+            "{{\"mcpServers\": {{\"forage\": {{\"type\": \"stdio\", \"command\": \"{command}\", \"args\": [\"mcp\"]{more}}}}}}}"
+        )
+    };
+    for text in [
+        entry(&program, ""),
+        entry(Path::new(FORAGE), ", \"env\": {\"LD_PRELOAD\": \"./evil.so\"}"),
+        entry(Path::new(FORAGE), ", \"cwd\": \"/\""),
+    ] {
+        project.write(".mcp.json", &text);
+        let (status, record) = doctor(&project, &[]);
+        let check = of(&record, "claude-code", "project");
+        assert!(status == 0 && check["tried"] == false && !ran.exists(), "{check}");
+    }
+    // This program is, as Forage writes it.
+    project.write(".mcp.json", &entry(Path::new(FORAGE), ""));
+    let (_, record) = doctor(&project, &[]);
+    let check = of(&record, "claude-code", "project");
+    assert!(check["works"] == true && check["asks"].to_string().contains("asks once"), "{check}");
+    // The control: the same program is run where the user's own file names it.
+    put(&project.home.join(".claude.json"), &entry(&program, ""));
+    assert_eq!(doctor(&project, &[]).0, 2);
+    assert!(ran.exists());
+}

@@ -1,0 +1,123 @@
+//! A server whose settings can't be used: the client sees it, its tools and the reason, and nothing is searched.
+
+use serde_json::json;
+
+use super::wire::Pipes;
+use super::{REVISIONS, call, initialize, is_stateless, project, request, text};
+use crate::Project;
+
+const KEY: &str = "planted-key-of-the-user-alone";
+
+/// What the server says of itself.
+fn instructions(pipes: &mut Pipes, revision: &str) -> String {
+    let answer = match is_stateless(revision) {
+        true => pipes.ask(&request(revision, 100, "server/discover", json!({}))),
+        false => pipes.handshake(initialize(revision, 100)),
+    };
+    answer["result"]["instructions"].as_str().unwrap().to_owned()
+}
+
+/// The names of the tools that a client is shown.
+fn tools(pipes: &mut Pipes, revision: &str) -> Vec<String> {
+    let answer = pipes.ask(&request(revision, 101, "tools/list", json!({})));
+    let tools = answer["result"]["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The settings that can't be used, and what has to be told of them.
+fn broken() -> Vec<(String, &'static [&'static str], &'static str)> {
+    vec![
+        (format!("[[models]]\napi_key = \"{KEY}\"\n"), &[], "line 2, column 1: unknown field `api_key`"),
+        (format!("roots = [\n# {KEY}\n"), &[], "config.toml is not valid: line"),
+        (format!("[limits]\ntimeout_ms = \"{KEY}\"\n"), &[], "line 2, column 14: invalid type"),
+        ("[limits]\ntext_bytes = 3\n".to_owned(), &[], "`text_bytes`"),
+        ("[mcp]\nprefix = \"a b\"\n".to_owned(), &[], "`mcp.prefix`"),
+        ("roots = [\"/nonexistent/root\"]\n".to_owned(), &[], "/nonexistent/root"),
+        (String::new(), &["--root", "/nonexistent/root"], "/nonexistent/root"),
+        (String::new(), &["--config", "/nonexistent/config.toml"], "/nonexistent/config.toml"),
+        (
+            "[retrieval]\nenable_keyword_tool = true\ntool_name = \"keyword_search\"\n".to_owned(),
+            &[],
+            "the tools keyword_search and keyword_lookup are both",
+        ),
+    ]
+}
+
+#[test]
+fn settings_that_cant_be_used_show_in_the_client() {
+    for (settings, arguments, expected) in broken() {
+        let project = project();
+        project.configure(&settings);
+        for revision in REVISIONS {
+            let mut pipes = Pipes::start(&project, arguments);
+            let said = instructions(&mut pipes, revision);
+            let names = tools(&mut pipes, revision);
+            assert!(names.contains(&"grep_search".to_owned()) && names.contains(&"search_index".to_owned()));
+            let calls = [
+                call(revision, 1, "grep_search", json!({ "pattern": "retry" })),
+                call(revision, 2, "read_file", json!({ "path": "README.md" })),
+                call(revision, 3, "my_grep_search", json!({ "pattern": "retry" })),
+                call(revision, 4, "grep_search", json!({ "nothing": "that fits" })),
+            ];
+            let mut told = vec![said.clone()];
+            for message in &calls {
+                let answer = pipes.ask(message);
+                let (text, is_error) = text(&answer);
+                assert!(is_error, "{settings}: {text}");
+                told.push(text.to_owned());
+            }
+            told.push(pipes.server.log_line("error"));
+            for (number, text) in told.iter().enumerate() {
+                assert!(text.contains(expected), "{settings}: {text}");
+                assert!(!text.contains(KEY) && !text.contains("src/retry.rs"), "{text}");
+                let is_log = number == told.len() - 1;
+                assert!(is_log || text.contains("`forage doctor`") && text.contains("restarted"), "{text}");
+            }
+            assert!(said.starts_with("Forage can't search") && !said.contains("\n\n"), "{said}");
+            drop(pipes.stdin.take());
+            assert_eq!(pipes.server.child.wait().unwrap().code(), Some(2));
+        }
+    }
+}
+
+/// The control: the same requests where the settings are as they should be.
+#[test]
+fn settings_that_can_be_used_are_no_reason_to_complain() {
+    let project = project();
+    project.configure("[limits]\ntimeout_ms = 5000\n");
+    for revision in REVISIONS {
+        let mut pipes = Pipes::start(&project, &[]);
+        let said = instructions(&mut pipes, revision);
+        assert!(said.starts_with("Forage searches this code base"), "{said}");
+        assert!(tools(&mut pipes, revision).contains(&"grep_search".to_owned()));
+        let answer = pipes.ask(&call(revision, 1, "grep_search", json!({ "pattern": "retry" })));
+        assert!(!text(&answer).1 && text(&answer).0.contains("src/retry.rs"), "{answer}");
+        drop(pipes.stdin.take());
+        assert_eq!(pipes.server.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+/// A list of tools that may be another after a restart is kept for no time.
+#[test]
+fn the_list_of_a_broken_server_is_not_kept() {
+    let lifetime = |settings: &str| {
+        let project = project();
+        project.configure(settings);
+        let mut pipes = Pipes::start(&project, &[]);
+        // The second list: only then is it certain whether there is a model.
+        let list = || request("2026-07-28", 1, "tools/list", json!({}));
+        pipes.ask(&list());
+        pipes.ask(&list())["result"]["ttlMs"].as_u64()
+    };
+    assert_eq!(lifetime("filter = \"lexical\"\n"), Some(forage::mcp::limits::LIST_TTL_MS));
+    assert_eq!(lifetime("filter = \"lexical\"\nunknown = 1\n"), Some(0));
+}
+
+/// Somebody waits for it in a terminal.
+#[test]
+fn a_server_on_http_ends_with_the_error() {
+    let project = Project::new(&[]);
+    project.configure("unknown = 1\n");
+    let run = project.run(&["mcp", "--http", "127.0.0.1:0"]);
+    assert!(run.status == 2 && run.stderr.contains("unknown field"), "{run:?}");
+}
