@@ -77,7 +77,7 @@ impl Profile {
     }
 
     /// A tool's name as the client's model sees it.
-    pub(super) fn written(&self, name: &str) -> String {
+    pub fn written(&self, name: &str) -> String {
         format!("{}{name}", self.written_prefix)
     }
 
@@ -90,7 +90,8 @@ impl Profile {
             .unwrap_or(name)
     }
 
-    pub(super) fn has_files(&self) -> bool {
+    /// Whether the client reads files and lists directories itself.
+    pub fn has_files(&self) -> bool {
         self.has_files
     }
 
