@@ -90,7 +90,8 @@ pub(super) enum Piece {
     Fields(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A member with a text.
     Member(&'static [&'static str], &'static str, &'static str),
-    /// A number that the client wants to find in a file that is made.
+    /// A number that the client wants to find in its file. It comes last into one that is made, where no user's stands, and
+    /// goes with the file alone.
     Version(&'static str, u64),
     /// An element that calls `forage hook`.
     Hook(Hook),
@@ -357,9 +358,9 @@ static COPILOT: &[Extra] = &[
         Some("~/.copilot/hooks/forage.json"),
         None,
         How::Json(&[
-            Piece::Version("version", 1),
             hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Copilot),
             hook(&["hooks", "preToolUse"], Event::Search, None, HookForm::Copilot),
+            Piece::Version("version", 1),
         ]),
     ),
 ];
@@ -413,9 +414,9 @@ static CURSOR: &[Extra] = &[
         Some("~/.cursor/hooks.json"),
         Some(".cursor/hooks.json"),
         How::Json(&[
-            Piece::Version("version", 1),
             hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Cursor),
             hook(&["hooks", "postToolUse"], Event::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
+            Piece::Version("version", 1),
         ]),
     ),
 ];

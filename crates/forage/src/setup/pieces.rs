@@ -104,11 +104,7 @@ impl Slot {
     fn remove(&self, text: &str) -> Result<Option<String>, Refusal> {
         let Some(present) = self.find(text)? else { return Ok(Some(text.to_owned())) };
         match self.piece {
-            // It goes with the file alone.
-            Piece::Version(_, number) => {
-                let is_all = text == self.created(&Value::from(number));
-                return Ok((!is_all).then(|| text.to_owned()));
-            }
+            Piece::Version(..) => return Ok(Some(text.to_owned())),
             Piece::Member(_, _, own) if present != own => return Ok(Some(text.to_owned())),
             Piece::Hook(_) => alone(&present)?,
             _ => {}
@@ -123,28 +119,49 @@ pub(super) fn add(
     client: &Client,
     words: &Words,
 ) -> Result<String, Refusal> {
-    let mut new = text.map(str::to_owned);
-    for piece in pieces {
-        for slot in slots(*piece, &tool_slots(*piece, client, words)) {
-            new = Some(match new {
-                None => slot.created(&slot.value(client, words)),
-                Some(text) => slot.add(&text, client, words)?,
-            });
+    let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
+    match text {
+        Some(text) => {
+            slots.into_iter().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words))
         }
+        None => made(slots.map(|slot| {
+            let value = slot.value(client, words);
+            (slot, value)
+        })),
     }
-    Ok(new.unwrap_or_default())
 }
 
+/// The text of a file that is made for these.
+fn made(slots: impl Iterator<Item = (Slot, Value)>) -> Result<String, Refusal> {
+    let mut text: Option<String> = None;
+    for (slot, value) in slots {
+        text = Some(match text {
+            None => slot.created(&value),
+            Some(text) => slot.at(|target| jsonc::add_at(&text, target, &value))?,
+        });
+    }
+    Ok(text.unwrap_or_default())
+}
+
+/// The text without them; `None` for a file that was made for them.
 pub(super) fn remove(pieces: &[Piece], text: &str) -> Result<Option<String>, Refusal> {
     let tools = known_tools();
+    let all = || pieces.iter().flat_map(|piece| slots(*piece, &tools));
+    let mut present = Vec::new();
+    for slot in all() {
+        let value = slot.find(text)?;
+        present.extend(value.map(|value| (slot, value)));
+    }
+    let is_own = present.iter().any(|(slot, _)| !matches!(slot.piece, Piece::Version(..)));
+    if is_own && made(present.into_iter()).is_ok_and(|made| made == text) {
+        return Ok(None);
+    }
     let mut rest = Some(text.to_owned());
-    for piece in pieces.iter().rev() {
-        for slot in slots(*piece, &tools).iter().rev() {
-            rest = match rest {
-                None => None,
-                Some(text) => slot.remove(&text)?,
-            };
-        }
+    for slot in all().collect::<Vec<_>>().iter().rev() {
+        rest = match rest {
+            None => None,
+            Some(text) => slot.remove(&text)?,
+        };
     }
     Ok(rest)
 }

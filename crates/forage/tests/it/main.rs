@@ -11,6 +11,8 @@ mod doctor;
 mod documentation;
 mod eval;
 mod filter;
+#[cfg(unix)]
+mod hook;
 mod index;
 mod interrupt;
 mod llama_server;

@@ -173,7 +173,8 @@ fn of_simple(all: &[String]) -> Option<String> {
         "ug" | "ugrep" => of_grep(&words, "ABCDEJKNOdefgmt", false),
         "ag" => of_grep(&words, "ABCGgmp", false),
         "ack" => of_grep(&words, "ABCm", false),
-        "fd" | "fdfind" => of_grep(&words, "EHScdejtxX", false),
+        // Its `-e` is an ending.
+        "fd" | "fdfind" => of_fd(&words),
         "find" => of_find(&words),
         _ => None,
     }
@@ -254,6 +255,20 @@ fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
     pattern.filter(|_| is_wide)
 }
 
+/// The pattern of `fd`, whose options are its own.
+fn of_fd(words: &[&str]) -> Option<String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let letter = word.strip_prefix('-').and_then(|letters| letters.chars().last());
+        match letter {
+            None => return Some((*word).to_owned()),
+            Some(letter) if word.len() == 2 && "EScdejtxX".contains(letter) => drop(words.next()),
+            Some(_) => {}
+        }
+    }
+    None
+}
+
 fn is_redirection(word: &str) -> bool {
     word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with(['>', '<'])
 }
@@ -261,8 +276,12 @@ fn is_redirection(word: &str) -> bool {
 /// What names `find` looks for.
 fn of_find(words: &[&str]) -> Option<String> {
     let names = ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"];
-    let patterns = words.windows(2).filter(|pair| names.contains(&pair[0])).map(|pair| pair[1]);
-    let patterns: Vec<&str> = patterns.collect();
+    let is_excluded = |at: usize| at > 0 && ["!", "-not"].contains(&words[at - 1]);
+    let pairs = words.windows(2).enumerate();
+    let patterns: Vec<&str> = pairs
+        .filter(|(at, pair)| names.contains(&pair[0]) && !is_excluded(*at))
+        .map(|(_, pair)| pair[1])
+        .collect();
     (!patterns.is_empty()).then(|| patterns.join(" "))
 }
 
@@ -330,7 +349,7 @@ mod tests {
                 Some("class Handler"),
             ),
             ("git grep -n needle -- '*.c'", Some("needle")),
-            ("find . -type f -iname '*retry*.rs' -not -path './target/*'", Some("retry target")),
+            ("find . -type f -iname '*retry*.rs' -not -path './target/*'", Some("retry")),
             ("fd -e rs parser", Some("parser")),
             ("ag --python token_bucket", Some("token_bucket")),
             ("grep -n foobar src/*.rs", Some("foobar")),
