@@ -9,7 +9,7 @@ use crate::cargo::Workspace;
 /// Writes every generated file that is not up to date.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
     for (name, text) in generated(workspace)? {
-        let path = workspace.path(name);
+        let path = workspace.path(&name);
         if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
             println!("{name} is up to date");
             continue;
@@ -28,7 +28,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
 pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
     for (name, text) in generated(workspace)? {
         // A file that is missing is not up to date either.
-        if std::fs::read_to_string(workspace.path(name)).unwrap_or_default() != text {
+        if std::fs::read_to_string(workspace.path(&name)).unwrap_or_default() != text {
             return Err(format!("{name} is not up to date; run `cargo xtask generate`"));
         }
     }
@@ -36,27 +36,36 @@ pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
 }
 
 /// Path and text of each generated file.
-fn generated(workspace: &Workspace) -> Result<Vec<(&'static str, String)>, String> {
+fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let tools = |more: &[&str]| {
         // The default configuration, whatever the developer's own one says.
         let command = ["tools", "--format", "mcp", "--config", "/dev/null"];
         workspace.forage_json(&[&command[..], more].concat())
     };
-    let clients = workspace.forage_json(&["setup", "--json", "--command", "forage"])?;
-    Ok(vec![
-        ("docs/tools.md", tools_page(&tools(&["--all"])?, &tools(&[])?)?),
-        ("docs/clients.md", clients_page(&clients)?),
-    ])
+    let setup = ["setup", "--command", "forage", "--config", "/dev/null"];
+    let clients = workspace.forage_json(&[&setup[..], &["--json"]].concat())?;
+    let mut files = vec![
+        ("docs/tools.md".to_owned(), tools_page(&tools(&["--all"])?, &tools(&[])?)?),
+        ("docs/clients.md".to_owned(), clients_page(&clients)?),
+    ];
+    let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;
+    for (path, text) in plugin.as_object().ok_or("`forage setup --plugin-files` prints no object")? {
+        let text = text.as_str().ok_or_else(|| format!("the text of {path} is none"))?;
+        files.push((path.clone(), text.to_owned()));
+    }
+    Ok(files)
 }
 
 /// How each client is set up, from the table in the program.
 fn clients_page(clients: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Clients\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
+         `forage setup` lists the clients that it finds on this machine, with their files, and those that it knows beside them.\n\
          `forage setup CLIENT` shows what it would write into the configuration of a client, `--write` writes it, and\n\
          `--remove` takes it out again, so that the file is byte by byte what it was. Comments, layout and all other\n\
-         entries stay; a file that is not understood is left as it is. `--scope project` takes the file that a project\n\
-         brings for everyone who opens it.\n\n\
+         entries stay; a file that is not understood is left as it is. An entry that you have added to is yours as well:\n\
+         what you added stays when the entry is mended, and goes with it. `--detected` in place of a name sets up all\n\
+         clients that were found, and `--scope project` takes the file that a project brings for everyone who opens it.\n\n\
          What was written is tried at once: the command is started as the client starts it, with the variables that the\n\
          client hands on, and asked for its tools and one answer; the exit status is 2 if that fails. `--no-check` leaves it\n\
          out. `forage doctor` does it for every client in which Forage is set up, and says what stands in the way:\n\
@@ -66,7 +75,28 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
          forage setup claude-code --remove   # takes it out again\n```\n\n\
          The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
-         path; `--command` names another. By hand, this is what has to stand in the files:\n",
+         path; `--command` names another. `forage setup other` shows what clients take that are not listed here.\n\n\
+         ## Beside the entry\n\n\
+         `--with` adds what it names, separated by commas, or `all` that the client takes. It is shown first as the entry is,\n\
+         marked where the format has comments, and taken out again by `--remove`, or alone by `--remove --with WHAT`.\n\n\
+         | `--with` | what it is |\n|---|---|\n\
+         | `permission` | permission to call Forage's tools, all of which only read, without asking each time |\n\
+         | `variables` | the names of the variables that are set and that Forage needs, such as those of keys; never their values |\n\
+         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->` |\n\
+         | `skill` | the same as a skill, which clients load when it is wanted |\n\
+         | `agent` | a sub-agent `forage-search` that searches and answers with files and lines |\n\
+         | `hooks` | `forage hook`: a sentence at the start of a session, and for the client's own `grep`, `rg`, `find` or search what Forage ranks for the same words. It advises and never blocks, answers in under 100 ms from the ranked index that is there or says nothing, and always ends with 0 |\n\n\
+         Codex runs a hook only after you have looked at it and trusted it (`/hooks`).\n\n\
+         ## As a plugin\n\n\
+         Forage's repository is a marketplace of plugins for Claude Code, Codex and Copilot CLI, and an extension for Gemini CLI. The\n\
+         plugin brings the server, the skill, the sub-agent and the hooks; `forage` has to be on the `PATH`.\n\n\
+         ```text\n\
+         claude plugin marketplace add REPOSITORY && claude plugin install forage@forage\n\
+         codex plugin marketplace add REPOSITORY && codex plugin add forage@forage\n\
+         copilot plugin marketplace add REPOSITORY && copilot plugin install forage@forage\n\
+         gemini extensions install REPOSITORY\n\
+         ```\n\n\
+         `REPOSITORY` is its address or a clone of it.\n",
     );
     for client in clients.as_array().ok_or("`forage setup --json` prints no array")? {
         client_section(&mut page, client).ok_or_else(|| format!("a client lacks a field: {client}"))?;
@@ -84,6 +114,31 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
     };
     let _ = write!(page, "\n## {title}\n\n`forage setup {name} --write`; the file is {project}.\n\n");
     let _ = write!(page, "```{format}\n{snippet}```\n");
+    let list = |values: &Value| {
+        let texts: Option<Vec<&str>> = values.as_array()?.iter().map(Value::as_str).collect();
+        Some(texts?.join(", "))
+    };
+    let _ = write!(page, "\nIt is found by {}.\n", list(&client["traces"])?);
+    let with = client["with"].as_array()?;
+    if !with.is_empty() {
+        page.push_str("\n| `--with` | your file | a project's | where |\n|---|---|---|---|\n");
+    }
+    for extra in with {
+        let entry = extra["about"].as_str()?.ends_with("in the entry");
+        let place = |key: &str, has_file: bool| match (extra[key].as_str(), entry && has_file) {
+            (Some(file), _) => format!("`{file}`"),
+            (None, true) => "that of the entry".to_owned(),
+            (None, false) => "–".to_owned(),
+        };
+        let (user, project) =
+            (place("user_file", true), place("project_file", client["project_file"].is_string()));
+        let _ = writeln!(
+            page,
+            "| `{}` | {user} | {project} | {} |",
+            extra["name"].as_str()?,
+            extra["about"].as_str()?
+        );
+    }
     if let Some(remark) = text("remark") {
         let _ = write!(page, "\n{remark}\n");
     }
@@ -209,10 +264,17 @@ mod tests {
     fn a_page_has_every_client_with_its_snippet() {
         let client = json!({
             "client": "edit", "title": "Edit", "format": "json", "user_file": "~/edit.json", "project_file": null,
-            "snippet": "{}\n", "remark": "Mind it.",
+            "snippet": "{}\n", "remark": "Mind it.", "traces": ["`edit` on the `PATH`", "`~/.edit`"],
+            "with": [
+                { "name": "permission", "about": "`trust` in the entry", "user_file": null, "project_file": null },
+                { "name": "skill", "about": "a file", "user_file": "~/s.md", "project_file": null },
+            ],
         });
         let page = clients_page(&json!([client])).unwrap();
-        let expected = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\nMind it.\n";
+        let expected = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\n\
+            It is found by `edit` on the `PATH`, `~/.edit`.\n\n\
+            | `--with` | your file | a project's | where |\n|---|---|---|---|\n\
+            | `permission` | that of the entry | – | `trust` in the entry |\n| `skill` | `~/s.md` | – | a file |\n\nMind it.\n";
         assert!(page.ends_with(expected), "{page}");
         assert!(clients_page(&json!([{ "client": "edit" }])).is_err());
     }

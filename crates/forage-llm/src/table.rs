@@ -336,6 +336,18 @@ impl ProviderTable {
         provider.and_then(|provider| provider.settings.key_env.as_deref()).unwrap_or_default()
     }
 
+    /// The names of all variables that the table has: of keys, base URLs and hosts, in order.
+    pub fn variables(&self) -> Vec<&str> {
+        fn of(provider: &Provider) -> impl Iterator<Item = &String> {
+            let ProviderSettings { key_env, base_url_env, host_env, .. } = &provider.settings;
+            [key_env, base_url_env, host_env].into_iter().flatten().flatten()
+        }
+        let mut names: Vec<&str> = self.providers.values().flat_map(of).map(String::as_str).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     fn preferences(&self, role: Role) -> &[Preference] {
         self.roles.of(role).prefer.as_deref().unwrap_or_default()
     }

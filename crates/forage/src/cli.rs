@@ -6,6 +6,7 @@ mod check;
 mod doctor;
 mod eval;
 mod grep;
+mod hook;
 mod index;
 mod keyword;
 mod list;
@@ -134,8 +135,10 @@ enum Command {
     Sparse(sparse::Arguments),
     /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
     Eval(eval::Arguments),
-    /// Set Forage up in a client: Claude Code, Cursor, VS Code, Codex, Zed, Goose, Gemini CLI
+    /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
     Setup(setup::Arguments),
+    /// For the hooks of clients: advise at the start of a session, and around a search
+    Hook(hook::Arguments),
 }
 
 /// Runs the program; nothing else ends it.
@@ -144,6 +147,9 @@ pub(crate) fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
+            if hook::is_called() && error.use_stderr() {
+                return ExitCode::SUCCESS;
+            }
             let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);
@@ -169,6 +175,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Sparse(arguments) => sparse::run(arguments, &cli.global, &mut output),
         Command::Eval(arguments) => eval::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
+        Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, &mut output)),
     };
     match result {
         Ok(Status::Found) => ExitCode::SUCCESS,

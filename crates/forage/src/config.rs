@@ -39,8 +39,8 @@ pub(crate) use environment::{
 };
 pub(crate) use exchanges::ExchangeFiles;
 use filter::{Filter, FilterTable};
-pub(crate) use mcp::{McpOverrides, UNUSABLE};
 use mcp::McpSettings;
+pub(crate) use mcp::{McpOverrides, UNUSABLE};
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;

@@ -4,18 +4,27 @@
 //! Nothing is reformatted, and what is not understood is refused. What a file holds beside the entry may be secret, so
 //! that no more of it is told than the names of its other servers.
 
+mod addition;
 mod clients;
+pub(crate) mod detect;
 mod entry;
+mod extension;
+mod extras;
 mod file;
 #[cfg(test)]
 mod fuzz;
 mod jsonc;
 mod launch;
+mod markdown;
 mod marked;
+mod owned;
+mod pieces;
+pub(crate) mod plugin;
 mod probe;
 mod settings;
 #[cfg(test)]
 mod tests;
+pub(crate) mod texts;
 mod toml;
 mod yaml;
 
@@ -23,9 +32,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+pub(crate) use addition::{Addition, Words, profile};
 pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
 pub(crate) use entry::{Entry, expanded};
+pub(crate) use extension::{Extension, extension};
+pub(crate) use extras::{Event, Extra, With, of as extras_of};
 pub(crate) use launch::{Consent, Environment, Front, Launch};
+pub(crate) use pieces::snippet as extra_snippet;
 pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
 pub(crate) use settings::{Permission, Settings};
 
@@ -152,25 +165,55 @@ impl Site {
         }
     }
 
-    /// What it takes that the client runs `command`.
-    pub(crate) fn add(&self, command: &str) -> Result<Change, Refusal> {
-        let (client, entry) = (self.client, self.client.entry(command));
+    /// What it takes that the client runs `command`, with these fields in the entry.
+    pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<Change, Refusal> {
+        let client = self.client;
+        let mut entry = client.entry(command);
+        extensions.iter().for_each(|extension| extension.put(&mut entry));
         let text = self.file.as_ref().and_then(|file| file.text.as_deref());
-        match (&self.state, text) {
-            (State::Unclear(refusal), _) => Err(refusal.clone()),
-            (State::Foreign, _) => Err(Refusal::new(format!(
+        match (&self.state, text, &self.entry) {
+            (State::Unclear(refusal), ..) => Err(refusal.clone()),
+            (State::Foreign, ..) => Err(Refusal::new(format!(
                 "it has an entry `{NAME}` already, which does not run `forage mcp`; rename or remove that one"
             ))),
-            (State::SetUp { command: present }, _) if present == command => Ok(Change::None),
-            (_, None) => Ok(Change::Create(created(client, &entry))),
+            (_, None, _) => Ok(Change::Create(created(client, &entry))),
             // What the user has added to it stays.
-            (State::SetUp { .. }, Some(text)) => {
-                let entry =
-                    self.entry.as_ref().map_or(entry, |present| client.with_command(present, command));
-                Ok(Change::Update(added(client, text, &entry)?))
+            (State::SetUp { .. }, Some(text), Some(present)) => {
+                let mut wanted = client.with_command(present, command);
+                extensions.iter().for_each(|extension| extension.put(&mut wanted));
+                if wanted == *present {
+                    return Ok(Change::None);
+                }
+                Ok(Change::Update(added(client, text, &wanted)?))
             }
-            (State::Absent { .. }, Some(text)) => Ok(Change::Add(added(client, text, &entry)?)),
+            (_, Some(text), _) => Ok(Change::Add(added(client, text, &entry)?)),
         }
+    }
+
+    /// What it takes that these fields are not in the entry any more.
+    pub(crate) fn retract(&self, extensions: &[Extension]) -> Result<Change, Refusal> {
+        let text = self.file.as_ref().and_then(|file| file.text.as_deref());
+        match (&self.state, text, &self.entry) {
+            (State::Unclear(refusal), ..) => Err(refusal.clone()),
+            (State::SetUp { .. }, Some(text), Some(present)) => {
+                let mut wanted = present.clone();
+                extensions.iter().for_each(|extension| extension.take(&mut wanted));
+                match wanted == *present {
+                    true => Ok(Change::None),
+                    false => Ok(Change::Update(added(self.client, text, &wanted)?)),
+                }
+            }
+            _ => Ok(Change::None),
+        }
+    }
+
+    /// Whether one of these fields is in the entry.
+    pub(crate) fn has(&self, extension: &Extension) -> bool {
+        self.entry.as_ref().is_some_and(|present| {
+            let mut without = present.clone();
+            extension.take(&mut without);
+            without != *present
+        })
     }
 
     /// What it takes that the client runs Forage no longer.
@@ -193,25 +236,42 @@ impl Site {
 
     /// Does it.
     pub(crate) fn apply(&self, change: &Change) -> Result<(), Refusal> {
-        let Some(file) = &self.file else { return Ok(()) };
-        match change {
-            Change::None => Ok(()),
-            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => {
-                file.write(text)
-            }
-            Change::Delete => file.remove(),
-        }
+        self.file.as_ref().map_or(Ok(()), |file| file.apply(change))
     }
 }
 
 /// The whole text of a client's file that has nothing but Forage's entry: what there is to paste.
-pub(crate) fn snippet(client: &Client, command: &str) -> String {
-    let (spot, entry) = (client.spot(), client.entry(command));
+pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension]) -> String {
+    let (spot, entry) = (client.spot(), entry_with(client, command, extensions));
     match client.format {
         Format::Json => jsonc::created(spot, &entry),
         Format::Toml => toml::lines(spot, &entry).join("\n") + "\n",
         Format::Yaml => yaml::lines(spot, &entry, true).join("\n") + "\n",
     }
+}
+
+/// The lines of [`snippet`].
+pub(crate) fn entry_lines(client: &Client, command: &str, extensions: &[&Extension]) -> Vec<String> {
+    snippet(client, command, extensions).lines().map(str::to_owned).collect()
+}
+
+/// The entry that runs `command`, with fields that were asked for.
+pub(crate) fn entry_with(client: &Client, command: &str, extensions: &[&Extension]) -> Value {
+    let mut entry = client.entry(command);
+    extensions.iter().for_each(|extension| extension.put(&mut entry));
+    entry
+}
+
+/// What other clients take as a rule, by format: the entry among their servers.
+pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
+    let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
+    let servers = Spot { section: "mcpServers", name: NAME };
+    let table = Spot { section: "mcp_servers", name: NAME };
+    [
+        ("json", jsonc::created(servers, &entry)),
+        ("toml", toml::lines(table, &entry).join("\n") + "\n"),
+        ("yaml", yaml::lines(servers, &entry, true).join("\n") + "\n"),
+    ]
 }
 
 fn created(client: &Client, entry: &Value) -> String {

@@ -1,41 +1,45 @@
 //! `forage setup`: writes Forage into the configuration of a client, or shows what it would write.
 
-use std::fmt::Write as _;
+mod others;
+mod report;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use forage_fs::find_git_root;
+use forage_tools::registry::{Choice, advertised};
 use forage_tools::sanitize;
 use serde_json::{Value, json};
 
 use super::output::Output;
-use super::{Global, Status, check};
-use crate::config::{self, ClientDirectories};
-use crate::setup::{CLIENTS, Change, Client, Format, NAME, Refusal, Scope, Site, State, snippet};
-
-/// Other servers that are named beside the entry.
-const NEIGHBOURS: usize = 8;
+use super::{Global, Status, check, session};
+use crate::config::{self, ClientDirectories, Overrides};
+use crate::setup::{
+    Addition, CLIENTS, Change, Client, Extension, Extra, NAME, Refusal, Scope, Site, State, With, Words,
+    detect, entry_with, extension, extras_of, plugin, snippet,
+};
+use report::{refused, report};
 
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Clients: claude-code, claude-desktop, codex, cursor, vscode, copilot, gemini-cli, qwen, opencode, cline, \
-                        windsurf, kilo, kiro, junie, zed, goose, antigravity, amp, crush. Without one, all of them are listed \
-                        with their files; in any other client, the command is `forage mcp`.\nOnly Forage's own entry is written, every other byte of the file \
-                        stays; `--remove` gives the file back as it was."
-)]
+#[command(after_help = after_help())]
 pub(crate) struct Arguments {
-    /// The client to set up
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)), hide_possible_values = true)]
+    /// The client to set up; any other name shows what other clients take
     client: Option<String>,
-    /// Write the file; without it, what would be written is shown
+    /// Set up all clients that are found on this machine
+    #[arg(long, conflicts_with = "client")]
+    detected: bool,
+    /// Write the files; without it, what would be written is shown
     #[arg(long)]
     write: bool,
-    /// Take Forage's entry out of the file again, and nothing else
+    /// Take Forage's entry and all beside it out again, and nothing else; with --with, only what it names
     #[arg(long, conflicts_with = "write")]
     remove: bool,
     /// Only show what --remove would do
     #[arg(long, conflicts_with = "write")]
     dry_run: bool,
+    /// What to put in beside the entry, separated by commas
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
+    with: Vec<Wanted>,
     /// Whose file [default: user]
     #[arg(long, value_name = "SCOPE", value_enum)]
     scope: Option<Scope>,
@@ -46,6 +50,68 @@ pub(crate) struct Arguments {
     /// Don't try what was written: by default the command is started as the client would start it, and called
     #[arg(long)]
     no_check: bool,
+    /// Print the files by which this repository is a plugin, as JSON
+    #[arg(long, hide = true)]
+    plugin_files: bool,
+}
+
+/// What can be asked for beside the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Wanted {
+    /// Permission to call Forage's tools without asking
+    Permission,
+    /// The names, never the values, of the variables that are set and Forage needs: keys, base URLs
+    Variables,
+    /// A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools
+    Instructions,
+    /// The same as a skill
+    Skill,
+    /// A sub-agent that searches
+    Agent,
+    /// Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep
+    Hooks,
+    /// All that the client takes
+    All,
+}
+
+impl Wanted {
+    fn with(self) -> &'static [With] {
+        match self {
+            Self::Permission => &[With::Permission],
+            Self::Variables => &[With::Variables],
+            Self::Instructions => &[With::Instructions],
+            Self::Skill => &[With::Skill],
+            Self::Agent => &[With::Agent],
+            Self::Hooks => &[With::Hooks],
+            Self::All => &With::ALL,
+        }
+    }
+}
+
+fn after_help() -> String {
+    let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+    format!(
+        "Clients: {}. Without one, all of them are listed with their files, those first that are on this machine; in any \
+         other client, the command is `forage mcp`.\nOnly what is Forage's is written, every other byte of the files stays; \
+         `--remove` gives them back as they were.",
+        names.join(", ")
+    )
+}
+
+/// What all clients are set up with.
+struct Setup {
+    words: Words,
+    /// The names of all variables that Forage may need.
+    variables: Vec<String>,
+    directories: ClientDirectories,
+    project: PathBuf,
+    scope: Scope,
+    with: Vec<With>,
+    names_all: bool,
+    is_removal: bool,
+    is_written: bool,
+    /// What is written is tried.
+    is_tried: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
@@ -53,48 +119,251 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Some(command) => command.clone(),
         None => default_command()?,
     };
-    let directories = ClientDirectories::find();
-    let project = project(global)?;
-    let Some(name) = &arguments.client else {
-        if arguments.write || arguments.remove {
-            bail!("which client? Name one of those that `forage setup` lists");
-        }
-        return overview(&command, &directories, &project, output);
-    };
-    let client = Client::find(name).with_context(|| format!("there is no client {name}"))?;
-    let scope = arguments.scope.unwrap_or(Scope::User);
-    if client.place(scope).is_none() {
-        bail!("{} has no configuration file for a project; leave --scope out", client.title);
+    if arguments.plugin_files {
+        output.value(&plugin::files())?;
+        return Ok(Status::Found);
     }
-    let site = Site::find(client, scope, &directories, &project).with_context(|| {
-        format!("there is no telling where {} keeps its file: HOME is not set", client.title)
-    })?;
-    let change = if arguments.remove { site.remove() } else { site.add(&command) };
-    let is_written = (arguments.write || arguments.remove) && !arguments.dry_run;
-    let done = change.and_then(|change| {
-        if is_written {
-            site.apply(&change)?;
-        }
-        Ok(change)
-    });
-    let change = done.map_err(|refusal| refused(&site, &command, arguments.remove, &refusal))?;
-    let is_tried = is_written && arguments.write && !arguments.no_check;
-    let tried = is_tried.then(|| check::after_writing(client, scope, global, &project)).flatten();
-    let status = match &tried {
-        Some((_, checked)) if checked.failure.is_some() => Status::Failed,
-        _ => Status::Found,
+    let mut with: Vec<With> = arguments.with.iter().flat_map(|wanted| wanted.with()).copied().collect();
+    with.sort_unstable();
+    with.dedup();
+    let (words, variables) = words(command, global);
+    let setup = Setup {
+        words,
+        variables,
+        directories: ClientDirectories::find(),
+        project: project(global)?,
+        scope: arguments.scope.unwrap_or(Scope::User),
+        names_all: arguments.with.contains(&Wanted::All),
+        with,
+        is_removal: arguments.remove,
+        is_written: (arguments.write || arguments.remove) && !arguments.dry_run,
+        is_tried: arguments.write && !arguments.no_check,
     };
-    if output.wants_json() {
-        let mut record = record(&site, &change, is_written, &command);
-        record["check"] = tried.map(|(_, checked)| checked.into_record()).unwrap_or_default();
-        output.value(&record)?;
-    } else {
-        let said = tried.map(|(site, checked)| format!("\n{}", checked.after_writing(&site)));
-        let report = report(&site, &change, is_written, &command)? + &said.unwrap_or_default();
-        output.text(&sanitize(&report))?;
-        output.flush()?;
+    let acts = arguments.write || arguments.remove;
+    match &arguments.client {
+        Some(name) => match Client::find(name) {
+            Some(client) => setup.one(client, global, output),
+            None => others::show(name, &setup.words.command, acts, output),
+        },
+        None if arguments.detected => setup.detected(global, output),
+        None if acts => {
+            bail!("which client? Name one of those that `forage setup` lists, or give --detected")
+        }
+        None => others::overview(&setup, output),
     }
-    Ok(status)
+}
+
+/// What was done for a client, or would be.
+struct Done {
+    /// `None` where only what stands beside it was asked for.
+    entry: Option<Change>,
+    /// Fields of the entry that were asked for.
+    extensions: Vec<Extension>,
+    additions: Vec<(Addition, Result<Change, Refusal>)>,
+    /// What the client does not take.
+    lacking: Vec<With>,
+}
+
+impl Setup {
+    fn one(&self, client: &'static Client, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+        let (site, done) = self.carry_out(client)?;
+        let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
+        let has_failed = self.try_out(client, global, &mut record, &mut text);
+        if output.wants_json() {
+            output.value(&record)?;
+        } else {
+            output.text(&sanitize(&text))?;
+            output.flush()?;
+        }
+        self.check(&done)?;
+        Ok(if has_failed { Status::Failed } else { Status::Found })
+    }
+
+    /// Starts what was written as the client would, and says what came of it. Whether that failed.
+    fn try_out(
+        &self,
+        client: &'static Client,
+        global: &Global,
+        record: &mut Value,
+        text: &mut String,
+    ) -> bool {
+        if !self.is_tried {
+            return false;
+        }
+        let Some((site, checked)) = check::after_writing(client, self.scope, global, &self.project) else {
+            return false;
+        };
+        let has_failed = checked.failure.is_some();
+        text.push_str(&format!("\n{}", checked.after_writing(&site)));
+        record["check"] = checked.into_record();
+        has_failed
+    }
+
+    /// Sets up what is on this machine. What is refused for one does not keep the others.
+    fn detected(&self, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+        let (mut records, mut text, mut problems) = (Vec::new(), String::new(), Vec::new());
+        let mut has_failed = false;
+        let is_there = |client: &&Client| !detect::found(client, &self.directories).is_empty();
+        for client in CLIENTS.iter().filter(is_there) {
+            if client.place(self.scope).is_none() {
+                text.push_str(&format!("{} has no configuration file for a project\n\n", client.title));
+                continue;
+            }
+            match self.carry_out(client) {
+                Ok((site, done)) => {
+                    let mut record = self.record(&site, &done);
+                    text.push_str(&report(self, &site, &done)?);
+                    has_failed |= self.try_out(client, global, &mut record, &mut text);
+                    records.push(record);
+                    text.push('\n');
+                    problems.extend(self.check(&done).err().map(|error| error.to_string()));
+                }
+                Err(error) => problems.push(error.to_string()),
+            }
+        }
+        if records.is_empty() && problems.is_empty() && text.is_empty() {
+            text = "No client was found on this machine; `forage setup` lists those that are known.\n"
+                .to_owned();
+        }
+        if output.wants_json() {
+            output.value(&records.into())?;
+        } else {
+            output.text(&sanitize(&text))?;
+            output.flush()?;
+        }
+        match problems.is_empty() {
+            true => Ok(if has_failed { Status::Failed } else { Status::Found }),
+            false => bail!("{}", problems.join("\n")),
+        }
+    }
+
+    fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, Done)> {
+        if client.place(self.scope).is_none() {
+            bail!("{} has no configuration file for a project; leave --scope out", client.title);
+        }
+        let site = Site::find(client, self.scope, &self.directories, &self.project).with_context(|| {
+            format!("there is no telling where {} keeps its file: HOME is not set", client.title)
+        })?;
+        let (is_all, extras) = (self.with.is_empty() && self.is_removal, extras_of(client.name));
+        let wanted: Vec<&'static Extra> =
+            extras.iter().filter(|extra| is_all || self.with.contains(&extra.with)).collect();
+        let takes = |with: &With| {
+            let is_it = |extra: &&&Extra| extra.with == *with;
+            wanted.iter().find(is_it).is_some_and(|extra| self.has_place(client, extra))
+        };
+        let lacking: Vec<With> = self.with.iter().copied().filter(|with| !takes(with)).collect();
+        if let (Some(with), false) = (lacking.first(), self.names_all) {
+            let scope = if self.scope == Scope::Project { " in a project" } else { "" };
+            bail!("{} takes no {}{scope}; leave `{}` out", client.title, with.about(), with.name());
+        }
+        let extensions: Vec<Extension> =
+            wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
+        let mut done = Done { entry: None, extensions, additions: Vec::new(), lacking };
+        if self.is_removal {
+            // In the other order: what came last into a file is the first to go.
+            for extra in wanted.iter().rev() {
+                self.act(client, extra, &mut done);
+            }
+        }
+        // Another look, since they may stand in the same file.
+        let site = match self.is_written {
+            true => Site::find(client, self.scope, &self.directories, &self.project).unwrap_or(site),
+            false => site,
+        };
+        let change = match (self.is_removal, self.with.is_empty()) {
+            (true, true) => site.remove(),
+            (true, false) => site.retract(&done.extensions),
+            (false, _) => site.add(&self.words.command, &done.extensions),
+        };
+        let change = change.and_then(|change| {
+            if self.is_written {
+                site.apply(&change)?;
+            }
+            Ok(change)
+        });
+        let snippet = || snippet(client, &self.words.command, &done.extensions.iter().collect::<Vec<_>>());
+        done.entry = Some(change.map_err(|refusal| refused(&site, self.is_removal, &refusal, &snippet()))?);
+        if !self.is_removal {
+            for extra in &wanted {
+                self.act(client, extra, &mut done);
+            }
+        }
+        Ok((site, done))
+    }
+
+    fn has_place(&self, client: &Client, extra: &Extra) -> bool {
+        self.extension(extra, client).is_some() || extra.place(self.scope).is_some()
+    }
+
+    fn extension(&self, extra: &Extra, client: &Client) -> Option<Extension> {
+        extension(extra, client, &self.words, &self.variables)
+    }
+
+    fn act(&self, client: &'static Client, extra: &'static Extra, done: &mut Done) {
+        let found = Addition::find(client, extra, self.scope, &self.directories, &self.project);
+        let Some(addition) = found else { return };
+        let change = if self.is_removal { addition.remove() } else { addition.add(&self.words) };
+        let change = change.and_then(|change| {
+            if self.is_written {
+                addition.apply(&change)?;
+            }
+            Ok(change)
+        });
+        done.additions.push((addition, change));
+    }
+
+    /// That nothing was refused.
+    fn check(&self, done: &Done) -> anyhow::Result<()> {
+        let refusals = done.additions.iter().filter_map(|(addition, change)| {
+            let refusal = change.as_ref().err()?;
+            let with = addition.extra.with.name();
+            Some(format!("{} is left as it is ({with}): {refusal}", addition.path.display()))
+        });
+        let refusals: Vec<String> = refusals.collect();
+        match refusals.is_empty() {
+            true => Ok(()),
+            false => bail!("{}", refusals.join("\n")),
+        }
+    }
+
+    fn record(&self, site: &Site, done: &Done) -> Value {
+        let (client, change) = (site.client, done.entry.as_ref().unwrap_or(&Change::None));
+        let addition = |(addition, change): &(Addition, Result<Change, Refusal>)| {
+            let change = change.as_ref();
+            json!({
+                "name": addition.extra.with.name(),
+                "file": addition.path.display().to_string(),
+                "change": change.map_or("refused", Change::name),
+                "written": self.is_written && change.is_ok_and(|change| *change != Change::None),
+                "problem": change.err().map(ToString::to_string),
+            })
+        };
+        json!({
+            "client": client.name,
+            "title": client.title,
+            "scope": site.scope.name(),
+            "file": site.path.display().to_string(),
+            "section": client.section(),
+            "state_before": state_name(&site.state),
+            "change": change.name(),
+            "written": self.is_written && *change != Change::None,
+            "entry": entry_with(client, &self.words.command, &done.extensions.iter().collect::<Vec<_>>()),
+            "other_servers": site.neighbours,
+            "with": done.additions.iter().map(addition).collect::<Vec<_>>(),
+            "not_taken": done.lacking.iter().map(|with| with.name()).collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
+/// configuration that can't be read does not keep a client from being set up.
+fn words(command: String, global: &Global) -> (Words, Vec<String>) {
+    let config = session::load(global, Overrides::default()).ok();
+    let choice = config.as_ref().map_or_else(Choice::default, |config| config.tools());
+    let variables =
+        |is_set| config.as_ref().map(|config| config.variables_of_the_server(is_set)).unwrap_or_default();
+    let tools = advertised(&choice).unwrap_or_default();
+    (Words { command, tools, variables: variables(true) }, variables(false))
 }
 
 /// The sites of all clients, for whoever tells where Forage is set up.
@@ -149,49 +418,6 @@ pub(crate) fn state_name(state: &State) -> &'static str {
     }
 }
 
-fn overview(
-    command: &str,
-    directories: &ClientDirectories,
-    project: &Path,
-    output: &mut Output,
-) -> anyhow::Result<Status> {
-    let sites = all_sites(directories, project);
-    if output.wants_json() {
-        let client = |client: &'static Client| {
-            let sites = sites.iter().filter(|site| site.client.name == client.name);
-            json!({
-                "client": client.name,
-                "title": client.title,
-                "format": client.format.name(),
-                "user_file": client.place(Scope::User),
-                "project_file": client.place(Scope::Project),
-                "snippet": snippet(client, command),
-                "remark": client.remark,
-                "files": sites.map(site_record).collect::<Vec<_>>(),
-            })
-        };
-        output.value(&CLIENTS.iter().map(client).collect::<Vec<Value>>().into())?;
-        return Ok(Status::Found);
-    }
-    let mut text = String::new();
-    for client in CLIENTS {
-        writeln!(text, "{:<12} {}", client.name, client.title)?;
-        for site in sites.iter().filter(|site| site.client.name == client.name) {
-            writeln!(
-                text,
-                "  {:<8} {}: {}",
-                site.scope.name(),
-                site.path.display(),
-                state_words(&site.state)
-            )?;
-        }
-    }
-    writeln!(text, "\n`forage setup CLIENT` shows what it would write; with --write it does.")?;
-    output.text(&sanitize(&text))?;
-    output.flush()?;
-    Ok(Status::Found)
-}
-
 /// A file with how things stand in it.
 pub(crate) fn site_record(site: &Site) -> Value {
     json!({
@@ -208,132 +434,4 @@ pub(crate) fn site_record(site: &Site) -> Value {
             _ => None,
         },
     })
-}
-
-fn record(site: &Site, change: &Change, is_written: bool, command: &str) -> Value {
-    json!({
-        "client": site.client.name,
-        "title": site.client.title,
-        "scope": site.scope.name(),
-        "file": site.path.display().to_string(),
-        "section": site.client.section(),
-        "state_before": state_name(&site.state),
-        "change": change.name(),
-        "written": is_written && *change != Change::None,
-        "entry": site.client.entry(command),
-        "other_servers": site.neighbours,
-    })
-}
-
-fn report(site: &Site, change: &Change, is_written: bool, command: &str) -> anyhow::Result<String> {
-    let (title, path) = (site.client.title, site.path.display());
-    let mut text = String::new();
-    let said = |done: &str, planned: &str| if is_written { done.to_owned() } else { planned.to_owned() };
-    match change {
-        Change::None if matches!(site.state, State::SetUp { .. }) => {
-            writeln!(text, "{title} is set up already: {path}")?;
-            return Ok(text);
-        }
-        Change::None => {
-            writeln!(text, "{title} is not set up: there is no entry `{NAME}` in {path}")?;
-            return Ok(text);
-        }
-        Change::Create(_) => writeln!(text, "{title}: {} {path}", said("created", "would create"))?,
-        Change::Add(_) => {
-            writeln!(text, "{title}: {} {path}", said("added an entry to", "would add an entry to"))?
-        }
-        Change::Update(_) => {
-            writeln!(text, "{title}: {} {path}", said("updated the entry in", "would update the entry in"))?;
-        }
-        Change::Remove(_) => {
-            writeln!(
-                text,
-                "{title}: {} {path}",
-                said("removed the entry from", "would remove the entry from")
-            )?;
-        }
-        Change::Delete => {
-            writeln!(text, "{title}: {} {path}", said("removed", "would remove"))?;
-        }
-    }
-    let (sign, command) = match (change, &site.state) {
-        (Change::Remove(_) | Change::Delete, State::SetUp { command }) => ('-', command.as_str()),
-        _ => ('+', command),
-    };
-    writeln!(text)?;
-    if let (Change::Update(_), State::SetUp { command }) = (change, &site.state) {
-        write_lines(&mut text, site, change, '-', command)?;
-    }
-    write_lines(&mut text, site, change, sign, command)?;
-    if !is_written {
-        writeln!(text, "\nNothing is written. {} does it.", said_how(site, change))?;
-    }
-    if let Some(remark) = site.client.remark.filter(|_| sign == '+') {
-        writeln!(text, "\n{remark}")?;
-    }
-    Ok(text)
-}
-
-/// The entry's lines with a sign, and around them what is there already: names, never values.
-fn write_lines(
-    text: &mut String,
-    site: &Site,
-    change: &Change,
-    sign: char,
-    command: &str,
-) -> std::fmt::Result {
-    let snippet = snippet(site.client, command);
-    let lines: Vec<&str> = snippet.lines().collect();
-    let is_whole = matches!(change, Change::Create(_) | Change::Delete);
-    // Lines of the surroundings above and below the entry.
-    let (above, below) = match (site.client.format, is_whole, site.has_section) {
-        (_, true, _) | (Format::Toml, ..) | (Format::Yaml, _, false) => (0, 0),
-        (Format::Json, _, true) => (2, 2),
-        (Format::Json, _, false) => (1, 1),
-        (Format::Yaml, _, true) => (1, 0),
-    };
-    for (number, line) in lines.iter().enumerate() {
-        if number == above && site.has_section && !is_whole {
-            write_neighbours(text, site)?;
-        }
-        let is_context = number < above || number >= lines.len() - below;
-        writeln!(text, "{} {line}", if is_context { ' ' } else { sign })?;
-    }
-    Ok(())
-}
-
-fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
-    for name in site.neighbours.iter().take(NEIGHBOURS) {
-        match site.client.format {
-            Format::Json => writeln!(text, "      {}: …", Value::from(name.as_str()))?,
-            Format::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
-            Format::Yaml => writeln!(text, "    {name}: …")?,
-        }
-    }
-    match site.neighbours.len().saturating_sub(NEIGHBOURS) {
-        0 => Ok(()),
-        rest => writeln!(text, "      … and {rest} more"),
-    }
-}
-
-fn said_how(site: &Site, change: &Change) -> String {
-    let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
-    let option = if matches!(change, Change::Remove(_) | Change::Delete) { "--remove" } else { "--write" };
-    format!("`forage setup {}{scope} {option}`", site.client.name)
-}
-
-/// The error for a file that is left as it is, with what there is to do by hand.
-fn refused(site: &Site, command: &str, is_removal: bool, refusal: &Refusal) -> anyhow::Error {
-    let path = site.path.display();
-    if is_removal {
-        return anyhow::anyhow!("{path} is left as it is: {refusal}");
-    }
-    let what = match site.client.format {
-        Format::Json => "what has to stand in it, merged with what does",
-        Format::Toml | Format::Yaml => "what has to stand in it",
-    };
-    anyhow::anyhow!(
-        "{path} is left as it is: {refusal}\nBy hand, this is {what}:\n\n{}",
-        snippet(site.client, command)
-    )
 }

@@ -148,6 +148,32 @@ impl ClientDirectories {
         self.xdg.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))
     }
 
+    /// A path as people write it, below the directories that a client's own variable may name.
+    pub(crate) fn resolve(&self, shown: &str) -> Option<PathBuf> {
+        let own = [
+            ("~/.claude/", "CLAUDE_CONFIG_DIR"),
+            ("~/.codex/", "CODEX_HOME"),
+            ("~/.copilot/", "COPILOT_HOME"),
+        ];
+        for (prefix, name) in own {
+            if let (Some(rest), Some(directory)) = (shown.strip_prefix(prefix), self.variable(name)) {
+                return Some(directory.join(rest));
+            }
+        }
+        if let Some(rest) = shown.strip_prefix("~/.config/Code/") {
+            return Some(self.applications()?.join("Code").join(rest));
+        }
+        match shown.strip_prefix("~/.config/") {
+            Some(rest) => Some(self.config()?.join(rest)),
+            None => Some(self.home.as_ref()?.join(shown.strip_prefix("~/")?)),
+        }
+    }
+
+    /// Whether there is such a program.
+    pub(crate) fn has_program(&self, name: &str) -> bool {
+        has_program(name)
+    }
+
     /// Where applications with windows keep their settings.
     pub(crate) fn applications(&self) -> Option<PathBuf> {
         if cfg!(windows) {
@@ -158,6 +184,40 @@ impl ClientDirectories {
             false => self.config(),
         }
     }
+}
+
+/// Variables of Forage's own, and where its files are: a server that is started without them is another one.
+const OWN_VARIABLES: &[&str] = &[
+    "FORAGE_API_KEY",
+    "FORAGE_BASE_URL",
+    "FORAGE_CONFIG",
+    "FORAGE_FILTER",
+    "FORAGE_INDEX",
+    "FORAGE_MODEL",
+    "FORAGE_ON_MODEL_FAILURE",
+    "SSL_CERT_FILE",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+];
+
+/// The names of the variables that Forage reads of its models and of itself; with `is_set`, of those that are set.
+pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<String> {
+    let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !is_set || variable(name).is_some());
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether a program is in the user's path.
+pub(super) fn has_program(name: &str) -> bool {
+    let names = if cfg!(windows) {
+        vec![format!("{name}.exe"), format!("{name}.cmd")]
+    } else {
+        vec![name.to_owned()]
+    };
+    search_path().iter().any(|directory| names.iter().any(|name| directory.join(name).is_file()))
 }
 
 /// What the environment says.

@@ -38,6 +38,15 @@ impl Config {
         table.with(&self.table.value).with_context(|| self.table.source.clone())
     }
 
+    /// The names of the variables that a server needs of its user's: keys, addresses, and where its files are. With
+    /// `is_set`, those that are set.
+    pub(crate) fn variables_of_the_server(&self, is_set: bool) -> Vec<String> {
+        let table = self.table().ok();
+        let keys = self.models.value.iter().filter_map(|model| model.key_env.as_deref());
+        let names: Vec<&str> = table.iter().flat_map(ProviderTable::variables).chain(keys).collect();
+        environment::variables_of_the_server(&names, is_set)
+    }
+
     /// Whether models are named, so that nothing is chosen.
     pub(crate) fn names_models(&self) -> bool {
         !self.models.value.is_empty() && self.address_alone().is_none()

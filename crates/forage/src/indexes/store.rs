@@ -346,6 +346,14 @@ impl Store {
         self.place().create().with_context(|| format!("can't make {}", self.directory().display()))
     }
 
+    /// The ranked index as it was last written, without a look at the tree; `None` where there is none that can be used.
+    /// Nothing is written.
+    pub(crate) fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
+        let directory = self.opened()?.directory(ranked_name()).ok()??;
+        directory.check_all(most_bytes_of_ranked).ok()?;
+        RankIndex::in_directory(directory.path(), stop).ok()
+    }
+
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
     pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
         let own = self.own().map_err(UpdateError::Locked)?;

@@ -104,7 +104,8 @@ impl Profile {
             .unwrap_or(name)
     }
 
-    pub(super) fn has_files(&self) -> bool {
+    /// Whether the client reads files and lists directories itself.
+    pub fn has_files(&self) -> bool {
         self.has_files
     }
 

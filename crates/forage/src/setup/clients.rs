@@ -279,6 +279,22 @@ pub(crate) static CLIENTS: &[Client] = &[
         user_file: |at| Some(at.home.as_ref()?.join(".cline/data/settings/cline_mcp_settings.json")),
         remark: Some("The extension for VS Code keeps a file of its own, which its MCP panel opens."),
     },
+    // https://docs.continue.dev/customize/deep-dives/mcp: it takes files of Claude Desktop's form from these directories.
+    Client {
+        name: "continue",
+        title: "Continue",
+        launch: Launch { name: "continue-client", ..launch::PLAIN },
+        format: Format::Json,
+        section: "mcpServers",
+        fields: &[Command("command"), Arguments],
+        user_place: "~/.continue/mcpServers/forage.json",
+        project_place: Some(".continue/mcpServers/forage.json"),
+        user_file: |at| Some(at.home.as_ref()?.join(".continue/mcpServers/forage.json")),
+        remark: Some(
+            "The files are those of the extensions for VS Code and JetBrains. The program `cn` reads `~/.continue/config.yaml` \
+             alone: put `mcpServers:` with `- name: forage`, `command: forage` and `args: [mcp]` into it.",
+        ),
+    },
     // https://docs.windsurf.com/windsurf/cascade/mcp
     Client {
         name: "windsurf",
@@ -396,6 +412,12 @@ impl Client {
             Scope::User => Some(self.user_place),
             Scope::Project => self.project_place,
         }
+    }
+
+    /// The directory of its own in which the user's file is, where that is one that no other program makes.
+    pub(super) fn directory(&self, directories: &ClientDirectories) -> Option<PathBuf> {
+        let is_own = self.name == "claude-desktop" || self.name == "kilo";
+        is_own.then(|| (self.user_file)(directories)?.parent().map(Path::to_owned)).flatten()
     }
 
     /// The file of a scope.

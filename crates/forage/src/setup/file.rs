@@ -9,7 +9,7 @@ use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::Refusal;
+use super::{Change, Refusal};
 use crate::private_file;
 
 /// Bytes of a configuration file that are read. Claude Code keeps its history in one, which may take some megabytes.
@@ -23,8 +23,8 @@ pub(super) struct Found {
     is_link: bool,
     /// What it held; `None` when there is no such file.
     pub(super) text: Option<String>,
-    /// Whether it is a project's, which others read, too.
-    is_shared: bool,
+    /// The project that it is in, and which others read, too.
+    project: Option<PathBuf>,
 }
 
 /// Reads the file. One of a project may not lead out of it, since the project may be anybody's.
@@ -47,7 +47,7 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal
         return Err(refuse("it is not a file".to_owned()));
     }
     let text = Some(text_of(&target)?);
-    Ok(Found { target, is_link, text, is_shared: project.is_some() })
+    Ok(Found { target, is_link, text, project: project.map(real) })
 }
 
 /// A file that does not exist yet, below directories of which the last ones may not exist either.
@@ -58,16 +58,19 @@ fn missing(path: &Path, project: Option<&Path>) -> Result<Found, Refusal> {
             .map_err(|error| Refusal::new(format!("{} can't be looked at: {error}", there.display())))?;
         check_within(&real, project)?;
     }
-    Ok(Found { target: path.to_owned(), is_link: false, text: None, is_shared: project.is_some() })
+    Ok(Found { target: path.to_owned(), is_link: false, text: None, project: project.map(real) })
 }
 
 fn check_within(target: &Path, project: Option<&Path>) -> Result<(), Refusal> {
     let Some(project) = project else { return Ok(()) };
-    let project = fs::canonicalize(project).unwrap_or_else(|_| project.to_owned());
-    match target.starts_with(&project) {
+    match target.starts_with(real(project)) {
         true => Ok(()),
         false => Err(Refusal::new(format!("it leads out of the project, to {}", target.display()))),
     }
+}
+
+fn real(directory: &Path) -> PathBuf {
+    fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
 }
 
 fn text_of(target: &Path) -> Result<String, Refusal> {
@@ -91,11 +94,22 @@ impl Found {
     pub(super) fn write(&self, text: &str) -> Result<(), Refusal> {
         self.check_unchanged()?;
         let written = match &self.text {
-            None if self.is_shared => private_file::create_shared(&self.target, text.as_bytes()),
+            None if self.project.is_some() => private_file::create_shared(&self.target, text.as_bytes()),
             None => private_file::replace(&self.target, text.as_bytes()),
             Some(_) => private_file::replace_like(&self.target, text.as_bytes()),
         };
         written.map_err(|error| Refusal::new(format!("it can't be written: {error}")))
+    }
+
+    /// Does what is to be done.
+    pub(super) fn apply(&self, change: &Change) -> Result<(), Refusal> {
+        match change {
+            Change::None => Ok(()),
+            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => {
+                self.write(text)
+            }
+            Change::Delete => self.remove(),
+        }
     }
 
     /// Removes the file, and the directory that was made for it if nothing else is in that.
@@ -103,14 +117,16 @@ impl Found {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
             .map_err(|error| Refusal::new(format!("it can't be removed: {error}")))?;
-        let directory = self.target.parent();
-        let is_own = |directory: &&Path| {
-            directory.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
-                && self.is_shared
-        };
-        if let Some(directory) = directory.filter(is_own) {
+        // Directories that were made for it: those of a project that are empty, and of the user's the one of our name.
+        for directory in self.target.ancestors().skip(1) {
+            let is_own = match &self.project {
+                Some(project) => directory.starts_with(project) && directory != project,
+                None => directory.file_name().is_some_and(|name| name == super::NAME),
+            };
             // It fails, as it should, for a directory that holds something.
-            let _ = fs::remove_dir(directory);
+            if !is_own || fs::remove_dir(directory).is_err() {
+                break;
+            }
         }
         Ok(())
     }

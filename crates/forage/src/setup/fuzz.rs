@@ -123,3 +123,57 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
     ]);
     target!(&seeds, |input| check_all(Format::Yaml, &String::from_utf8_lossy(input)));
 }
+
+#[test]
+fn any_json_beside_the_entry_is_refused_or_keeps_every_byte() {
+    use super::extras::How;
+    use super::{addition::Words, pieces};
+    let words = Words { command: "forage".to_owned(), tools: Vec::new(), variables: Vec::new() };
+    let seeds = seeds([
+        "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\", // mine\n    ]\n  }\n}\n",
+        "{\"hooks\": {\"PreToolUse\": [], \"Stop\": [{\"hooks\": [{\"command\": \"forage hook search\"}]}]}}",
+        "{\"permission\": {\"bash\": \"ask\"}, \"amp.permissions\": [ ],}",
+        "// nothing else\n{\n}\n",
+        "\u{feff}{\"hooks\":{\r\n\t\"SessionStart\":[\r\n\t\t]},\"version\":1}",
+        "",
+    ]);
+    target!(&seeds, |input| {
+        let text = String::from_utf8_lossy(input);
+        for client in CLIENTS {
+            for extra in super::extras_of(client.name) {
+                let How::Json(all) = &extra.how else { continue };
+                let Ok(after) = pieces::add(all, Some(&text), client, &words) else { continue };
+                assert_eq!(
+                    pieces::add(all, Some(&after), client, &words).as_ref(),
+                    Ok(&after),
+                    "once more: {after}"
+                );
+                let had = pieces::remove(all, &text) != Ok(Some(text.clone().into_owned()));
+                if !had {
+                    assert!(is_within(&text, &after), "something is gone: {after}");
+                    assert_eq!(pieces::remove(all, &after), Ok(Some(text.clone().into_owned())), "{after}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn any_markdown_keeps_every_byte() {
+    use super::markdown;
+    let seeds = seeds([
+        "# Rules\n\n- one\r\n- two\n",
+        "<!-- forage: begin codex amp -->\ntext\n<!-- forage: end -->\nmore",
+        "```\n<!-- forage: end -->",
+        "",
+    ]);
+    let lines = ["## Searching".to_owned(), String::new(), "text".to_owned()];
+    target!(&seeds, |input| {
+        let text = String::from_utf8_lossy(input);
+        let Ok(after) = markdown::add(&text, &lines, "codex") else { return };
+        assert_eq!(markdown::add(&after, &lines, "codex").as_ref(), Ok(&after));
+        if !text.contains("<!-- forage:") {
+            assert_eq!(markdown::remove(&after, "codex"), Ok(Some(text.into_owned())), "{after}");
+        }
+    });
+}

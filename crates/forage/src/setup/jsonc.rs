@@ -4,11 +4,13 @@
 //! which one it was: it begins on the line of the brace in an object that was empty, and on a line of its own in an
 //! object that was created for it.
 
+mod layout;
 mod parse;
 
 use serde_json::{Map, Value};
 
 use super::Refusal;
+use layout::{New, Style, Text, compact, cut, insert, line_indent, splice};
 use parse::{Member, Node};
 
 /// Where an entry stands: `name` within the object `section` of the top level.
@@ -27,8 +29,21 @@ pub(super) struct Found {
     pub(super) has_section: bool,
 }
 
-/// Spaces for one level in a file that shows no indentation of its own.
-const INDENT: &str = "  ";
+/// Where something of ours stands: below these objects, which are made where they are missing.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) path: &'a [&'a str],
+    pub(super) leaf: Leaf<'a>,
+}
+
+/// What stands there.
+#[derive(Clone, Copy)]
+pub(super) enum Leaf<'a> {
+    /// A member of an object.
+    Member(&'a str),
+    /// The element of a list that this is true of.
+    Element(&'a dyn Fn(&Value) -> bool),
+}
 
 /// Looks without changing anything.
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
@@ -36,7 +51,9 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
         return Ok(Found::default());
     }
     let document = Document::parse(text)?;
-    let Some(section) = document.section(spot)? else { return Ok(Found::default()) };
+    let Some(section) = unique(object(&document.root, "")?, spot.section)? else {
+        return Ok(Found::default());
+    };
     let members = object(&section.value, spot.section)?;
     let entry = unique(members, spot.name)?.map(|member| member.value.to_value(document.body));
     let others = members.iter().filter(|member| member.key != spot.name);
@@ -50,92 +67,128 @@ pub(super) fn value(text: &str) -> Result<Value, Refusal> {
     Ok(document.root.to_value(document.body))
 }
 
+/// What stands at a place.
+pub(super) fn find(text: &str, target: Target<'_>) -> Result<Option<Value>, Refusal> {
+    if is_blank(text) {
+        return Ok(None);
+    }
+    let document = Document::parse(text)?;
+    let way = document.way(target)?;
+    Ok(way.found.map(|(members, index)| members[index].value.to_value(document.body)))
+}
+
 /// The text with the entry in it. An entry of that name is replaced.
 pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
+    add_at(text, Target { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
+}
+
+/// The text with a value at a place. What is there already is replaced.
+pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<String, Refusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
-        return Ok(format!("{text}{}", whole(spot, value, super::newline(text))));
+        return Ok(format!("{text}{}", whole(target, value, super::newline(text))));
     }
     let document = Document::parse(text)?;
     let body = document.body;
     let style = Style::of(&document);
-    let added = match document.section(spot)? {
-        None => insert(body, &style, &document.root, spot.section, &within(spot.name, value)),
-        Some(section) => match unique(object(&section.value, spot.section)?, spot.name)? {
-            None => insert(body, &style, &section.value, spot.name, value),
-            Some(member) => {
-                let place = member.value.start..member.value.end;
-                let text = match body[place.clone()].contains('\n') {
-                    true => style.pretty(value, line_indent(body, member.key_start)),
-                    false => compact(value),
-                };
-                splice(body, place, &text)
+    let way = document.way(target)?;
+    let added = match way.found {
+        Some((members, index)) => {
+            let member = &members[index];
+            let place = member.value.start..member.value.end;
+            let text = match body[place.clone()].contains('\n') {
+                true => style.pretty(value, line_indent(body, member.key_start)),
+                false => compact(value),
+            };
+            splice(body, place, &text)
+        }
+        None => {
+            let depth = way.nodes.len() - 1;
+            let container = way.nodes[depth];
+            let new = match target.path.get(depth) {
+                Some(_) => New { path: &target.path[depth + 1..], leaf: target.leaf, value },
+                None => New { path: &[], leaf: target.leaf, value },
+            };
+            match (target.path.get(depth), target.leaf) {
+                (Some(key), _) => insert(body, &style, container, Some(key), &Text::Chain(new)),
+                (None, Leaf::Member(name)) => {
+                    insert(body, &style, container, Some(name), &Text::Value(value))
+                }
+                (None, Leaf::Element(_)) => insert(body, &style, container, None, &Text::Value(value)),
             }
-        },
+        }
     };
     let mut expected = document.root.to_value(body);
-    put(&mut expected, spot, value.clone());
+    put(&mut expected, target, value.clone());
     document.checked(added, &expected)
 }
 
 /// The text without the entry; `None` when it is what [`created`] gives, so that the file goes, too.
 pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
+    remove_at(text, Target { path: &[spot.section], leaf: Leaf::Member(spot.name) })
+}
+
+/// The same for what stands at a place.
+pub(super) fn remove_at(text: &str, target: Target<'_>) -> Result<Option<String>, Refusal> {
     if is_blank(text) {
         return Ok(Some(text.to_owned()));
     }
     let document = Document::parse(text)?;
     let body = document.body;
     let style = Style::of(&document);
-    let Some(section) = document.section(spot)? else { return Ok(Some(text.to_owned())) };
-    let members = object(&section.value, spot.section)?;
-    let Some(member) = unique(members, spot.name)? else { return Ok(Some(text.to_owned())) };
-    let value = member.value.to_value(body);
-    if text == created(spot, &value) {
+    let way = document.way(target)?;
+    let Some((members, index)) = way.found else { return Ok(Some(text.to_owned())) };
+    let value = members[index].value.to_value(body);
+    if text == created_at(target, &value) {
         return Ok(None);
     }
     if let Some(blank) =
-        text.strip_suffix(&whole(spot, &value, super::newline(text))).filter(|rest| is_blank(rest))
+        text.strip_suffix(&whole(target, &value, super::newline(text))).filter(|rest| is_blank(rest))
     {
         return Ok(Some(blank.to_owned()));
     }
+    // Containers that were made for it go with it: those that hold nothing else, in the form in which they are made.
+    let is_made = |depth: &usize| {
+        let node = way.nodes[*depth];
+        let new = New { path: &target.path[*depth..], leaf: target.leaf, value: &value };
+        let present = &body[node.start..node.end];
+        let indent = line_indent(body, way.key_starts[*depth - 1]);
+        present == style.chain(new, Some(indent)) || present == style.chain(new, None)
+    };
+    let top = (1..way.nodes.len()).rev().take_while(is_made).last();
     let mut expected = document.root.to_value(body);
-    let is_created = members.len() == 1 && {
-        let indent = line_indent(body, section.key_start);
-        let created = within(spot.name, &value);
-        let present = &body[section.value.start..section.value.end];
-        present == style.pretty(&created, indent) || present == compact(&created)
-    };
-    let top = object(&document.root, "")?;
-    let (object_members, index) = match is_created {
-        true => {
-            take(&mut expected, &[spot.section]);
-            (top, position(top, spot.section))
+    let (members, index) = match top {
+        Some(depth) => {
+            let members = object(way.nodes[depth - 1], "")?;
+            take(&mut expected, &target.path[..depth]);
+            (members, position(members, target.path[depth - 1]))
         }
-        false => {
-            take(&mut expected, &[spot.section, spot.name]);
-            (members, position(members, spot.name))
+        None => {
+            take_leaf(&mut expected, target);
+            (members, index)
         }
     };
-    let removed = cut(body, object_members, index, true);
+    let removed = cut(body, members, index, true);
     document
         .checked(removed, &expected)
         // A comment before the entry that needs its newline.
-        .or_else(|_| document.checked(cut(body, object_members, index, false), &expected))
+        .or_else(|_| document.checked(cut(body, members, index, false), &expected))
         .map(Some)
 }
 
 /// The text of a file that has nothing but the entry.
 pub(super) fn created(spot: Spot<'_>, value: &Value) -> String {
-    whole(spot, value, "\n") + "\n"
+    created_at(Target { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
 }
 
-fn whole(spot: Spot<'_>, value: &Value, newline: &'static str) -> String {
-    let style = Style { newline, unit: INDENT };
-    style.pretty(&within(spot.section, &within(spot.name, value)), "")
+/// The text of a file that has nothing but this value at its place.
+pub(super) fn created_at(target: Target<'_>, value: &Value) -> String {
+    whole(target, value, "\n") + "\n"
 }
 
-fn within(name: &str, value: &Value) -> Value {
-    Value::Object(Map::from_iter([(name.to_owned(), value.clone())]))
+fn whole(target: Target<'_>, value: &Value, newline: &'static str) -> String {
+    let style = Style::new(newline);
+    style.chain(New { path: target.path, leaf: target.leaf, value }, Some(""))
 }
 
 fn is_blank(text: &str) -> bool {
@@ -162,8 +215,33 @@ impl<'t> Document<'t> {
         Ok(Self { bom: &text[..text.len() - body.len()], body, root })
     }
 
-    fn section(&self, spot: Spot<'_>) -> Result<Option<&Member>, Refusal> {
-        unique(object(&self.root, "")?, spot.section)
+    /// How far the way to a place leads, and what stands there.
+    fn way(&self, target: Target<'_>) -> Result<Way<'_>, Refusal> {
+        let mut way = Way { nodes: vec![&self.root], key_starts: Vec::new(), found: None };
+        let mut name = "";
+        for key in target.path {
+            let Some(member) = unique(object(way.nodes[way.nodes.len() - 1], name)?, key)? else {
+                return Ok(way);
+            };
+            way.nodes.push(&member.value);
+            way.key_starts.push(member.key_start);
+            name = key;
+        }
+        let container = way.nodes[way.nodes.len() - 1];
+        way.found = match target.leaf {
+            Leaf::Member(key) => {
+                let members = object(container, name)?;
+                unique(members, key)?.map(|_| (members, position(members, key)))
+            }
+            Leaf::Element(is_it) => {
+                let elements = container.elements();
+                let elements =
+                    elements.ok_or_else(|| Refusal::new(format!("`{name}` in it is not a list")))?;
+                let index = elements.iter().position(|element| is_it(&element.value.to_value(self.body)));
+                index.map(|index| (elements, index))
+            }
+        };
+        Ok(way)
     }
 
     /// The new text, if it says what it should say and nothing else has changed.
@@ -176,6 +254,16 @@ impl<'t> Document<'t> {
             }
         }
     }
+}
+
+/// The way to a place.
+struct Way<'n> {
+    /// The top level and the containers below it, as far as they are there.
+    nodes: Vec<&'n Node>,
+    /// Where the members begin that hold all of them but the first.
+    key_starts: Vec<usize>,
+    /// What stands at its end: one of these.
+    found: Option<(&'n [Member], usize)>,
 }
 
 fn object<'n>(node: &'n Node, name: &str) -> Result<&'n [Member], Refusal> {
@@ -197,150 +285,56 @@ fn position(members: &[Member], key: &str) -> usize {
     members.iter().position(|member| member.key == key).unwrap_or_default()
 }
 
-fn put(root: &mut Value, spot: Spot<'_>, value: Value) {
-    if let Some(root) = root.as_object_mut() {
-        let section = root.entry(spot.section).or_insert_with(|| Value::Object(Map::new()));
-        if let Some(section) = section.as_object_mut() {
-            section.insert(spot.name.to_owned(), value);
+fn put(root: &mut Value, target: Target<'_>, value: Value) {
+    let mut container = root;
+    for key in target.path {
+        // What is made on the way is an object.
+        if container.is_null() {
+            *container = Value::Object(Map::new());
+        }
+        let Some(members) = container.as_object_mut() else { return };
+        container = members.entry(*key).or_insert(Value::Null);
+    }
+    match target.leaf {
+        Leaf::Member(name) => {
+            if container.is_null() {
+                *container = Value::Object(Map::new());
+            }
+            if let Some(members) = container.as_object_mut() {
+                members.insert(name.to_owned(), value);
+            }
+        }
+        Leaf::Element(is_it) => {
+            if container.is_null() {
+                *container = Value::Array(Vec::new());
+            }
+            let Some(elements) = container.as_array_mut() else { return };
+            match elements.iter().position(is_it) {
+                Some(index) => elements[index] = value,
+                None => elements.push(value),
+            }
         }
     }
 }
 
 fn take(root: &mut Value, path: &[&str]) {
-    if let ([keys @ .., last], value) = (path, root) {
-        let parent = keys.iter().try_fold(value, |value, key| value.get_mut(*key));
-        if let Some(parent) = parent.and_then(Value::as_object_mut) {
-            parent.shift_remove(*last);
-        }
+    if let [keys @ .., last] = path
+        && let Some(parent) = keys.iter().try_fold(root, |value, key| value.get_mut(*key))
+        && let Some(parent) = parent.as_object_mut()
+    {
+        parent.shift_remove(*last);
     }
 }
 
-/// How a file is laid out.
-struct Style<'t> {
-    newline: &'static str,
-    unit: &'t str,
-}
-
-impl<'t> Style<'t> {
-    fn of(document: &Document<'t>) -> Self {
-        let first = document.root.members().and_then(<[Member]>::first);
-        let own_line = first.filter(|member| is_first_on_line(document.body, member.key_start));
-        let unit = own_line.map(|member| line_indent(document.body, member.key_start));
-        let unit = unit.filter(|unit| !unit.is_empty()).unwrap_or(INDENT);
-        Self { newline: super::newline(document.body), unit }
-    }
-
-    /// The value over several lines, all but the first of them indented by `indent`. Arrays stay on one line.
-    fn pretty(&self, value: &Value, indent: &str) -> String {
-        match value {
-            Value::Object(members) if !members.is_empty() => {
-                let inner = format!("{indent}{}", self.unit);
-                let member = |(key, value): (&String, &Value)| {
-                    format!("{inner}{}: {}", Value::from(key.as_str()), self.pretty(value, &inner))
-                };
-                let members: Vec<String> = members.iter().map(member).collect();
-                let newline = self.newline;
-                format!("{{{newline}{}{newline}{indent}}}", members.join(&format!(",{newline}")))
+fn take_leaf(root: &mut Value, target: Target<'_>) {
+    let Some(container) = target.path.iter().try_fold(root, |value, key| value.get_mut(*key)) else { return };
+    match (target.leaf, container) {
+        (Leaf::Member(name), Value::Object(members)) => drop(members.shift_remove(name)),
+        (Leaf::Element(is_it), Value::Array(elements)) => {
+            if let Some(index) = elements.iter().position(is_it) {
+                elements.remove(index);
             }
-            other => compact(other),
         }
+        _ => {}
     }
-}
-
-/// The value on one line.
-fn compact(value: &Value) -> String {
-    let list = |items: Vec<String>, open: char, close: char| format!("{open}{}{close}", items.join(", "));
-    match value {
-        Value::Object(members) => {
-            let member = |(key, value): (&String, &Value)| {
-                format!("{}: {}", Value::from(key.as_str()), compact(value))
-            };
-            list(members.iter().map(member).collect(), '{', '}')
-        }
-        Value::Array(items) => list(items.iter().map(compact).collect(), '[', ']'),
-        scalar => scalar.to_string(),
-    }
-}
-
-/// Puts a member at the end of an object.
-fn insert(body: &str, style: &Style<'_>, object: &Node, key: &str, value: &Value) -> String {
-    let name = Value::from(key);
-    let base = line_indent(body, object.start);
-    let Some(last) = object.members().and_then(<[Member]>::last) else {
-        let entry = format!("{name}: {}", style.pretty(value, base));
-        return splice(body, object.start + 1..object.start + 1, &entry);
-    };
-    let after = last.comma.map_or(last.value.end, |comma| comma + 1);
-    let (rest_of_line, ends_in_comment) = rest_of_line(&body[after..object.end - 1]);
-    let at = after + rest_of_line;
-    let own_line = match is_first_on_line(body, last.key_start) {
-        true => Some(line_indent(body, last.key_start).to_owned()),
-        false if ends_in_comment => Some(format!("{base}{}", style.unit)),
-        false => None,
-    };
-    let entry = match own_line {
-        Some(indent) => format!("{}{indent}{name}: {}", style.newline, style.pretty(value, &indent)),
-        None => format!(" {name}: {}", compact(value)),
-    };
-    match last.comma {
-        // The style of the file is kept: a trailing comma stays a trailing comma.
-        Some(_) => splice(body, at..at, &format!("{entry},")),
-        None => splice(&splice(body, at..at, &entry), last.value.end..last.value.end, ","),
-    }
-}
-
-/// Takes a member out, with the whitespace before it if `with_line`.
-fn cut(body: &str, members: &[Member], index: usize, with_line: bool) -> String {
-    let member = &members[index];
-    let mut start = member.key_start;
-    if with_line {
-        let before = &body[..start];
-        let trimmed = before.trim_end_matches([' ', '\t']);
-        let line = trimmed.strip_suffix('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
-        start = line.unwrap_or(trimmed).len();
-    }
-    let previous = index.checked_sub(1).and_then(|index| members[index].comma);
-    let own = start..member.value.end;
-    let cuts = match (member.comma, previous) {
-        (Some(comma), _) => vec![own, comma..comma + 1],
-        (None, Some(comma)) => vec![comma..comma + 1, own],
-        (None, None) => vec![own],
-    };
-    cuts.into_iter().rev().fold(body.to_owned(), |body, range| splice(&body, range, ""))
-}
-
-/// The bytes of comments that stand on the line on which `region` begins, and whether the last of them ends with it.
-fn rest_of_line(region: &str) -> (usize, bool) {
-    let mut end = 0;
-    loop {
-        let rest = region[end..].trim_start_matches([' ', '\t']);
-        let at = region.len() - rest.len();
-        if rest.starts_with("//") {
-            return (at + rest.find(['\n', '\r']).unwrap_or(rest.len()), true);
-        }
-        let comment = rest.strip_prefix("/*").and_then(|inner| Some(inner.find("*/")? + 4));
-        match comment.filter(|length| !rest[..*length].contains('\n')) {
-            Some(length) => end = at + length,
-            None => return (end, false),
-        }
-    }
-}
-
-fn line_start(body: &str, at: usize) -> usize {
-    body[..at].rfind('\n').map_or(0, |newline| newline + 1)
-}
-
-/// The whitespace at the beginning of the line.
-fn line_indent(body: &str, at: usize) -> &str {
-    let line = &body[line_start(body, at)..];
-    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
-}
-
-fn is_first_on_line(body: &str, at: usize) -> bool {
-    let start = line_start(body, at);
-    start > 0 && body[start..at].trim_matches([' ', '\t']).is_empty()
-}
-
-fn splice(text: &str, range: std::ops::Range<usize>, new: &str) -> String {
-    format!("{}{new}{}", &text[..range.start], &text[range.end..])
 }

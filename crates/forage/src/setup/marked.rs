@@ -1,4 +1,4 @@
-//! Lines between two marks, in formats whose comments begin with `#`.
+//! Lines between two marks: in formats whose comments begin with `#`, and by other marks in others.
 //!
 //! A block at the end of a file stands behind an empty line, and ends with a newline exactly where the file before it
 //! did (or where there was no file). So taking it out gives the bytes that were there before.
@@ -23,14 +23,23 @@ pub(super) struct Block {
 
 /// Finds the block; marks that are no pair are an error.
 pub(super) fn find(text: &str) -> Result<Option<Block>, Refusal> {
+    find_between(text, (BEGIN, |line| line == BEGIN), END)
+}
+
+/// The same with other marks, the first of which is known by its beginning.
+pub(super) fn find_between(
+    text: &str,
+    (begin, is_begin): (&str, fn(&str) -> bool),
+    end: &str,
+) -> Result<Option<Block>, Refusal> {
     let (mut begins, mut ends) = (Vec::new(), Vec::new());
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let range = at..at + line.len();
         at = range.end;
         match line.trim() {
-            BEGIN => begins.push(range),
-            END => ends.push(range),
+            line if is_begin(line) => begins.push(range),
+            line if line == end => ends.push(range),
             _ => {}
         }
     }
@@ -42,7 +51,7 @@ pub(super) fn find(text: &str) -> Result<Option<Block>, Refusal> {
             let lines = text[begin.end..end.start].lines().map(str::to_owned).collect();
             Ok(Some(Block { range: begin.start..end.end, indent, lines }))
         }
-        _ => Err(Refusal::new(format!("its marks `{BEGIN}` and `{END}` are not one pair"))),
+        _ => Err(Refusal::new(format!("its marks `{begin}` and `{end}` are not one pair"))),
     }
 }
 
@@ -55,10 +64,14 @@ pub(super) fn marked(lines: &[String], indent: &str, newline: &str) -> String {
 
 /// The text with the block at its end.
 pub(super) fn append(text: &str, lines: &[String]) -> String {
+    append_block(text, &marked(lines, "", newline(text)))
+}
+
+/// The same with a block that has its marks.
+pub(super) fn append_block(text: &str, block: &str) -> String {
     let newline = newline(text);
-    let block = marked(lines, "", newline);
     match text {
-        "" => block,
+        "" => block.to_owned(),
         text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
         text => format!("{text}{newline}{newline}{block}"),
     }

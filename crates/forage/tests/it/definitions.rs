@@ -35,7 +35,7 @@ fn help_is_as_published() {
     let project = Project::new(&[]);
     for command in [
         "", "keyword", "grep", "search", "rank", "list", "read", "ask", "mcp", "call", "tools", "models",
-        "config", "doctor", "eval", "setup", "lookup", "sparse",
+        "config", "doctor", "eval", "setup", "hook", "lookup", "sparse",
     ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         // clap wraps to the terminal's width; without one it is fixed.

@@ -15,6 +15,8 @@ mod eval;
 mod filter;
 #[cfg(unix)]
 mod frameworks;
+#[cfg(unix)]
+mod hook;
 mod index;
 mod interrupt;
 mod llama_server;

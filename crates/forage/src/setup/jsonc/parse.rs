@@ -16,14 +16,15 @@ pub(super) struct Node {
 #[derive(Debug)]
 enum Kind {
     Object(Vec<Member>),
-    Array(Vec<Node>),
+    Array(Vec<Member>),
     Scalar,
 }
 
-/// A member of an object.
+/// A member of an object, or an element of a list, which has no key.
 #[derive(Debug)]
 pub(super) struct Member {
     pub(super) key: String,
+    /// Where it begins.
     pub(super) key_start: usize,
     pub(super) value: Node,
     /// The place of the comma after it.
@@ -38,6 +39,13 @@ impl Node {
         }
     }
 
+    pub(super) fn elements(&self) -> Option<&[Member]> {
+        match &self.kind {
+            Kind::Array(elements) => Some(elements),
+            _ => None,
+        }
+    }
+
     /// What it says. A key that stands twice counts once, as for every reader.
     pub(super) fn to_value(&self, text: &str) -> Value {
         match &self.kind {
@@ -45,7 +53,7 @@ impl Node {
                 let members = members.iter().map(|member| (member.key.clone(), member.value.to_value(text)));
                 Value::Object(Map::from_iter(members))
             }
-            Kind::Array(items) => items.iter().map(|item| item.to_value(text)).collect(),
+            Kind::Array(items) => items.iter().map(|item| item.value.to_value(text)).collect(),
             Kind::Scalar => scalar(&text[self.start..self.end]),
         }
     }
@@ -159,20 +167,21 @@ impl Parser<'_> {
     }
 
     fn array(&mut self, level: usize) -> Parsed<Kind> {
-        let mut items = Vec::new();
-        let mut may_go_on = true;
+        let mut items: Vec<Member> = Vec::new();
         self.at += 1;
         loop {
             self.space()?;
             if self.eat(b']') {
                 return Ok(Kind::Array(items));
             }
-            if !may_go_on {
+            if items.last().is_some_and(|item| item.comma.is_none()) {
                 return Err("a comma or a closing bracket is missing");
             }
-            items.push(self.value(level + 1)?);
+            let key_start = self.at;
+            let value = self.value(level + 1)?;
             self.space()?;
-            may_go_on = self.eat(b',');
+            let comma = self.eat(b',').then(|| self.at - 1);
+            items.push(Member { key: String::new(), key_start, value, comma });
         }
     }
 

@@ -262,3 +262,30 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
         }
     }
 }
+
+#[test]
+fn the_hook_of_clients_stands_behind_the_wall() {
+    let (project, _) = project();
+    assert_eq!(project.run(&["rank", "open", "needle"]).status, 0);
+    let probe = Probe::new(&project, &project.root);
+    let call =
+        json!({ "cwd": project.root, "tool_name": "Bash", "tool_input": { "command": "rg open_needle" } });
+    for (mode, abi) in modes() {
+        project.configure(&format!("sandbox = \"{mode}\"\n"));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+            .args(["hook", "search", "--client", "claude-code", "--timeout-ms", "60000"])
+            .current_dir(&project.root)
+            .env_clear()
+            .env("HOME", &project.home)
+            .envs(probe.environment())
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), call.to_string().as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stdout).contains("src/a.rs"), "{mode}: {output:?}");
+        // The first thread waits, prints what it is handed, and opens nothing.
+        check(&probe.attempts(), abi, |thread| thread == "hook", mode);
+    }
+}

@@ -1,0 +1,199 @@
+//! `forage hook`: what clients call at the start of a session, and around a search of their own. It advises and never
+//! keeps anything from going on: whatever goes wrong, it says nothing, and ends with 0 in time.
+
+mod query;
+
+use std::io::Read as _;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use forage_fs::{RelPath, Root, Stop};
+use forage_rank::{FileHit, Ranking, Request, search};
+use forage_tools::registry::advertised;
+use forage_tools::{Context, FilterSettings, sanitize};
+use serde_json::{Value, json};
+
+use super::output::Output;
+use super::{Global, Status, session};
+use crate::config::{self, Config, Needs, Overrides};
+use crate::setup::{Client, Event, profile, texts};
+
+/// Time for all of it, from the start of the program. The rest of the 100 ms that are promised is the system's, which starts
+/// and ends it.
+const TIME: Duration = Duration::from_millis(90);
+
+/// Bytes of what a client hands over: a call, and with some its result.
+const INPUT_BYTES: u64 = 8 << 20;
+
+/// Files that are named.
+const FILES: usize = 5;
+
+/// Bytes of a symbol's name, which is a line of text in a heading.
+const SYMBOL_BYTES: usize = 80;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "`forage setup CLIENT --with hooks` puts it into the configuration of a client. It reads what the client says \
+                  of the call from standard input, answers from the ranked index that is there, and says nothing where \
+                  there is none, where it is no search, or where the time is over. It always ends with 0."
+)]
+pub(crate) struct Arguments {
+    /// When it is called
+    #[arg(value_enum)]
+    event: When,
+    /// The client that calls it
+    #[arg(long, value_name = "CLIENT", default_value = "")]
+    client: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum When {
+    /// At the start of a session: a sentence on Forage's tools
+    SessionStart,
+    /// Before or after a search: what Forage ranks for the same words
+    Search,
+}
+
+/// Whether the program was called as a hook: then no error may end it with another status than 0, for some clients take
+/// that for a refusal of the call.
+pub(crate) fn is_called() -> bool {
+    std::env::args_os().nth(1).is_some_and(|argument| argument == "hook")
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Status {
+    let began = Instant::now();
+    let time = global.timeout_ms.map_or(TIME, Duration::from_millis);
+    let (sender, receiver) = mpsc::sync_channel(1);
+    let (event, client) = (arguments.event, arguments.client.clone());
+    let (config, roots) = (global.config.clone(), global.root.clone());
+    let stop = Stop::after(time);
+    let work = move || {
+        let global = Own { config, roots };
+        let advice = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
+            When::SessionStart => Some(session_start(&client, &global)),
+            When::Search => advise(&client, &global, &stop),
+        }));
+        let _ = sender.send(advice.ok().flatten());
+    };
+    let Ok(worker) = std::thread::Builder::new().name("hook".to_owned()).spawn(work) else {
+        return Status::Found;
+    };
+    if let Ok(advice) = receiver.recv_timeout(time.saturating_sub(began.elapsed())) {
+        // It has nothing left to do.
+        let _ = worker.join();
+        if let Some(advice) = advice {
+            // Shorter than what a pipe takes at once.
+            let _ = output.text_now(&format!("{advice}\n"));
+        }
+    }
+    Status::Found
+}
+
+/// What the command line says.
+struct Own {
+    config: Option<PathBuf>,
+    roots: Vec<PathBuf>,
+}
+
+impl Own {
+    fn config(&self) -> Option<Config> {
+        let overrides =
+            Overrides { roots: (!self.roots.is_empty()).then(|| self.roots.clone()), ..Overrides::default() };
+        config::load(self.config.as_deref(), overrides).ok()
+    }
+}
+
+fn names(client: &str, config: Option<&Config>) -> forage_tools::Names {
+    let choice = config.map(Config::tools).unwrap_or_default();
+    texts::names(&advertised(&choice).unwrap_or_default(), Client::find(client).map(profile))
+}
+
+/// The sentence for the start of a session.
+fn session_start(client: &str, global: &Own) -> Value {
+    let text = texts::session_start(&names(client, global.config().as_ref()));
+    answer(client, Event::SessionStart, None, &text)
+}
+
+/// What Forage ranks for the words of a search.
+fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
+    let mut input = Vec::new();
+    std::io::stdin().lock().take(INPUT_BYTES).read_to_end(&mut input).ok()?;
+    let input: Value = serde_json::from_slice(&input).ok()?;
+    let query = query::of(&input)?;
+    let named = input["cwd"].as_str().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
+    let working = named.or_else(|| config::working_directory().ok())?;
+    let config = global.config()?;
+    let directories = session::directories(&config, &working, None);
+    config.wall_in(&directories, &Needs::default()).ok()?;
+    let (context, config) =
+        session::beneath(config, &directories, &working, FilterSettings::default()).ok()?;
+    let names = names(client, Some(&config));
+    if !names.fill("[[{search_index}]]").contains("search_index") {
+        return None;
+    }
+    let text = context.roots.all().iter().find_map(|root| ranked(&config, &context, root, &query, stop))?;
+    let tool = names.fill("{search_index}");
+    let text = format!(
+        "Forage ranks these files for `{query}`, as they were when it last looked, the best first:\n{text}\
+         The MCP tool {tool} has their lines."
+    );
+    let text = context.without_secrets(&sanitize(&text));
+    answer(client, Event::Search, input["hook_event_name"].as_str(), &text).into()
+}
+
+/// The best files of a root, a line each.
+fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &Stop) -> Option<String> {
+    let index = config.index_store(root).ok()?.ranked_as_it_is(stop)?;
+    let is_over = || stop.check().is_some();
+    let is_left_out = |path: &str| {
+        let path = RelPath::parse(path, &RelPath::root()).ok();
+        let excludes = context.excludes.as_ref();
+        path.is_none_or(|path| excludes.is_some_and(|excludes| excludes.leave_out(&path)))
+    };
+    let allow = |path: &str| !is_left_out(path);
+    let ranking: Ranking = search(
+        &index,
+        &Request {
+            weights: context.ranking.as_deref(),
+            allow: Some(&allow),
+            stop: &is_over,
+            ..Request::new(query, 2 * FILES)
+        },
+    )
+    .ok()?;
+    if ranking.is_weak() || ranking.stopped {
+        return None;
+    }
+    let is_there = |hit: &&FileHit| {
+        RelPath::parse(&hit.path, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok())
+    };
+    let lines: String = ranking.files.iter().filter(is_there).take(FILES).map(line).collect();
+    (!lines.is_empty()).then_some(lines)
+}
+
+/// A file with its best chunk: no text of it but the name of what is defined there.
+fn line(hit: &FileHit) -> String {
+    let chunk = hit.chunks.first();
+    let lines = chunk.map(|chunk| format!(":{}-{}", chunk.start_line, chunk.end_line)).unwrap_or_default();
+    let symbol = chunk.and_then(|chunk| chunk.symbol.as_ref()).map(|(name, kind)| {
+        let name = &name[..name.floor_char_boundary(SYMBOL_BYTES)];
+        format!(" {} {}", kind.name(), forage_tools::sanitize_line(name))
+    });
+    format!("- {}{lines}{}\n", forage_tools::sanitize_line(&hit.path), symbol.unwrap_or_default())
+}
+
+/// The answer in the client's form.
+fn answer(client: &str, event: Event, name: Option<&str>, text: &str) -> Value {
+    let is_name = |name: &&str| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    match client {
+        "copilot" => json!({ "additionalContext": text }),
+        "cursor" => json!({ "additional_context": text }),
+        _ => {
+            let usual = if event == Event::SessionStart { "SessionStart" } else { "PreToolUse" };
+            let name = name.filter(is_name).unwrap_or(usual);
+            json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
+        }
+    }
+}

@@ -1,0 +1,426 @@
+//! What an agent searches for, from what its client says of the call: of its own search tools, and of a shell's `grep`, `rg`,
+//! `find` and their like. A command line is read, never run, and where it is not plain it is left alone.
+
+use serde_json::Value;
+
+/// Words of a query.
+const WORDS: usize = 12;
+
+/// Characters of the shortest word that says something.
+const WORD_CHARACTERS: usize = 3;
+
+/// Bytes of a command that is read.
+const COMMAND_BYTES: usize = 16 << 10;
+
+/// Names of tools that run a command, in lower case without signs.
+const SHELLS: &[&str] = &[
+    "bash",
+    "shell",
+    "runshellcommand",
+    "execcommand",
+    "localshell",
+    "powershell",
+    "executebash",
+    "runterminalcmd",
+];
+
+/// Names of tools that search for a pattern.
+const SEARCHES: &[&str] =
+    &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
+
+/// The words that a call searches for; `None` if it is no search.
+pub(super) fn of(input: &Value) -> Option<String> {
+    let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
+    let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    // One client hands the arguments over as a text of JSON.
+    let arguments = ["tool_input", "toolArgs"].iter().map(|key| &input[*key]).find(|it| !it.is_null())?;
+    let parsed = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let arguments = parsed.as_ref().unwrap_or(arguments);
+    if SHELLS.contains(&tool.as_str()) {
+        let command = match &arguments["command"] {
+            Value::String(command) => command.clone(),
+            // A program with its arguments: `["bash", "-lc", "grep …"]`.
+            Value::Array(words) => words.last()?.as_str()?.to_owned(),
+            _ => return None,
+        };
+        return of_command(&command);
+    }
+    if SEARCHES.contains(&tool.as_str()) {
+        return words(["pattern", "query", "regex"].iter().find_map(|key| arguments[*key].as_str())?);
+    }
+    None
+}
+
+/// The words that the first search of a command line looks for.
+fn of_command(command: &str) -> Option<String> {
+    if command.len() > COMMAND_BYTES {
+        return None;
+    }
+    let mut is_behind_pipe = false;
+    for (simple, separator) in split(command)? {
+        if !is_behind_pipe && let Some(pattern) = of_simple(&simple) {
+            return words(&pattern);
+        }
+        // What filters the output of another does not search the project.
+        is_behind_pipe = separator == Separator::Pipe;
+    }
+    None
+}
+
+/// What ends a simple command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Separator {
+    Pipe,
+    Other,
+}
+
+/// The simple commands of a command line with their words, without quotes; `None` for what only a shell understands.
+fn split(command: &str) -> Option<Vec<(Vec<String>, Separator)>> {
+    let (mut commands, mut words, mut word): (Vec<_>, Vec<String>, Option<String>) = Default::default();
+    let mut characters = command.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next()? {
+                        '\'' => break,
+                        c => word.push(c),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match characters.next()? {
+                        '"' => break,
+                        '`' => return None,
+                        '$' if characters.peek() == Some(&'(') => return None,
+                        '\\' => match characters.next()? {
+                            c @ ('"' | '\\' | '$' | '`') => word.push(c),
+                            c => word.extend(['\\', c]),
+                        },
+                        c => word.push(c),
+                    }
+                }
+            }
+            '\\' => match characters.next()? {
+                '\n' => {}
+                c => word.get_or_insert_default().push(c),
+            },
+            '`' => return None,
+            '$' if matches!(characters.peek(), Some('(' | '\'')) => return None,
+            '<' if characters.peek() == Some(&'<') => return None,
+            '#' if word.is_none() => while characters.next_if(|c| *c != '\n').is_some() {},
+            c if c == '\n' || matches!(c, ';' | '|' | '&' | '(' | ')') => {
+                words.extend(word.take());
+                let is_doubled = characters.next_if_eq(&c).is_some();
+                // `2>&1` and `&>` are no ends of a command.
+                if c == '&' && !is_doubled && (characters.peek() == Some(&'>') || ends_in_redirection(&words))
+                {
+                    continue;
+                }
+                let separator = if c == '|' && !is_doubled { Separator::Pipe } else { Separator::Other };
+                if !words.is_empty() {
+                    commands.push((std::mem::take(&mut words), separator));
+                }
+            }
+            c if c.is_whitespace() => words.extend(word.take()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    if !words.is_empty() {
+        commands.push((words, Separator::Other));
+    }
+    Some(commands)
+}
+
+fn ends_in_redirection(words: &[String]) -> bool {
+    words.last().is_some_and(|word| word.ends_with(['>', '<']))
+}
+
+/// Programs that run the rest of their words.
+const WRAPPERS: &[&str] = &["command", "sudo", "time", "nice", "env", "exec", "xargs", "timeout", "nohup"];
+
+/// What one command searches for.
+fn of_simple(all: &[String]) -> Option<String> {
+    let mut words = all.iter().map(String::as_str).peekable();
+    let is_assignment = |word: &&str| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+    };
+    let program = loop {
+        let word = words.find(|word| !is_assignment(word))?;
+        let program = word.rsplit(['/', '\\']).next()?;
+        if !WRAPPERS.contains(&program) {
+            break program;
+        }
+        while words
+            .next_if(|word| word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()))
+            .is_some()
+        {}
+    };
+    let words: Vec<&str> = words.collect();
+    match program.strip_suffix(".exe").unwrap_or(program) {
+        "grep" | "egrep" | "fgrep" => of_grep(&words, "ABCDdefm", true),
+        "git" => {
+            let (first, rest) = words.split_first()?;
+            (*first == "grep").then(|| of_grep(rest, "ABCOefm", false)).flatten()
+        }
+        "rg" | "ripgrep" => of_grep(&words, "ABCEMTdefgjmrt", false),
+        "ug" | "ugrep" => of_grep(&words, "ABCDEJKNOdefgmt", false),
+        "ag" => of_grep(&words, "ABCGgmp", false),
+        "ack" => of_grep(&words, "ABCm", false),
+        // Its `-e` is an ending.
+        "fd" | "fdfind" => of_fd(&words),
+        "find" => of_find(&words),
+        _ => None,
+    }
+}
+
+/// Long options whose value is the next word.
+const WITH_VALUE: &[&str] = &[
+    "after-context",
+    "before-context",
+    "color",
+    "colour",
+    "context",
+    "engine",
+    "exclude",
+    "exclude-dir",
+    "extension",
+    "file",
+    "glob",
+    "iglob",
+    "include",
+    "max-columns",
+    "max-count",
+    "max-depth",
+    "max-filesize",
+    "replace",
+    "sort",
+    "threads",
+    "type",
+    "type-not",
+];
+
+/// The pattern of a program with grep's options: `valued` are the letters of those with a value. `needs_tree` for one that
+/// searches no directory by itself.
+fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
+    let (mut pattern, mut operands, mut is_recursive): (Option<String>, Vec<&str>, _) =
+        (None, Vec::new(), !needs_tree);
+    let mut words = words.iter().copied();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            operands.extend(words.by_ref());
+        } else if let Some(long) = word.strip_prefix("--") {
+            let (name, value) =
+                long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+            match name {
+                "files" | "type-list" | "help" | "version" => return None,
+                "regexp" => pattern = Some(value.or_else(|| words.next())?.to_owned()),
+                "recursive" | "dereference-recursive" => is_recursive = true,
+                name if value.is_none() && WITH_VALUE.contains(&name) => drop(words.next()),
+                _ => {}
+            }
+        } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
+            is_recursive |= letters.contains(['r', 'R']);
+            let Some(at) = letters.find(|c| valued.contains(c)) else { continue };
+            let value = match &letters[at + 1..] {
+                "" => words.next(),
+                value => Some(value),
+            };
+            if letters[at..].starts_with('e') {
+                pattern = Some(value?.to_owned());
+            }
+        } else if is_redirection(word) {
+            if word.ends_with(['>', '<']) {
+                words.next();
+            }
+        } else {
+            operands.push(word);
+        }
+    }
+    let files = match &pattern {
+        Some(_) => &operands[..],
+        None => {
+            pattern = operands.first().map(|word| (*word).to_owned());
+            operands.get(1..)?
+        }
+    };
+    // Who greps in one file knows it already.
+    let is_wide = is_recursive || files.len() > 1 || files.iter().any(|file| file.contains('*'));
+    pattern.filter(|_| is_wide)
+}
+
+/// The pattern of `fd`, whose options are its own.
+fn of_fd(words: &[&str]) -> Option<String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let letter = word.strip_prefix('-').and_then(|letters| letters.chars().last());
+        match letter {
+            None => return Some((*word).to_owned()),
+            Some(letter) if word.len() == 2 && "EScdejtxX".contains(letter) => drop(words.next()),
+            Some(_) => {}
+        }
+    }
+    None
+}
+
+fn is_redirection(word: &str) -> bool {
+    word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with(['>', '<'])
+}
+
+/// What names `find` looks for.
+fn of_find(words: &[&str]) -> Option<String> {
+    let names = ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"];
+    let is_excluded = |at: usize| at > 0 && ["!", "-not"].contains(&words[at - 1]);
+    let pairs = words.windows(2).enumerate();
+    let patterns: Vec<&str> = pairs
+        .filter(|(at, pair)| names.contains(&pair[0]) && !is_excluded(*at))
+        .map(|(_, pair)| pair[1])
+        .collect();
+    (!patterns.is_empty()).then(|| patterns.join(" "))
+}
+
+/// The words of a pattern: what is left without the signs of regular expressions and globs. Endings of names of files, which
+/// all files of a language have, say nothing.
+fn words(pattern: &str) -> Option<String> {
+    let mut text = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            // `\b`, `\w` and the like are no letters; what stands behind another sign is that sign.
+            '\\' => {
+                characters.next();
+                text.push(' ');
+            }
+            // A class says little, and a count nothing.
+            '[' | '{' => {
+                let close = if c == '[' { ']' } else { '}' };
+                let rest: String = characters.clone().take_while(|c| *c != close).collect();
+                let is_choice = c == '{'
+                    && rest.contains(',')
+                    && !rest.starts_with(|c: char| c.is_ascii_digit() || c == ',');
+                if !is_choice {
+                    while characters.next_if(|c| *c != close).is_some() {}
+                }
+                text.push(' ');
+            }
+            c if c.is_alphanumeric() || c == '_' => text.push(c),
+            // `*.rs`, `foo.*bar`: the first is an ending.
+            '.' if text.ends_with('*') => {
+                while characters.next_if(|c| c.is_alphanumeric()).is_some() {}
+                text.push(' ');
+            }
+            '*' => text.push('*'),
+            _ => text.push(' '),
+        }
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        let is_word = word.chars().count() >= WORD_CHARACTERS && word.chars().any(char::is_alphabetic);
+        if is_word && !words.contains(&word) && words.len() < WORDS {
+            words.push(word);
+        }
+    }
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_words_of_searches_are_found() {
+        let cases = [
+            ("grep -rn 'retry_backoff' src", Some("retry_backoff")),
+            (
+                "cd crates && rg -n --type rust -g '*.rs' 'fn\\s+open_(file|root)\\b' .",
+                Some("open_ file root"),
+            ),
+            ("rg -A3 -e 'impl Display' -C 2 | head -20", Some("impl Display")),
+            (
+                "RUST_LOG=x timeout 5 /usr/bin/grep -r --include=*.py \"class .*Handler\" . 2>/dev/null",
+                Some("class Handler"),
+            ),
+            ("git grep -n needle -- '*.c'", Some("needle")),
+            ("find . -type f -iname '*retry*.rs' -not -path './target/*'", Some("retry")),
+            ("fd -e rs parser", Some("parser")),
+            ("ag --python token_bucket", Some("token_bucket")),
+            ("grep -n foobar src/*.rs", Some("foobar")),
+            ("grep needle a.rs b.rs 2>&1", Some("needle")),
+            ("rg '\\bTODO\\b[a-z]{2,3}x{1,2}'", Some("TODO")),
+            // No search of the project.
+            ("cat notes.txt | grep needle", None),
+            ("cargo test 2>&1 | grep -E 'error|warning'", None),
+            ("grep needle src/main.rs", None),
+            ("grep -e needle", None),
+            ("rg --files src", None),
+            ("ls -la && echo grep -r needle", None),
+            ("rg ab", None),
+            ("git log --grep needle", None),
+            // What only a shell understands.
+            ("grep -r \"$(cat secret)\" .", None),
+            ("grep -r `id` .", None),
+            ("cat <<EOF\ngrep -r needle .\nEOF", None),
+            ("grep -r 'no end", None),
+            ("grep -r needle\\", None),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(of_command(command).as_deref(), expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn calls_are_read_in_the_forms_of_their_clients() {
+        let cases = [
+            (json!({ "tool_name": "Bash", "tool_input": { "command": "rg needle" } }), Some("needle")),
+            (
+                json!({ "tool_name": "Grep", "tool_input": { "pattern": "fn needle", "path": "/x" } }),
+                Some("needle"),
+            ),
+            (
+                json!({ "tool_name": "Glob", "tool_input": { "pattern": "src/**/*needle*.ts" } }),
+                Some("src needle"),
+            ),
+            (
+                json!({ "tool_name": "run_shell_command", "tool_input": { "command": "rg needle" } }),
+                Some("needle"),
+            ),
+            (json!({ "toolName": "bash", "toolArgs": "{\"command\": \"rg needle\"}" }), Some("needle")),
+            (
+                json!({ "tool_name": "shell", "tool_input": { "command": ["bash", "-lc", "rg needle"] } }),
+                Some("needle"),
+            ),
+            (json!({ "tool_name": "mcp__forage__grep_search", "tool_input": { "pattern": "needle" } }), None),
+            (json!({ "tool_name": "Write", "tool_input": { "content": "rg needle" } }), None),
+            (json!({ "tool_name": "Bash", "tool_input": { "command": 3 } }), None),
+            (json!([1, 2]), None),
+            (json!("rg needle"), None),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(of(&input).as_deref(), expected, "{input}");
+        }
+    }
+
+    #[test]
+    fn any_command_line_ends_with_words_or_without() {
+        let seeds = forage_fuzz::seeds([
+            "cd x && rg -n 'a\\'b' \"c $D\" | head 2>&1; find . -name '*.{rs,toml}' &",
+            "grep -r -- '-e' . # note\n\\\n(ag [[:alpha:]]{3,} || git grep x)",
+            "A=1 sudo -n xargs rg --regexp=é{,2} <in >out &>all",
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let command = String::from_utf8_lossy(input);
+            if let Some(words) = of_command(&command) {
+                assert!(words.split(' ').count() <= WORDS, "{words}");
+                assert!(words.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ' ')), "{words}");
+            }
+        });
+    }
+}

@@ -1,0 +1,143 @@
+//! What `forage setup` shows of all clients, and for clients that it does not know.
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use forage_tools::sanitize;
+use serde_json::{Map, Value, json};
+
+use super::{Setup, all_sites, site_record, state_words};
+use crate::cli::Status;
+use crate::cli::output::Output;
+use crate::setup::{
+    Addition, CLIENTS, Client, Extra, Scope, Site, State, detect, extra_snippet, extras_of, general_snippets,
+    snippet,
+};
+
+/// All clients: those that are on this machine with their files.
+pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Status> {
+    let sites = all_sites(&setup.directories, &setup.project);
+    let sites_of = |client: &'static Client| sites.iter().filter(|site| site.client.name == client.name);
+    if output.wants_json() {
+        let client = |client: &'static Client| {
+            json!({
+                "client": client.name,
+                "title": client.title,
+                "format": client.format.name(),
+                "user_file": client.place(Scope::User),
+                "project_file": client.place(Scope::Project),
+                "snippet": snippet(client, &setup.words.command, &[]),
+                "remark": client.remark,
+                "traces": detect::shown(client),
+                "found": detect::found(client, &setup.directories),
+                "files": sites_of(client).map(site_record).collect::<Vec<_>>(),
+                "with": extras_of(client.name).iter().map(|it| extra_record(setup, client, it)).collect::<Vec<_>>(),
+            })
+        };
+        output.value(&CLIENTS.iter().map(client).collect::<Vec<Value>>().into())?;
+        return Ok(Status::Found);
+    }
+    let (mut text, mut absent) = (String::new(), Vec::new());
+    for client in CLIENTS {
+        let found = detect::found(client, &setup.directories);
+        if found.is_empty() && sites_of(client).all(|site| matches!(site.state, State::Absent { .. })) {
+            absent.push(client.name);
+            continue;
+        }
+        let found = if found.is_empty() { "not found here".to_owned() } else { found.join(", ") };
+        writeln!(text, "{:<14} {} ({found})", client.name, client.title)?;
+        for site in sites_of(client) {
+            let beside = beside(setup, client, site);
+            writeln!(
+                text,
+                "  {:<8} {}: {}{beside}",
+                site.scope.name(),
+                site.path.display(),
+                state_words(&site.state)
+            )?;
+        }
+    }
+    if text.is_empty() {
+        writeln!(text, "No client was found on this machine.")?;
+    }
+    writeln!(text, "\nKnown and not found here: {}.", absent.join(", "))?;
+    writeln!(
+        text,
+        "`forage setup CLIENT` shows what it would write; with --write it does. --detected sets up all that were found, --with \
+         all adds what they take beside the entry, and `forage setup other` shows what any other client takes."
+    )?;
+    output.text(&sanitize(&text))?;
+    output.flush()?;
+    Ok(Status::Found)
+}
+
+/// What is there beside the entry.
+fn beside(setup: &Setup, client: &'static Client, site: &Site) -> String {
+    let is_there = |extra: &&'static Extra| match setup.extension(extra, client) {
+        Some(extension) => site.has(&extension),
+        None => Addition::find(client, extra, site.scope, &setup.directories, &setup.project)
+            .is_some_and(|addition| addition.is_there()),
+    };
+    let names: Vec<&str> = extras_of(client.name).iter().filter(is_there).map(|it| it.with.name()).collect();
+    if names.is_empty() { String::new() } else { format!("; with {}", names.join(", ")) }
+}
+
+fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> Value {
+    json!({
+        "name": extra.with.name(),
+        "about": extra.about(),
+        "user_file": extra.place(Scope::User),
+        "project_file": extra.place(Scope::Project),
+        "snippet": extra_snippet(extra, client, &setup.words),
+    })
+}
+
+/// What a client takes that is not known.
+pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Output) -> anyhow::Result<Status> {
+    let snippets = general_snippets(command);
+    if output.wants_json() && !acts {
+        let snippets = snippets.map(|(format, text)| (format.to_owned(), Value::from(text)));
+        output.value(&json!({
+            "client": name,
+            "known": false,
+            "command": command,
+            "args": ["mcp"],
+            "snippets": Map::from_iter(snippets),
+        }))?;
+        return Ok(Status::Found);
+    }
+    let mut text = match name {
+        "other" => String::new(),
+        name => format!("`{name}` is no client that Forage knows{}.\n", similar(name)),
+    };
+    writeln!(
+        text,
+        "A client runs `{command} mcp` and talks to it over standard input and output. As a rule, one of these goes into"
+    )?;
+    writeln!(
+        text,
+        "its configuration; where it asks for them one by one: command `{command}`, argument `mcp`."
+    )?;
+    for (_, snippet) in &snippets {
+        write!(text, "\n{snippet}")?;
+    }
+    writeln!(text, "\nFor a client that connects to a server: `{command} mcp --http 127.0.0.1:8930`.")?;
+    if acts {
+        bail!("{}", sanitize(&text).trim_end());
+    }
+    output.text(&sanitize(&text))?;
+    output.flush()?;
+    Ok(Status::Found)
+}
+
+/// A client that may be meant.
+fn similar(name: &str) -> String {
+    let name = name.to_lowercase();
+    let is_similar = |client: &&Client| {
+        let title = client.title.to_lowercase();
+        name.len() >= 3
+            && (client.name.contains(&name) || name.contains(client.name) || title.contains(&name))
+    };
+    let names: Vec<&str> = CLIENTS.iter().filter(is_similar).map(|client| client.name).collect();
+    if names.is_empty() { String::new() } else { format!("; do you mean {}?", names.join(" or ")) }
+}

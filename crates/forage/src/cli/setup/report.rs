@@ -1,0 +1,183 @@
+//! What `forage setup CLIENT` shows: the lines that are Forage's, with names of what stands around them, never values.
+
+use std::fmt::Write as _;
+
+use super::{Done, Setup};
+use crate::setup::{Addition, Change, Extension, Format, NAME, Refusal, Scope, Site, State, entry_lines};
+
+/// Other servers that are named beside the entry.
+const NEIGHBOURS: usize = 8;
+
+pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let is_only_beside = setup.is_removal && !setup.with.is_empty();
+    let change = done.entry.as_ref().unwrap_or(&Change::None);
+    if !is_only_beside || *change != Change::None {
+        report_entry(&mut text, setup, site, done, change)?;
+    }
+    for (addition, change) in &done.additions {
+        if let Ok(change) = change {
+            report_addition(&mut text, setup, site, addition, change)?;
+        }
+    }
+    for with in &done.lacking {
+        writeln!(text, "{} takes no {}.", site.client.title, with.about())?;
+    }
+    let is_change = |change: &Change| *change != Change::None;
+    let changes = done.additions.iter().filter_map(|(_, change)| change.as_ref().ok());
+    let would_write = is_change(change) || changes.clone().any(is_change);
+    if text.is_empty() {
+        writeln!(text, "{}: there is nothing of that", site.client.title)?;
+    }
+    if would_write && !setup.is_written {
+        writeln!(text, "\nNothing is written. {} does it.", said_how(setup, site))?;
+    }
+    if let Some(remark) = site.client.remark.filter(|_| is_change(change) && !setup.is_removal) {
+        writeln!(text, "\n{remark}")?;
+    }
+    Ok(text)
+}
+
+fn report_entry(
+    text: &mut String,
+    setup: &Setup,
+    site: &Site,
+    done: &Done,
+    change: &Change,
+) -> std::fmt::Result {
+    let (title, path) = (site.client.title, site.path.display());
+    match change {
+        Change::None if matches!(site.state, State::SetUp { .. }) => {
+            return writeln!(text, "{title} is set up already: {path}");
+        }
+        Change::None => {
+            return writeln!(text, "{title} is not set up: there is no entry `{NAME}` in {path}");
+        }
+        change => writeln!(text, "{title}: {} {path}\n", verb(change, "the entry", setup.is_written))?,
+    }
+    let is_there = |extension: &&Extension| site.has(extension);
+    let present: Vec<&Extension> = done.extensions.iter().filter(is_there).collect();
+    let all: Vec<&Extension> = done.extensions.iter().collect();
+    match (change, &site.state) {
+        (Change::Remove(_) | Change::Delete, State::SetUp { command }) => {
+            write_lines(text, site, change, '-', &entry_lines(site.client, command, &present))
+        }
+        (Change::Update(_), State::SetUp { command }) => {
+            let new = match setup.is_removal {
+                true => entry_lines(site.client, command, &[]),
+                false => entry_lines(site.client, &setup.words.command, &all),
+            };
+            write_lines(text, site, change, '-', &entry_lines(site.client, command, &present))?;
+            write_lines(text, site, change, '+', &new)
+        }
+        _ => write_lines(text, site, change, '+', &entry_lines(site.client, &setup.words.command, &all)),
+    }
+}
+
+fn report_addition(
+    text: &mut String,
+    setup: &Setup,
+    site: &Site,
+    addition: &Addition,
+    change: &Change,
+) -> std::fmt::Result {
+    let (title, with, path) = (site.client.title, addition.extra.with.name(), addition.path.display());
+    if *change == Change::None {
+        return match (setup.is_removal, setup.with.is_empty()) {
+            (true, true) => Ok(()),
+            (true, false) => writeln!(text, "{title}, {with}: nothing of it is in {path}"),
+            (false, _) => writeln!(text, "{title}, {with}: is there already, in {path}"),
+        };
+    }
+    if !text.is_empty() {
+        writeln!(text)?;
+    }
+    writeln!(text, "{title}, {with}: {} {path}\n", verb(change, "it", setup.is_written))?;
+    let sign = if setup.is_removal { '-' } else { '+' };
+    for (is_own, line) in addition.shown(&setup.words) {
+        writeln!(text, "{} {line}", if is_own { sign } else { ' ' })?;
+    }
+    Ok(())
+}
+
+/// What is done to a file, to be read in front of its path.
+fn verb(change: &Change, what: &str, is_done: bool) -> String {
+    let (done, planned, preposition) = match change {
+        Change::Create(_) => ("created", "create", ""),
+        Change::Delete => ("removed", "remove", ""),
+        Change::Add(_) => ("added", "add", "to"),
+        Change::Update(_) => ("updated", "update", "in"),
+        Change::Remove(_) => ("removed", "remove", "from"),
+        Change::None => ("left", "leave", ""),
+    };
+    let verb = if is_done { done.to_owned() } else { format!("would {planned}") };
+    match preposition {
+        "" => verb,
+        preposition => format!("{verb} {what} {preposition}"),
+    }
+}
+
+/// The entry's lines with a sign, and around them what is there already: names, never values.
+fn write_lines(
+    text: &mut String,
+    site: &Site,
+    change: &Change,
+    sign: char,
+    lines: &[String],
+) -> std::fmt::Result {
+    let is_whole = matches!(change, Change::Create(_) | Change::Delete);
+    // Lines of the surroundings above and below the entry.
+    let (above, below) = match (site.client.format, is_whole, site.has_section) {
+        (_, true, _) | (Format::Toml, ..) | (Format::Yaml, _, false) => (0, 0),
+        (Format::Json, _, true) => (2, 2),
+        (Format::Json, _, false) => (1, 1),
+        (Format::Yaml, _, true) => (1, 0),
+    };
+    for (number, line) in lines.iter().enumerate() {
+        if number == above && site.has_section && !is_whole {
+            write_neighbours(text, site)?;
+        }
+        let is_context = number < above || number >= lines.len() - below;
+        writeln!(text, "{} {line}", if is_context { ' ' } else { sign })?;
+    }
+    Ok(())
+}
+
+fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
+    for name in site.neighbours.iter().take(NEIGHBOURS) {
+        match site.client.format {
+            Format::Json => writeln!(text, "      {}: …", serde_json::Value::from(name.as_str()))?,
+            Format::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
+            Format::Yaml => writeln!(text, "    {name}: …")?,
+        }
+    }
+    match site.neighbours.len().saturating_sub(NEIGHBOURS) {
+        0 => Ok(()),
+        rest => writeln!(text, "      … and {rest} more"),
+    }
+}
+
+fn said_how(setup: &Setup, site: &Site) -> String {
+    let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+    let option = if setup.is_removal { "--remove" } else { "--write" };
+    let names: Vec<&str> = setup.with.iter().map(|with| with.name()).collect();
+    let with = match (setup.names_all, names.is_empty()) {
+        (true, _) => " --with all".to_owned(),
+        (false, true) => String::new(),
+        (false, false) => format!(" --with {}", names.join(",")),
+    };
+    format!("`forage setup {}{scope}{with} {option}`", site.client.name)
+}
+
+/// The error for a file that is left as it is, with what there is to do by hand.
+pub(super) fn refused(site: &Site, is_removal: bool, refusal: &Refusal, snippet: &str) -> anyhow::Error {
+    let path = site.path.display();
+    if is_removal {
+        return anyhow::anyhow!("{path} is left as it is: {refusal}");
+    }
+    let what = match site.client.format {
+        Format::Json => "what has to stand in it, merged with what does",
+        Format::Toml | Format::Yaml => "what has to stand in it",
+    };
+    anyhow::anyhow!("{path} is left as it is: {refusal}\nBy hand, this is {what}:\n\n{snippet}")
+}

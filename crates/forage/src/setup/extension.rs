@@ -1,0 +1,103 @@
+//! An extra that is a field of the entry: what comes into it, and out again.
+
+use serde_json::{Value, json};
+
+use super::Client;
+use super::addition::Words;
+use super::extras::{Extra, Field, How};
+
+/// A field of the entry, with what comes into it.
+#[derive(Debug)]
+pub(crate) struct Extension {
+    field: Field,
+    names: Vec<String>,
+    /// All names that may be Forage's in it.
+    known: Vec<String>,
+}
+
+impl Extension {
+    fn key(&self) -> &'static str {
+        match self.field {
+            Field::True(key) | Field::Tools(key) | Field::Variables(key) | Field::References(key, _) => key,
+        }
+    }
+
+    /// Puts it into an entry.
+    pub(super) fn put(&self, entry: &mut Value) {
+        let key = self.key();
+        let Some(fields) = entry.as_object_mut() else { return };
+        match self.field {
+            Field::True(_) => drop(fields.insert(key.to_owned(), Value::from(true))),
+            Field::Tools(_) | Field::Variables(_) if self.names.is_empty() => {}
+            Field::Tools(_) | Field::Variables(_) => {
+                let list = fields.entry(key).or_insert_with(|| json!([]));
+                let Some(list) = list.as_array_mut() else { return };
+                let new: Vec<Value> = self.names.iter().map(|name| Value::from(name.as_str())).collect();
+                for name in new {
+                    if !list.contains(&name) {
+                        list.push(name);
+                    }
+                }
+            }
+            Field::References(_, form) => {
+                if self.names.is_empty() {
+                    return;
+                }
+                let object = fields.entry(key).or_insert_with(|| json!({}));
+                let Some(object) = object.as_object_mut() else { return };
+                for name in &self.names {
+                    object.entry(name.as_str()).or_insert_with(|| form.replace("NAME", name).into());
+                }
+            }
+        }
+    }
+
+    /// Takes it out of an entry.
+    pub(super) fn take(&self, entry: &mut Value) {
+        let key = self.key();
+        let Some(fields) = entry.as_object_mut() else { return };
+        let is_empty = match (self.field, fields.get_mut(key)) {
+            (Field::True(_), value) => value.is_some_and(|value| *value == true),
+            (Field::Tools(_) | Field::Variables(_), Some(Value::Array(list))) => {
+                let all = list.len();
+                list.retain(|item| !item.as_str().is_some_and(|item| self.is_known(item)));
+                list.is_empty() && all > 0
+            }
+            (Field::References(_, form), Some(Value::Object(object))) => {
+                let all = object.len();
+                object.retain(|name, value| !self.is_known(name) || *value != form.replace("NAME", name));
+                object.is_empty() && all > 0
+            }
+            _ => false,
+        };
+        if is_empty {
+            fields.shift_remove(key);
+        }
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        self.known.iter().any(|known| known == name)
+    }
+}
+
+/// The field of the entry that an extra is.
+pub(crate) fn extension(
+    extra: &Extra,
+    client: &Client,
+    words: &Words,
+    all_variables: &[String],
+) -> Option<Extension> {
+    let How::Entry(field) = extra.how else { return None };
+    let owned = |names: Vec<&'static str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let (names, known) = match field {
+        Field::True(_) => (Vec::new(), Vec::new()),
+        Field::Tools(_) => {
+            let all = forage_tools::registry::TOOLS.iter().map(|tool| tool.name()).collect();
+            let names = owned(words.tool_names(client));
+            let known = [owned(all), names.clone()].concat();
+            (names, known)
+        }
+        Field::Variables(_) | Field::References(..) => (words.variables.clone(), all_variables.to_vec()),
+    };
+    Some(Extension { field, names, known })
+}

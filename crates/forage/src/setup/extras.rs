@@ -1,0 +1,546 @@
+//! What a client takes beside the entry, each only where it is asked for: the table.
+//!
+//! Where clients were at hand, the forms were tried or read in them, in November 2026; else they are those of their
+//! documentation. The sources stand beside the rows.
+
+use super::clients::Scope;
+
+/// What can be asked for beside the entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum With {
+    Permission,
+    Variables,
+    Instructions,
+    Skill,
+    Agent,
+    Hooks,
+}
+
+impl With {
+    /// In the order in which they are put in.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Permission, Self::Variables, Self::Instructions, Self::Skill, Self::Agent, Self::Hooks];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Permission => "permission",
+            Self::Variables => "variables",
+            Self::Instructions => "instructions",
+            Self::Skill => "skill",
+            Self::Agent => "agent",
+            Self::Hooks => "hooks",
+        }
+    }
+
+    /// What it is, to be read after «The client takes no ».
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Permission => "permission to call tools unasked",
+            Self::Variables => "names of variables that it hands on",
+            Self::Instructions => "file of instructions",
+            Self::Skill => "skill",
+            Self::Agent => "sub-agent",
+            Self::Hooks => "hooks that can advise",
+        }
+    }
+}
+
+/// Something that a client takes beside the entry.
+#[derive(Debug)]
+pub(crate) struct Extra {
+    pub(crate) with: With,
+    /// The files as people write them; `None` where the client has none of that scope. For a field of the entry they
+    /// are that of the entry, and empty here.
+    user: Option<&'static str>,
+    project: Option<&'static str>,
+    pub(super) how: How,
+}
+
+/// How it is put in.
+#[derive(Debug)]
+pub(super) enum How {
+    Entry(Field),
+    Json(&'static [Piece]),
+    /// A file of Forage's own.
+    File(Text),
+    /// Lines between marks. `AGENTS.md` is read by many clients, so that names are as the server has them there.
+    Block,
+}
+
+/// A field of the entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field {
+    True(&'static str),
+    /// A list with the names of the tools.
+    Tools(&'static str),
+    /// A list with the names of variables.
+    Variables(&'static str),
+    /// An object with variables, and how a value refers to one of the client by its `NAME`.
+    References(&'static str, &'static str),
+}
+
+/// A value in a file of JSON, below these objects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Piece {
+    /// An element of a list.
+    Text(&'static [&'static str], &'static str),
+    /// An element for each tool, and what stands in front of its name.
+    Tools(&'static [&'static str], &'static str),
+    /// An element of a list: fields with texts.
+    Fields(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// A member with a text.
+    Member(&'static [&'static str], &'static str, &'static str),
+    /// A number that the client wants to find in its file. It comes last into one that is made, where no user's stands, and
+    /// goes with the file alone.
+    Version(&'static str, u64),
+    /// An element that calls `forage hook`.
+    Hook(Hook),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hook {
+    /// The lists below which it stands.
+    pub(super) path: &'static [&'static str],
+    pub(super) event: Event,
+    pub(super) matcher: Option<&'static str>,
+    pub(super) form: HookForm,
+}
+
+/// When a hook is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    SessionStart,
+    Search,
+}
+
+impl Event {
+    /// The argument of `forage hook`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session-start",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// How a client writes a hook.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum HookForm {
+    /// As Claude Code, with this time limit.
+    Claude(u64),
+    Copilot,
+    Cursor,
+}
+
+/// What a file of Forage's own says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Text {
+    /// The instructions, with lines in front.
+    Rule(&'static [&'static str]),
+    Skill,
+    Agent(AgentForm),
+}
+
+/// How a client writes a sub-agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AgentForm {
+    Claude,
+    Codex,
+    Gemini,
+    Qwen,
+    Copilot,
+    Opencode,
+    Cursor,
+}
+
+impl Extra {
+    /// The file as people write it.
+    pub(crate) fn place(&self, scope: Scope) -> Option<&'static str> {
+        match scope {
+            Scope::User => self.user,
+            Scope::Project => self.project,
+        }
+    }
+
+    /// Where in its file it stands, in a few words.
+    pub(crate) fn about(&self) -> String {
+        match &self.how {
+            How::Entry(
+                Field::True(key) | Field::Tools(key) | Field::Variables(key) | Field::References(key, _),
+            ) => format!("`{key}` in the entry"),
+            How::Json(pieces) => {
+                let mut keys: Vec<String> = Vec::new();
+                for piece in *pieces {
+                    let key = match piece {
+                        Piece::Text(path, _) | Piece::Tools(path, _) | Piece::Fields(path, _) => {
+                            path.join(".")
+                        }
+                        Piece::Member(path, name, _) => format!("{}.{name}", path.join(".")),
+                        Piece::Hook(hook) => hook.path.join("."),
+                        Piece::Version(..) => continue,
+                    };
+                    if !keys.contains(&key) {
+                        keys.push(key);
+                    }
+                }
+                keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+            }
+            How::File(_) => "a file of its own".to_owned(),
+            How::Block => "lines between marks".to_owned(),
+        }
+    }
+}
+
+const fn extra(with: With, user: Option<&'static str>, project: Option<&'static str>, how: How) -> Extra {
+    Extra { with, user, project, how }
+}
+
+const fn entry(with: With, field: Field) -> Extra {
+    extra(with, None, None, How::Entry(field))
+}
+
+use With::{Agent, Hooks, Instructions, Permission, Skill, Variables};
+
+const CLAUDE: HookForm = HookForm::Claude(5);
+const BEGIN: &[&str] = &["hooks", "SessionStart"];
+const BEFORE: &[&str] = &["hooks", "PreToolUse"];
+
+const fn hook(
+    path: &'static [&'static str],
+    event: Event,
+    matcher: Option<&'static str>,
+    form: HookForm,
+) -> Piece {
+    Piece::Hook(Hook { path, event, matcher, form })
+}
+
+/// https://code.claude.com/docs/en/settings, /memory, /skills, /sub-agents, /hooks; the hooks' form in 2.1.330.
+static CLAUDE_CODE: &[Extra] = &[
+    extra(
+        Permission,
+        Some("~/.claude/settings.json"),
+        Some(".claude/settings.json"),
+        How::Json(&[Piece::Text(&["permissions", "allow"], "mcp__forage")]),
+    ),
+    extra(Instructions, Some("~/.claude/CLAUDE.md"), Some("CLAUDE.md"), How::Block),
+    extra(
+        Skill,
+        Some("~/.claude/skills/forage/SKILL.md"),
+        Some(".claude/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.claude/agents/forage-search.md"),
+        Some(".claude/agents/forage-search.md"),
+        How::File(Text::Agent(AgentForm::Claude)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.claude/settings.json"),
+        Some(".claude/settings.json"),
+        How::Json(&[
+            hook(BEGIN, Event::SessionStart, None, CLAUDE),
+            hook(BEFORE, Event::Search, Some("Bash|Grep|Glob"), CLAUDE),
+        ]),
+    ),
+];
+
+/// https://developers.openai.com/codex/config-reference, /hooks, /skills, /subagents; 0.169.0. It asks for no permission:
+/// the tools say that they only read.
+static CODEX: &[Extra] = &[
+    entry(Variables, Field::Variables("env_vars")),
+    extra(Instructions, Some("~/.codex/AGENTS.md"), Some("AGENTS.md"), How::Block),
+    extra(
+        Skill,
+        Some("~/.codex/skills/forage/SKILL.md"),
+        Some(".agents/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.codex/agents/forage-search.toml"),
+        Some(".codex/agents/forage-search.toml"),
+        How::File(Text::Agent(AgentForm::Codex)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.codex/hooks.json"),
+        Some(".codex/hooks.json"),
+        How::Json(&[
+            hook(BEGIN, Event::SessionStart, None, CLAUDE),
+            hook(BEFORE, Event::Search, Some("Bash"), CLAUDE),
+        ]),
+    ),
+];
+
+/// The documentation in its package, 0.61.0: tools/mcp-server.md, cli/gemini-md.md, cli/creating-skills.md,
+/// core/subagents.md, hooks/reference.md. Only what a hook says after a tool reaches the model.
+static GEMINI_CLI: &[Extra] = &[
+    entry(Permission, Field::True("trust")),
+    entry(Variables, Field::References("env", "$NAME")),
+    extra(Instructions, Some("~/.gemini/GEMINI.md"), Some("GEMINI.md"), How::Block),
+    extra(
+        Skill,
+        Some("~/.gemini/skills/forage/SKILL.md"),
+        Some(".gemini/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.gemini/agents/forage-search.md"),
+        Some(".gemini/agents/forage-search.md"),
+        How::File(Text::Agent(AgentForm::Gemini)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.gemini/settings.json"),
+        Some(".gemini/settings.json"),
+        How::Json(&[
+            hook(BEGIN, Event::SessionStart, None, HookForm::Claude(5_000)),
+            hook(
+                &["hooks", "AfterTool"],
+                Event::Search,
+                Some("run_shell_command|grep_search|search_file_content|glob"),
+                HookForm::Claude(5_000),
+            ),
+        ]),
+    ),
+];
+
+/// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. A hook before a tool has
+/// to decide whether it runs; one after it only adds.
+static QWEN: &[Extra] = &[
+    entry(Permission, Field::True("trust")),
+    extra(Instructions, Some("~/.qwen/QWEN.md"), Some("QWEN.md"), How::Block),
+    extra(
+        Skill,
+        Some("~/.qwen/skills/forage/SKILL.md"),
+        Some(".qwen/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.qwen/agents/forage-search.md"),
+        Some(".qwen/agents/forage-search.md"),
+        How::File(Text::Agent(AgentForm::Qwen)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.qwen/settings.json"),
+        Some(".qwen/settings.json"),
+        How::Json(&[
+            hook(BEGIN, Event::SessionStart, None, CLAUDE),
+            hook(
+                &["hooks", "PostToolUse"],
+                Event::Search,
+                Some("run_shell_command|grep_search|glob"),
+                CLAUDE,
+            ),
+        ]),
+    ),
+];
+
+/// https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot and /reference/hooks-configuration; 1.0.102. It
+/// hands on no variable but `PATH` that the entry does not name.
+static COPILOT: &[Extra] = &[
+    entry(Variables, Field::References("env", "${NAME}")),
+    extra(Instructions, Some("~/.copilot/copilot-instructions.md"), None, How::Block),
+    extra(Skill, Some("~/.copilot/skills/forage/SKILL.md"), None, How::File(Text::Skill)),
+    extra(
+        Agent,
+        Some("~/.copilot/agents/forage-search.agent.md"),
+        None,
+        How::File(Text::Agent(AgentForm::Copilot)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.copilot/hooks/forage.json"),
+        None,
+        How::Json(&[
+            hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Copilot),
+            hook(&["hooks", "preToolUse"], Event::Search, None, HookForm::Copilot),
+            Piece::Version("version", 1),
+        ]),
+    ),
+];
+
+/// https://opencode.ai/docs/permissions/, /rules/, /skills/, /agents/; 1.18.33. What it has of hooks are programs in
+/// JavaScript.
+static OPENCODE: &[Extra] = &[
+    extra(
+        Permission,
+        Some("~/.config/opencode/opencode.json"),
+        Some("opencode.json"),
+        How::Json(&[Piece::Member(&["permission"], "forage_*", "allow")]),
+    ),
+    extra(Instructions, Some("~/.config/opencode/AGENTS.md"), Some("AGENTS.md"), How::Block),
+    extra(
+        Skill,
+        Some("~/.config/opencode/skills/forage/SKILL.md"),
+        Some(".opencode/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.config/opencode/agents/forage-search.md"),
+        Some(".opencode/agents/forage-search.md"),
+        How::File(Text::Agent(AgentForm::Opencode)),
+    ),
+];
+
+/// https://cursor.com/docs/rules, /skills, /subagents, /hooks. Permissions and the user's own rules are in its settings.
+static CURSOR: &[Extra] = &[
+    extra(
+        Instructions,
+        None,
+        Some(".cursor/rules/forage.mdc"),
+        How::File(Text::Rule(&["description: Searching code", "alwaysApply: true"])),
+    ),
+    extra(
+        Skill,
+        Some("~/.cursor/skills/forage/SKILL.md"),
+        Some(".cursor/skills/forage/SKILL.md"),
+        How::File(Text::Skill),
+    ),
+    extra(
+        Agent,
+        Some("~/.cursor/agents/forage-search.md"),
+        Some(".cursor/agents/forage-search.md"),
+        How::File(Text::Agent(AgentForm::Cursor)),
+    ),
+    extra(
+        Hooks,
+        Some("~/.cursor/hooks.json"),
+        Some(".cursor/hooks.json"),
+        How::Json(&[
+            hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Cursor),
+            hook(&["hooks", "postToolUse"], Event::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
+            Piece::Version("version", 1),
+        ]),
+    ),
+];
+
+/// https://code.visualstudio.com/docs/copilot/customization/custom-instructions, /agent-skills, /custom-agents.
+static VSCODE: &[Extra] = &[
+    extra(
+        Instructions,
+        Some("~/.config/Code/User/prompts/forage.instructions.md"),
+        Some(".github/instructions/forage.instructions.md"),
+        How::File(Text::Rule(&["applyTo: \"**\""])),
+    ),
+    extra(Skill, None, Some(".github/skills/forage/SKILL.md"), How::File(Text::Skill)),
+    extra(
+        Agent,
+        None,
+        Some(".github/agents/forage-search.agent.md"),
+        How::File(Text::Agent(AgentForm::Copilot)),
+    ),
+];
+
+/// What each client takes beside the entry.
+static EXTRAS: &[(&str, &[Extra])] = &[
+    ("claude-code", CLAUDE_CODE),
+    ("codex", CODEX),
+    ("gemini-cli", GEMINI_CLI),
+    ("qwen", QWEN),
+    ("copilot", COPILOT),
+    ("opencode", OPENCODE),
+    ("cursor", CURSOR),
+    ("vscode", VSCODE),
+    // https://zed.dev/docs/ai/rules
+    ("zed", &[extra(Instructions, None, Some("AGENTS.md"), How::Block)]),
+    // https://block.github.io/goose/docs/guides/context-engineering/using-goosehints
+    ("goose", &[extra(Instructions, Some("~/.config/goose/.goosehints"), None, How::Block)]),
+    // https://docs.cline.bot/mcp/configuring-mcp-servers, /features/cline-rules
+    (
+        "cline",
+        &[
+            entry(Permission, Field::Tools("autoApprove")),
+            extra(Instructions, Some("~/Documents/Cline/Rules/forage.md"), None, How::File(Text::Rule(&[]))),
+        ],
+    ),
+    // https://docs.continue.dev/customize/deep-dives/rules
+    (
+        "continue",
+        &[extra(
+            Instructions,
+            Some("~/.continue/rules/forage.md"),
+            Some(".continue/rules/forage.md"),
+            How::File(Text::Rule(&["name: Searching code", "alwaysApply: true"])),
+        )],
+    ),
+    // https://docs.windsurf.com/windsurf/cascade/memories
+    (
+        "windsurf",
+        &[extra(Instructions, Some("~/.codeium/windsurf/memories/global_rules.md"), None, How::Block)],
+    ),
+    // https://kilocode.ai/docs/features/mcp/using-mcp-in-kilo-code, /advanced-usage/custom-rules
+    (
+        "kilo",
+        &[
+            entry(Permission, Field::Tools("alwaysAllow")),
+            extra(
+                Instructions,
+                Some("~/.kilocode/rules/forage.md"),
+                Some(".kilocode/rules/forage.md"),
+                How::File(Text::Rule(&[])),
+            ),
+        ],
+    ),
+    // https://kiro.dev/docs/mcp/configuration/, /docs/steering/
+    (
+        "kiro",
+        &[
+            entry(Permission, Field::Tools("autoApprove")),
+            extra(
+                Instructions,
+                Some("~/.kiro/steering/forage.md"),
+                Some(".kiro/steering/forage.md"),
+                How::File(Text::Rule(&["inclusion: always"])),
+            ),
+        ],
+    ),
+    // https://junie.jetbrains.com/docs/guidelines-and-memory.html
+    ("junie", &[extra(Instructions, None, Some(".junie/AGENTS.md"), How::Block)]),
+    // https://ampcode.com/manual#permissions, #AGENTS.md
+    (
+        "amp",
+        &[
+            extra(
+                Permission,
+                Some("~/.config/amp/settings.json"),
+                Some(".amp/settings.json"),
+                How::Json(&[Piece::Fields(
+                    &["amp.permissions"],
+                    &[("tool", "mcp__forage__*"), ("action", "allow")],
+                )]),
+            ),
+            extra(Instructions, Some("~/.config/amp/AGENTS.md"), Some("AGENTS.md"), How::Block),
+        ],
+    ),
+    // https://github.com/charmbracelet/crush#allowing-tools, #initialization
+    (
+        "crush",
+        &[
+            extra(
+                Permission,
+                Some("~/.config/crush/crush.json"),
+                Some("crush.json"),
+                How::Json(&[Piece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
+            ),
+            extra(Instructions, Some("~/.config/crush/CRUSH.md"), Some("AGENTS.md"), How::Block),
+        ],
+    ),
+];
+
+/// What a client takes beside the entry.
+pub(crate) fn of(client: &str) -> &'static [Extra] {
+    EXTRAS.iter().find(|(name, _)| *name == client).map_or(&[], |(_, extras)| extras)
+}
+
+/// The names of the clients that have a row.
+#[cfg(test)]
+pub(super) fn clients() -> impl Iterator<Item = &'static str> {
+    EXTRAS.iter().map(|(name, _)| *name)
+}

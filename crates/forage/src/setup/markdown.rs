@@ -1,0 +1,74 @@
+//! Markdown: lines between marks at the end of a file that people write for agents, which readers do not see as text.
+//!
+//! One file may be read by several clients, as `AGENTS.md` is. The first mark names those that the block was put in for;
+//! it goes with the last of them.
+
+use super::{Refusal, marked, newline};
+
+const BEGIN: &str = "<!-- forage: begin";
+const END: &str = "<!-- forage: end -->";
+
+/// The clients that a mark names, if the line is one.
+fn clients(line: &str) -> Option<Vec<&str>> {
+    Some(line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?.split_whitespace().collect())
+}
+
+fn find(text: &str) -> Result<Option<(marked::Block, Vec<&str>)>, Refusal> {
+    let block = marked::find_between(text, (BEGIN, |line| clients(line).is_some()), END)?;
+    Ok(block.map(|block| {
+        let first = text[block.range.start..].lines().next().unwrap_or_default();
+        (block, clients(first).unwrap_or_default())
+    }))
+}
+
+/// Whether the block is there for this client.
+pub(super) fn has(text: &str, client: &str) -> Result<bool, Refusal> {
+    Ok(find(text)?.is_some_and(|(_, clients)| clients.contains(&client)))
+}
+
+/// The block with its marks, without a final newline.
+pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String {
+    let begin = format!("{BEGIN} {} -->", clients.join(" "));
+    let lines = [begin.as_str()].into_iter().chain(lines.iter().map(String::as_str)).chain([END]);
+    lines.collect::<Vec<_>>().join(newline)
+}
+
+/// The text with the block for this client, too.
+pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, Refusal> {
+    let newline = newline(text);
+    let Some((found, mut clients)) = find(text)? else {
+        let added = marked::append_block(text, &block(lines, &[client], newline));
+        // A last line that ends in half of a line end would be taken for one that has a whole one.
+        return match remove(&added, client) {
+            Ok(Some(rest)) if rest == text => Ok(added),
+            _ => Err(Refusal::new("its last line ends in a way that could not be given back".to_owned())),
+        };
+    };
+    if !clients.contains(&client) {
+        clients.push(client);
+    }
+    Ok(replaced(text, &found, &block(lines, &clients, newline)))
+}
+
+/// The text without the block, or with one for the other clients; `None` when it is what [`created`] gives.
+pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, Refusal> {
+    let Some((found, clients)) = find(text)? else { return Ok(Some(text.to_owned())) };
+    let others: Vec<&str> = clients.iter().copied().filter(|other| *other != client).collect();
+    if others.len() == clients.len() {
+        return Ok(Some(text.to_owned()));
+    }
+    match others.is_empty() {
+        true => Ok(marked::take_out(text, &found)),
+        false => Ok(Some(replaced(text, &found, &block(&found.lines, &others, newline(text))))),
+    }
+}
+
+/// The text of a file that has nothing but the block.
+pub(super) fn created(lines: &[String], client: &str) -> String {
+    block(lines, &[client], "\n") + "\n"
+}
+
+fn replaced(text: &str, found: &marked::Block, new: &str) -> String {
+    let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
+    format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
+}

@@ -1,0 +1,240 @@
+//! Values of an extra in files of JSON: elements of lists and members of objects, each known again by what it says.
+
+use serde_json::{Value, json};
+
+use super::addition::Words;
+use super::extras::{Event, Extra, Hook, HookForm, How, Piece};
+use super::jsonc::{self, Leaf, Target};
+use super::{Client, NAME, Refusal};
+
+/// A value of a piece in its file.
+pub(super) struct Slot {
+    piece: Piece,
+    pub(super) path: &'static [&'static str],
+    /// What stands there, for a text of a list.
+    text: String,
+}
+
+pub(super) fn known_tools() -> Vec<String> {
+    forage_tools::registry::TOOLS.iter().map(|tool| tool.name().to_owned()).collect()
+}
+
+/// The names of the tools that a piece is about.
+pub(super) fn tool_slots(piece: Piece, client: &Client, words: &Words) -> Vec<String> {
+    match piece {
+        Piece::Tools(..) => words.tool_names(client).iter().map(|name| (*name).to_owned()).collect(),
+        _ => Vec::new(),
+    }
+}
+
+pub(super) fn slots(piece: Piece, tools: &[String]) -> Vec<Slot> {
+    let slot = |path, text: String| Slot { piece, path, text };
+    match piece {
+        Piece::Text(path, text) => vec![slot(path, text.to_owned())],
+        Piece::Tools(path, prefix) => {
+            tools.iter().map(|tool| slot(path, format!("{prefix}{tool}"))).collect()
+        }
+        Piece::Fields(path, _) | Piece::Member(path, ..) => vec![slot(path, String::new())],
+        Piece::Version(..) => vec![slot(&[], String::new())],
+        Piece::Hook(hook) => vec![slot(hook.path, String::new())],
+    }
+}
+
+impl Slot {
+    /// Whether a value of the list is Forage's.
+    fn is_own(&self, value: &Value) -> bool {
+        match self.piece {
+            Piece::Text(..) | Piece::Tools(..) => value == self.text.as_str(),
+            Piece::Fields(_, fields) => fields.iter().all(|(key, text)| value[*key] == *text),
+            Piece::Hook(hook) => calls_hook(value, hook.event),
+            Piece::Member(..) | Piece::Version(..) => false,
+        }
+    }
+
+    fn at<T>(&self, work: impl FnOnce(Target<'_>) -> T) -> T {
+        let is_own = |value: &Value| self.is_own(value);
+        let leaf = match self.piece {
+            Piece::Member(_, name, _) | Piece::Version(name, _) => Leaf::Member(name),
+            _ => Leaf::Element(&is_own),
+        };
+        work(Target { path: self.path, leaf })
+    }
+
+    pub(super) fn find(&self, text: &str) -> Result<Option<Value>, Refusal> {
+        self.at(|target| jsonc::find(text, target))
+    }
+
+    pub(super) fn created(&self, value: &Value) -> String {
+        self.at(|target| jsonc::created_at(target, value))
+    }
+
+    pub(super) fn value(&self, client: &Client, words: &Words) -> Value {
+        match self.piece {
+            Piece::Text(..) | Piece::Tools(..) => Value::from(self.text.as_str()),
+            Piece::Fields(_, fields) => Value::Object(
+                fields.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect(),
+            ),
+            Piece::Member(_, _, text) => Value::from(text),
+            Piece::Version(_, number) => Value::from(number),
+            Piece::Hook(hook) => hook_value(hook, &hook_command(&words.command, hook.event, client.name)),
+        }
+    }
+
+    /// The text with it.
+    fn add(&self, text: &str, client: &Client, words: &Words) -> Result<String, Refusal> {
+        let value = self.value(client, words);
+        match (self.piece, self.find(text)?) {
+            (Piece::Version(..), Some(_)) => Ok(text.to_owned()),
+            (Piece::Version(name, _), None) => Err(Refusal::new(format!("it has no `{name}`"))),
+            (Piece::Member(_, name, _), Some(present)) if present != value => {
+                Err(Refusal::new(format!("it says something else of `{name}` already")))
+            }
+            // What the user has added to it stays.
+            (Piece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
+            (Piece::Hook(_), Some(present)) => {
+                alone(&present)?;
+                self.at(|target| jsonc::add_at(text, target, &value))
+            }
+            (_, Some(_)) => Ok(text.to_owned()),
+            (_, None) => self.at(|target| jsonc::add_at(text, target, &value)),
+        }
+    }
+
+    /// The text without it; `None` for a file that was made for it.
+    fn remove(&self, text: &str) -> Result<Option<String>, Refusal> {
+        let Some(present) = self.find(text)? else { return Ok(Some(text.to_owned())) };
+        match self.piece {
+            Piece::Version(..) => return Ok(Some(text.to_owned())),
+            Piece::Member(_, _, own) if present != own => return Ok(Some(text.to_owned())),
+            Piece::Hook(_) => alone(&present)?,
+            _ => {}
+        }
+        self.at(|target| jsonc::remove_at(text, target))
+    }
+}
+
+pub(super) fn add(
+    pieces: &[Piece],
+    text: Option<&str>,
+    client: &Client,
+    words: &Words,
+) -> Result<String, Refusal> {
+    let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
+    match text {
+        Some(text) => {
+            slots.into_iter().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words))
+        }
+        None => made(slots.map(|slot| {
+            let value = slot.value(client, words);
+            (slot, value)
+        })),
+    }
+}
+
+/// The text of a file that is made for these.
+fn made(slots: impl Iterator<Item = (Slot, Value)>) -> Result<String, Refusal> {
+    let mut text: Option<String> = None;
+    for (slot, value) in slots {
+        text = Some(match text {
+            None => slot.created(&value),
+            Some(text) => slot.at(|target| jsonc::add_at(&text, target, &value))?,
+        });
+    }
+    Ok(text.unwrap_or_default())
+}
+
+/// The text without them; `None` for a file that was made for them.
+pub(super) fn remove(pieces: &[Piece], text: &str) -> Result<Option<String>, Refusal> {
+    let tools = known_tools();
+    let all = || pieces.iter().flat_map(|piece| slots(*piece, &tools));
+    let mut present = Vec::new();
+    for slot in all() {
+        let value = slot.find(text)?;
+        present.extend(value.map(|value| (slot, value)));
+    }
+    let is_own = present.iter().any(|(slot, _)| !matches!(slot.piece, Piece::Version(..)));
+    if is_own && made(present.into_iter()).is_ok_and(|made| made == text) {
+        return Ok(None);
+    }
+    let mut rest = Some(text.to_owned());
+    for slot in all().collect::<Vec<_>>().iter().rev() {
+        rest = match rest {
+            None => None,
+            Some(text) => slot.remove(&text)?,
+        };
+    }
+    Ok(rest)
+}
+
+/// The command line of a hook, as a shell takes it.
+pub(crate) fn hook_command(command: &str, event: Event, client: &str) -> String {
+    let is_plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '\\');
+    let quoted = match command.chars().all(|c| is_plain(c) && (cfg!(windows) || c != '\\')) {
+        true => command.to_owned(),
+        false if cfg!(windows) => format!("\"{command}\""),
+        false => format!("'{}'", command.replace('\'', "'\\''")),
+    };
+    format!("{quoted} hook {} --client {client}", event.name())
+}
+
+fn hook_value(hook: Hook, command: &str) -> Value {
+    let call = match hook.form {
+        HookForm::Claude(timeout) => {
+            json!({ "hooks": [{ "type": "command", "command": command, "timeout": timeout }] })
+        }
+        HookForm::Copilot => {
+            json!({ "type": "command", "bash": command, "powershell": command, "timeoutSec": 5 })
+        }
+        HookForm::Cursor => json!({ "command": command, "timeout": 5 }),
+    };
+    // First, where people look for it.
+    let matcher = hook.matcher.map(|matcher| ("matcher".to_owned(), Value::from(matcher)));
+    let fields = call.as_object().into_iter().flatten();
+    Value::Object(
+        matcher.into_iter().chain(fields.map(|(key, field)| (key.clone(), field.clone()))).collect(),
+    )
+}
+
+/// Whether an element has a command that is `forage hook EVENT`.
+fn calls_hook(value: &Value, event: Event) -> bool {
+    match value {
+        Value::String(text) => {
+            let (program, rest) = text.split_once(" hook ").unwrap_or_default();
+            let name = program.trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or_default();
+            name.strip_suffix(".exe").unwrap_or(name) == NAME && rest.split(' ').next() == Some(event.name())
+        }
+        Value::Array(items) => items.iter().any(|item| calls_hook(item, event)),
+        Value::Object(fields) => fields.values().any(|field| calls_hook(field, event)),
+        _ => false,
+    }
+}
+
+/// Whether a value says all that another says, and may say more.
+fn contains(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Object(fields), Value::Object(others)) => {
+            others.iter().all(|(key, other)| fields.get(key).is_some_and(|field| contains(field, other)))
+        }
+        (Value::Array(items), Value::Array(others)) => {
+            others.iter().all(|other| items.iter().any(|item| contains(item, other)))
+        }
+        (value, other) => value == other,
+    }
+}
+
+/// That an element holds no other hook beside Forage's.
+fn alone(element: &Value) -> Result<(), Refusal> {
+    match element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
+        true => Ok(()),
+        false => {
+            Err(Refusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
+        }
+    }
+}
+
+/// The whole text of a file of JSON that has nothing but an extra: what there is to paste.
+pub(crate) fn snippet(extra: &Extra, client: &Client, words: &Words) -> Option<String> {
+    let How::Json(pieces) = &extra.how else { return None };
+    add(pieces, None, client, words).ok()
+}

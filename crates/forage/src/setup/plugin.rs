@@ -1,0 +1,95 @@
+//! The files by which Forage's repository is a marketplace of plugins and an extension, for clients that install such:
+//! Claude Code, Codex and Copilot take the one form, Gemini CLI the other.
+//!
+//! They are written by `cargo xtask generate`, so that they say what the program does.
+
+use forage::mcp::Profile;
+use forage_tools::registry::{AnyTool, Choice, advertised};
+use serde_json::{Map, Value, json};
+
+use super::extras::AgentForm;
+use super::{Client, Event, Extra, NAME, With, Words, extra_snippet, extras_of, texts};
+
+/// Where the plugin is in the repository.
+const PLUGIN: &str = "packaging/plugin";
+
+const DESCRIPTION: &str =
+    "Code search for agents: the right files by question, by pattern or by name, with exact totals";
+
+/// What Claude Code puts in front of the tools of a plugin's server.
+const PREFIX: &str = "mcp__plugin_forage_forage__";
+
+/// The client of the hooks of a plugin, whose names of tools differ by who has installed it.
+pub(crate) const CLIENT: &str = "plugin";
+
+/// Paths and texts.
+pub(crate) fn files() -> Value {
+    let tools = advertised(&Choice::default()).unwrap_or_default();
+    let tools: Vec<&'static dyn AnyTool> =
+        tools.into_iter().filter(|tool| !["read_file", "list_directory"].contains(&tool.id())).collect();
+    let written: Vec<String> = tools.iter().map(|tool| format!("{PREFIX}{}", tool.name())).collect();
+    let (bare, gemini) = (texts::names(&tools, None), texts::names(&tools, Some(Profile::of("gemini-cli"))));
+    let version = env!("CARGO_PKG_VERSION");
+    let server = json!({ NAME: { "command": NAME, "args": ["mcp"] } });
+    let about = json!({ "name": NAME, "version": version, "description": DESCRIPTION });
+    let in_plugin = |path: &str| format!("{PLUGIN}/{path}");
+    let files = [
+        (
+            ".claude-plugin/marketplace.json".to_owned(),
+            pretty(&json!({
+                "name": NAME,
+                "owner": { "name": "Forage" },
+                "metadata": { "description": DESCRIPTION, "version": version },
+                "plugins": [{
+                    "name": NAME,
+                    "source": format!("./{PLUGIN}"),
+                    "description": DESCRIPTION,
+                    "version": version,
+                }],
+            })),
+        ),
+        (
+            in_plugin(".claude-plugin/plugin.json"),
+            pretty(&with(&about, &json!({ "author": { "name": "Forage" }, "license": "MIT OR Apache-2.0" }))),
+        ),
+        (in_plugin(".mcp.json"), pretty(&json!({ "mcpServers": server }))),
+        (in_plugin("hooks/hooks.json"), hooks(tools.clone())),
+        (in_plugin("skills/forage/SKILL.md"), texts::skill(&bare)),
+        (
+            in_plugin("agents/forage-search.md"),
+            texts::agent(AgentForm::Claude, &written, &texts::names_with(&tools, PREFIX)),
+        ),
+        (in_plugin("GEMINI.md"), texts::rule(&[], &gemini).trim_end().to_owned() + "\n"),
+        (
+            "gemini-extension.json".to_owned(),
+            pretty(&with(
+                &about,
+                &json!({ "mcpServers": server, "contextFileName": in_plugin("GEMINI.md") }),
+            )),
+        ),
+    ];
+    Value::Object(files.into_iter().map(|(path, text)| (path, Value::from(text))).collect())
+}
+
+/// Those of Claude Code, by the name under which a plugin calls them.
+fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
+    let words = Words { command: NAME.to_owned(), tools, variables: Vec::new() };
+    let is_it = |extra: &&Extra| extra.with == With::Hooks;
+    let client = Client::find("claude-code");
+    let extra = client.and_then(|client| extras_of(client.name).iter().find(is_it));
+    let text = client.zip(extra).and_then(|(client, extra)| extra_snippet(extra, client, &words));
+    let (of_client, own) = (format!("--client {}", "claude-code"), format!("--client {CLIENT}"));
+    let text = text.unwrap_or_default().replace(&of_client, &own);
+    debug_assert!([Event::SessionStart, Event::Search].iter().all(|event| text.contains(event.name())));
+    // As one who reads it would lay it out.
+    serde_json::from_str::<Value>(&text).map(|value| pretty(&value)).unwrap_or_default()
+}
+
+fn with(value: &Value, more: &Value) -> Value {
+    let fields = [value, more].into_iter().filter_map(Value::as_object).flatten();
+    Value::Object(Map::from_iter(fields.map(|(key, value)| (key.clone(), value.clone()))))
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,189 @@
+//! `forage hook` as clients call it: what it says of a search, and that it says nothing rather than come late or fail.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+/// Time that a slow build on a busy machine may take where what it says is tested.
+const PATIENCE: &str = "20000";
+
+/// What it said and how long it took; it always ends with 0.
+fn hook(project: &Project, arguments: &[&str], input: &str) -> (String, Duration) {
+    let began = Instant::now();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+        .arg("hook")
+        .args(arguments)
+        .current_dir(&project.root)
+        .env_clear()
+        .env("HOME", &project.home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It may end before it has read all.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{arguments:?} {input}: {output:?}");
+    assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{output:?}");
+    (String::from_utf8(output.stdout).unwrap(), began.elapsed())
+}
+
+fn project() -> Project {
+    let filler: Vec<(String, String)> = (0..30)
+        .map(|nth| {
+            (format!("src/other{nth}.rs"), format!("fn something_else_{nth}() {{ let value = {nth}; }}\n"))
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> =
+        filler.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    files.push(("src/backoff.rs", "/// Waits longer after each retry.\npub fn retry_with_backoff() {\n    let token = \"hunter2-hunter2\";\n}\n"));
+    Project::new(&files)
+}
+
+fn indexed() -> Project {
+    let project = project();
+    assert_eq!(project.run(&["rank", "backoff"]).status, 0);
+    project
+}
+
+fn call(tool: &str, input: Value, project: &Project) -> String {
+    json!({
+        "session_id": "a", "transcript_path": "/x", "cwd": project.root, "hook_event_name": "PreToolUse",
+        "tool_name": tool, "tool_input": input,
+    })
+    .to_string()
+}
+
+#[test]
+fn a_search_is_answered_with_what_forage_ranks() {
+    let project = indexed();
+    let search = |client: &str, input: &str| {
+        let (text, _) = hook(&project, &["search", "--client", client, "--timeout-ms", PATIENCE], input);
+        serde_json::from_str::<Value>(&text).unwrap_or_default()
+    };
+    let bash = call("Bash", json!({ "command": "cd src && grep -rn 'retry_with_backoff' ." }), &project);
+    let grep = call("Grep", json!({ "pattern": "retry.*backoff" }), &project);
+    for input in [&bash, &grep] {
+        let answer = search("claude-code", input);
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "PreToolUse");
+        let text = output["additionalContext"].as_str().unwrap();
+        assert!(
+            text.contains("- src/backoff.rs:1-") && text.contains("function retry_with_backoff"),
+            "{text}"
+        );
+        assert!(text.contains("mcp__forage__search_index") && !text.contains("hunter2"), "{text}");
+        // It advises: nothing that decides on the call.
+        assert_eq!((answer.as_object().unwrap().len(), output.as_object().unwrap().len()), (1, 2));
+    }
+    let gemini = bash.replace("PreToolUse", "AfterTool").replace("Bash", "run_shell_command");
+    assert_eq!(search("gemini-cli", &gemini)["hookSpecificOutput"]["hookEventName"], "AfterTool");
+    let copilot =
+        json!({ "cwd": project.root, "toolName": "bash", "toolArgs": "{\"command\": \"rg backoff\"}" });
+    assert!(
+        search("copilot", &copilot.to_string())["additionalContext"]
+            .as_str()
+            .unwrap()
+            .contains("src/backoff.rs")
+    );
+    assert!(search("cursor", &grep)["additional_context"].is_string());
+}
+
+#[test]
+fn it_says_nothing_where_there_is_nothing_to_say() {
+    let project = indexed();
+    let quiet = |project: &Project, input: &str| {
+        let (text, _) =
+            hook(project, &["search", "--client", "claude-code", "--timeout-ms", PATIENCE], input);
+        assert_eq!(text, "", "{input}");
+    };
+    quiet(&project, &call("Bash", json!({ "command": "cargo test" }), &project));
+    quiet(&project, &call("Bash", json!({ "command": "grep -r zzz_nowhere_qqq ." }), &project));
+    quiet(&project, &call("Write", json!({ "content": "retry_with_backoff" }), &project));
+    quiet(&project, &call("mcp__forage__grep_search", json!({ "pattern": "retry_with_backoff" }), &project));
+    for broken in ["", "{", "[]", "null", "\u{fffd}", "{\"tool_name\": 3}"] {
+        quiet(&project, broken);
+    }
+    // A file that has gone since.
+    std::fs::remove_file(project.root.join("src/backoff.rs")).unwrap();
+    quiet(&project, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &project));
+    // Without an index nothing is built.
+    let other = self::project();
+    quiet(&other, &call("Grep", json!({ "pattern": "retry_with_backoff" }), &other));
+    assert!(!other.home.join(".cache").exists());
+    // A configuration that can't be read.
+    project.configure("no such = \"thing\"");
+    quiet(&project, &call("Bash", json!({ "command": "rg something_else_1" }), &project));
+}
+
+#[test]
+fn a_hostile_command_line_is_read_and_never_run() {
+    let project = indexed();
+    let made = project.root.join("made");
+    let commands = [
+        format!("grep -r \"$(touch {0})\" . ; touch {0}", made.display()),
+        format!("grep -r `touch {0}` .", made.display()),
+        format!("rg backoff; touch {0} # '", made.display()),
+        format!("rg 'backoff' --pre 'touch {0}' .", made.display()),
+        "rg ".to_owned() + &"(".repeat(100_000),
+        "rg '".to_owned() + &"backoff|".repeat(1_000) + "'",
+        "rg '\u{1b}[31mbackoff\u{202e}'".to_owned(),
+    ];
+    for command in commands {
+        let input = call("Bash", json!({ "command": command }), &project);
+        let (text, _) =
+            hook(&project, &["search", "--client", "claude-code", "--timeout-ms", PATIENCE], &input);
+        assert!(!made.exists(), "{command}");
+        assert!(
+            !text.contains('\u{1b}') && !text.contains("\\u001b") && !text.contains('\u{202e}'),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_session_begins_with_a_sentence() {
+    let project = Project::new(&[]);
+    for (client, name) in [("claude-code", "mcp__forage__search_index"), ("plugin", "search_index")] {
+        let (text, _) =
+            hook(&project, &["session-start", "--client", client, "--timeout-ms", PATIENCE], "{}");
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+        let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+        assert!(text.contains(name) && text.len() < 400, "{text}");
+    }
+}
+
+#[test]
+fn it_ends_in_time_and_well_whatever_it_is_given() {
+    let project = indexed();
+    let input = call("Bash", json!({ "command": "rg backoff" }), &project);
+    // Whoever does not close the input is not waited for. The bound is wide: a busy machine starts programs late.
+    let began = Instant::now();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+        .args(["hook", "search", "--client", "claude-code"])
+        .current_dir(&project.root)
+        .env_clear()
+        .env("HOME", &project.home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    drop(open);
+    let (text, took) = hook(&project, &["search", "--client", "claude-code", "--timeout-ms", "0"], &input);
+    assert_eq!(text, "");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    // Arguments of another version: with 2, some clients would refuse the call.
+    for arguments in [&["no-such-event"][..], &[], &["search", "--no-such-option"]] {
+        assert_eq!(hook(&project, arguments, &input).0, "");
+    }
+}
