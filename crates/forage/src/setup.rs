@@ -13,6 +13,7 @@ mod marked;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod tried;
 mod yaml;
 
 use std::path::{Path, PathBuf};

@@ -154,6 +154,7 @@ fn overview(
                 "project_file": client.place(Scope::Project),
                 "snippet": snippet(client, command),
                 "remark": client.remark,
+                "tried": client.tried(),
                 "files": sites.map(site_record).collect::<Vec<_>>(),
             })
         };
