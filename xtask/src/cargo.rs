@@ -56,6 +56,29 @@ impl Workspace {
         if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
     }
 
+    /// What a cargo command prints on stdout, however it ends; its messages are shown.
+    pub(crate) fn cargo_printed(
+        &self,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Result<String, String> {
+        let output =
+            self.command(arguments).envs(variables.iter().copied()).stderr(Stdio::inherit()).output();
+        let output = output.map_err(|error| format!("{} did not start: {error}", shown(arguments)))?;
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// Runs a script of the workspace with its output shown; an exit status other than 0 is an error.
+    pub(crate) fn script(&self, name: &str, arguments: &[&str]) -> Result<(), String> {
+        let status = Command::new(self.path(name))
+            .args(arguments)
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .status()
+            .map_err(|error| format!("`{name}` did not start: {error}"))?;
+        if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
+    }
+
     /// The JSON that a cargo command prints; its messages are shown.
     pub(crate) fn cargo_json(&self, arguments: &[&str]) -> Result<Value, String> {
         json_of(&mut self.command(arguments), &shown(arguments))

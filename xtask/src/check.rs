@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{STORES, Workspace};
-use crate::{direction, generate, house, parsers};
+use crate::{clients, direction, generate, house, parsers};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -36,16 +36,20 @@ const STEPS: &[(&str, Step)] = &[
     ("generated files", generate::compare),
 ];
 
-/// Runs all steps, each announced, up to the first that fails.
-pub(crate) fn run(workspace: &Workspace) -> Result<(), String> {
+/// What `--all` adds: what takes gigabytes, or many minutes.
+const FURTHER: &[(&str, Step)] = &[("real clients", clients::check)];
+
+/// Runs the steps, each announced, up to the first that fails.
+pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
-    for (number, (name, step)) in STEPS.iter().enumerate() {
-        println!("==> {}/{} {name}", number + 1, STEPS.len());
+    let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
+    for (number, (name, step)) in steps.iter().enumerate() {
+        println!("==> {}/{} {name}", number + 1, steps.len());
         let began = Instant::now();
         step(workspace).map_err(|message| format!("{name}: {message}"))?;
         println!("    {name} passed in {:.1} s", began.elapsed().as_secs_f64());
     }
-    println!("==> all {} steps passed in {:.0} s", STEPS.len(), started.elapsed().as_secs_f64());
+    println!("==> all {} steps passed in {:.0} s", steps.len(), started.elapsed().as_secs_f64());
     Ok(())
 }
 

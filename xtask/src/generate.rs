@@ -142,6 +142,10 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
     if let Some(remark) = text("remark") {
         let _ = write!(page, "\n{remark}\n");
     }
+    let _ = match text("tried") {
+        Some(version) => write!(page, "\nTried with the real program, version {version}.\n"),
+        None => write!(page, "\nWritten from documentation; not tried with the real program.\n"),
+    };
     Some(())
 }
 
@@ -264,18 +268,24 @@ mod tests {
     fn a_page_has_every_client_with_its_snippet() {
         let client = json!({
             "client": "edit", "title": "Edit", "format": "json", "user_file": "~/edit.json", "project_file": null,
-            "snippet": "{}\n", "remark": "Mind it.", "traces": ["`edit` on the `PATH`", "`~/.edit`"],
+            "snippet": "{}\n", "remark": "Mind it.", "tried": "1.2", "traces": ["`edit` on the `PATH`", "`~/.edit`"],
             "with": [
                 { "name": "permission", "about": "`trust` in the entry", "user_file": null, "project_file": null },
                 { "name": "skill", "about": "a file", "user_file": "~/s.md", "project_file": null },
             ],
         });
-        let page = clients_page(&json!([client])).unwrap();
-        let expected = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\n\
+        let mut other = client.clone();
+        other["tried"] = Value::Null;
+        let page = clients_page(&json!([other, client])).unwrap();
+        let section = "\n## Edit\n\n`forage setup edit --write`; the file is `~/edit.json`.\n\n```json\n{}\n```\n\n\
             It is found by `edit` on the `PATH`, `~/.edit`.\n\n\
             | `--with` | your file | a project's | where |\n|---|---|---|---|\n\
             | `permission` | that of the entry | – | `trust` in the entry |\n| `skill` | `~/s.md` | – | a file |\n\nMind it.\n";
-        assert!(page.ends_with(expected), "{page}");
+        let (from, with) = ("Written from documentation; not tried", "Tried");
+        let expected = format!(
+            "{section}\n{from} with the real program.\n{section}\n{with} with the real program, version 1.2.\n"
+        );
+        assert!(page.ends_with(&expected), "{page}");
         assert!(clients_page(&json!([{ "client": "edit" }])).is_err());
     }
 

@@ -1,6 +1,8 @@
 //! Development tasks.
 //!
-//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure.
+//! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure; with `--all`, what takes
+//!   gigabytes or many minutes, too.
+//! - `cargo xtask clients`: the step of `--all` that runs real agents; with `--newest`, a report on their newest versions.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
@@ -12,6 +14,7 @@
 mod advisories;
 mod cargo;
 mod check;
+mod clients;
 mod direction;
 mod generate;
 mod house;
@@ -21,7 +24,8 @@ use std::process::ExitCode;
 
 use cargo::Workspace;
 
-const USAGE: &str = "usage: cargo xtask check
+const USAGE: &str = "usage: cargo xtask check [--all]
+       cargo xtask clients [--newest]
        cargo xtask generate [--check]
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -30,7 +34,10 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let workspace = Workspace::of_this_source();
     let result = match arguments.as_slice() {
-        ["check"] => check::run(&workspace),
+        ["check"] => check::run(&workspace, false),
+        ["check", "--all"] => check::run(&workspace, true),
+        ["clients"] => clients::check(&workspace),
+        ["clients", "--newest"] => clients::report(&workspace),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace),
         ["generate", "--check"] => generate::compare(&workspace),

@@ -26,6 +26,7 @@ mod settings;
 mod tests;
 pub(crate) mod texts;
 mod toml;
+mod tried;
 mod yaml;
 
 use std::path::{Path, PathBuf};

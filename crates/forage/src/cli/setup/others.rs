@@ -28,6 +28,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Sta
                 "project_file": client.place(Scope::Project),
                 "snippet": snippet(client, &setup.words.command, &[]),
                 "remark": client.remark,
+                "tried": client.tried(),
                 "traces": detect::shown(client),
                 "found": detect::found(client, &setup.directories),
                 "files": sites_of(client).map(site_record).collect::<Vec<_>>(),

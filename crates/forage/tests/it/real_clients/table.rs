@@ -177,7 +177,7 @@ pub(super) static CLINE: Client = Client {
     ..COMMON
 };
 
-/// `forage setup` does not know it: what a user writes by hand.
+/// Its program reads no file that `forage setup` writes: what a user puts in by hand.
 pub(super) static CONTINUE: Client = Client {
     program: "cn",
     file: ".continue/config.yaml",

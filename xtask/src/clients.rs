@@ -1,0 +1,114 @@
+//! The real agents: their tests in the versions that the project names, and a report on the newest ones.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cargo::{STORES, Workspace};
+
+/// The variable by which the tests find the agents.
+const FOLDER: &str = "FORAGE_TEST_CLIENTS";
+
+/// Where the tests stand in the integration binary, and what the agents of their modules are called in the registry.
+const MODULE: &str = "real_clients::";
+const PACKAGES: [(&str, &str); 9] = [
+    ("claude_code", "@anthropic-ai/claude-code"),
+    ("cline", "cline"),
+    ("codex", "@openai/codex"),
+    ("codex_with_programs", "@openai/codex"),
+    ("continue_cli", "@continuedev/cli"),
+    ("copilot_cli", "@github/copilot"),
+    ("gemini_cli", "@google/gemini-cli"),
+    ("opencode", "opencode-ai"),
+    ("qwen_code", "@qwen-code/qwen-code"),
+];
+
+/// Installs the agents and runs their tests.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    workspace.script(".ci/clients", &[])?;
+    let folder = workspace.path("target/peers/clients").display().to_string();
+    workspace.cargo_with(&tests(), &[(FOLDER, &folder)])
+}
+
+/// Installs the newest agents, runs the tests with them and prints which passes what. What fails is something to look
+/// at, and no error; that nothing could be run is one.
+pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
+    workspace.script(".ci/clients", &["--newest"])?;
+    let folder = workspace.path("target/peers/clients-newest");
+    let printed = workspace.cargo_printed(&tests(), &[(FOLDER, &folder.display().to_string())])?;
+    let log = workspace.path("target/clients-newest.log");
+    std::fs::write(&log, &printed)
+        .map_err(|error| format!("{} can't be written: {error}", workspace.shown(&log)))?;
+    let table = table(&printed, |package| version(&folder, package));
+    println!("{}", table.ok_or_else(|| format!("no test was run:\n{printed}"))?);
+    println!("What failed says why in {}.", workspace.shown(&log));
+    Ok(())
+}
+
+fn tests() -> [&'static str; 9] {
+    ["test", "--package", "forage", "--features", STORES, "--test", "it", "--", MODULE]
+}
+
+fn version(folder: &Path, package: &str) -> Option<String> {
+    let text =
+        std::fs::read_to_string(folder.join("node_modules").join(package).join("package.json")).ok()?;
+    let package: Value = serde_json::from_str(&text).ok()?;
+    Some(package["version"].as_str()?.to_owned())
+}
+
+/// A row for each agent, a column for each test, from what the test harness prints; `None` where it ran none.
+fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let mut rows: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
+    for line in printed.lines() {
+        let test = line.strip_prefix("test ").and_then(|rest| rest.strip_prefix(MODULE)?.split_once(" ... "));
+        let Some(((client, check), result)) =
+            test.and_then(|(name, result)| Some((name.split_once("::")?, result)))
+        else {
+            continue;
+        };
+        rows.entry(client).or_default().insert(check, result == "ok");
+    }
+    let mut checks: Vec<&str> = rows.values().flat_map(|row| row.keys().copied()).collect();
+    checks.sort_unstable();
+    checks.dedup();
+    if checks.is_empty() {
+        return None;
+    }
+    let titles: Vec<String> = checks.iter().map(|check| check.replace('_', " ")).collect();
+    let mut lines =
+        vec![format!("| client | version | {} |", titles.join(" | ")), "|---".repeat(checks.len() + 2) + "|"];
+    for (client, row) in &rows {
+        let package = PACKAGES.iter().find(|(module, _)| module == client);
+        let version =
+            package.and_then(|(_, package)| version(package)).unwrap_or_else(|| "unknown".to_owned());
+        let result = |check: &&str| match row.get(check) {
+            Some(true) => "passes",
+            Some(false) => "FAILS",
+            None => "–",
+        };
+        let results: Vec<&str> = checks.iter().map(result).collect();
+        lines.push(format!("| {client} | {version} | {} |", results.join(" | ")));
+    }
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_every_test_of_a_client() {
+        let printed = "running 3 tests\n\
+                       test real_clients::cline::a_result_arrives_whole ... ok\n\
+                       test real_clients::codex::a_result_arrives_whole ... FAILED\n\
+                       test real_clients::cline::the_model_sees ... ok\n\
+                       test real_clients::cline::the_model_sees has been running for over 60 seconds\n\
+                       test setup::nothing ... ok\n";
+        let version = |package: &str| (package == "cline").then(|| "3.0".to_owned());
+        let expected = "| client | version | a result arrives whole | the model sees |\n|---|---|---|---|\n\
+                        | cline | 3.0 | passes | passes |\n| codex | unknown | FAILS | – |";
+        assert_eq!(table(printed, version).as_deref(), Some(expected));
+        assert_eq!(table("error: could not compile\n", version), None);
+    }
+}
