@@ -615,22 +615,15 @@ fn what_somebody_else_said_stays() {
     group.push(json!({ "type": "command", "command": "mine" }));
     assert!(pieces::remove(pieces, &value.to_string()).is_err());
     // A time limit of the user's is no other hook, and stays with the command.
-    let text = ours
-        .replace("}],", "}],")
-        .replace("\"type\": \"command\",", "\"type\": \"command\", \"async\": true,");
+    let text = ours.replace("\"type\": \"command\",", "\"type\": \"command\", \"async\": true,");
     assert_eq!(pieces::add(pieces, Some(&text), client, &words), Ok(text.clone()));
     // One that runs another command is mended; what only looks like one is somebody else's.
     let moved = ours.replace("/opt/a b/forage", "/old/forage").replace('\'', "");
     assert_eq!(pieces::add(pieces, Some(&moved), client, &words).unwrap(), ours);
     let other = ours.replace("forage'", "foraging'");
     assert_eq!(pieces::remove(pieces, &other), Ok(Some(other.clone())));
-    assert_eq!(
-        pieces::add(pieces, Some("{\"hooks\": []}"), client, &words)
-            .map_err(|it| it.to_string())
-            .unwrap_err()
-            .contains("not an object"),
-        true
-    );
+    let refusal = pieces::add(pieces, Some("{\"hooks\": []}"), client, &words).unwrap_err();
+    assert!(refusal.to_string().contains("not an object"), "{refusal}");
 }
 
 #[test]
