@@ -130,7 +130,7 @@ impl Blocks {
     /// Another block, which is empty.
     fn push(&mut self) -> u32 {
         let number = self.count;
-        if number as usize % CHUNK_BLOCKS == 0 {
+        if (number as usize).is_multiple_of(CHUNK_BLOCKS) {
             self.chunks.push(Vec::with_capacity(CHUNK_BLOCKS));
         }
         if let Some(chunk) = self.chunks.last_mut() {
