@@ -14,8 +14,9 @@ const MARKER: &str = "Over 700 lines: ";
 const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
-/// Names of programs that begin like ids of models.
-const PROGRAMS: [&str; 5] = ["claude-code", "claude-desktop", "gemini-cli", "qwen", "qwen-cli"];
+/// Names of programs, and of files of theirs, that begin like ids of models.
+const PROGRAMS: [&str; 7] =
+    ["claude-code", "claude-desktop", "claude-plugin", "gemini-cli", "gemini-extension", "qwen", "qwen-cli"];
 
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {

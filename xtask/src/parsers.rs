@@ -266,7 +266,21 @@ const READERS: &[(&str, &[Cover])] = &[
     (
         "forage/src/setup/jsonc/parse.rs",
         &[Target("forage/src/setup/fuzz.rs", "any_json_is_refused_or_keeps_every_byte")],
+        "forage/src/cli/hook/query.rs",
+        &[
+            Target("forage/src/cli/hook/query.rs", "fuzz_a_call_is_words_or_none"),
+            Target("forage/src/cli/hook/query.rs", "fuzz_a_command_line_is_words_or_none"),
+        ],
     ),
+    (
+        "forage/src/setup/jsonc/parse.rs",
+        &[
+            Target("forage/src/setup/fuzz.rs", "any_json_is_refused_or_keeps_every_byte"),
+            Target("forage/src/setup/fuzz.rs", "any_json_beside_the_entry_is_refused_or_keeps_every_byte"),
+            Target("forage/src/setup/fuzz.rs", "any_markdown_keeps_every_byte"),
+        ],
+    ),
+    ("forage/src/setup/plugin.rs", &[NoneForeign("it lays out a text that it has just made")]),
     (
         "forage/src/setup/toml.rs",
         &[Target("forage/src/setup/fuzz.rs", "any_toml_is_refused_or_keeps_every_byte")],

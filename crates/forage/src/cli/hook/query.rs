@@ -28,8 +28,14 @@ const SHELLS: &[&str] = &[
 const SEARCHES: &[&str] =
     &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
 
-/// The words that a call searches for; `None` if it is no search.
-pub(super) fn of(input: &Value) -> Option<String> {
+/// What a client says, and the words that its call searches for; `None` if it is no search.
+pub(super) fn read(input: &[u8]) -> Option<(Value, String)> {
+    let input: Value = serde_json::from_slice(input).ok()?;
+    let words = of(&input)?;
+    Some((input, words))
+}
+
+fn of(input: &Value) -> Option<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
     let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     // One client hands the arguments over as a text of JSON.
@@ -409,7 +415,21 @@ mod tests {
     }
 
     #[test]
-    fn any_command_line_ends_with_words_or_without() {
+    fn fuzz_a_call_is_words_or_none() {
+        let seeds = forage_fuzz::seeds([
+            r#"{"cwd": "/x", "tool_name": "Bash", "tool_input": {"command": "rg 'a\\'b' src"}}"#,
+            r#"{"toolName": "bash", "toolArgs": "{\"command\": \"grep -rn needle .\"}"}"#,
+            r#"{"tool_name": "Glob", "tool_input": {"pattern": "**/*.{ts,tsx}"}}"#,
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            if let Some((_, words)) = read(input) {
+                assert!(!words.is_empty() && words.split(' ').count() <= WORDS, "{words}");
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_a_command_line_is_words_or_none() {
         let seeds = forage_fuzz::seeds([
             "cd x && rg -n 'a\\'b' \"c $D\" | head 2>&1; find . -name '*.{rs,toml}' &",
             "grep -r -- '-e' . # note\n\\\n(ag [[:alpha:]]{3,} || git grep x)",
