@@ -141,28 +141,45 @@ fn the_model_sees_the_tools(client: &'static Client) {
 
 /// An answer as large as Forage gives this client.
 fn a_result_arrives_whole(client: &'static Client) {
+    let Some((expected, result)) = large_result(client, "") else { return };
+    // Nearly at the bound, so that one that cuts earlier is seen.
+    let bytes = client.text_bytes * 9 / 10..=client.text_bytes;
+    assert!(bytes.contains(&expected.len()), "{} bytes, not {bytes:?}", expected.len());
+    assert!(is_whole(&expected, &result), "{} bytes of {}:\n{result}", result.len(), expected.len());
+}
+
+/// The control: what is larger than the client takes does not arrive whole.
+#[test]
+fn a_result_beyond_the_bound_is_cut_and_that_is_seen() {
+    let settings = "[limits]\ntext_bytes = 12000\n";
+    let Some((expected, result)) = large_result(&table::CLINE, settings) else { return };
+    assert!(expected.len() > 11_000, "{}", expected.len());
+    assert!(!is_whole(&expected, &result), "{result}");
+}
+
+/// What the server itself answers, and what the client shows its model of it.
+fn large_result(client: &'static Client, settings: &str) -> Option<(String, String)> {
     let line = |number: usize| {
         format!("let needle_{number:04} = \"a line that is long enough to fill an answer soon\";\n")
     };
     let text: String = (0..1_000).map(line).collect();
     let arguments = json!({ "pattern": "needle", "max_results": 1_000, "context_lines": 0 });
     let script = json!([call("grep_search", &arguments), last_word()]);
-    let Some(stage) = Stage::set_up(client, &[("src/hay.rs", &text)], &script) else { return };
+    let stage = Stage::set_up(client, &[("src/hay.rs", &text)], &script)?;
+    stage.project.configure(settings);
     stage.run();
 
     let (mut pipes, _) = session(&stage);
     let params = json!({ "name": "grep_search", "arguments": arguments });
     let answer = pipes.ask(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }));
     let expected = answer["result"]["content"][0]["text"].as_str().unwrap().trim_end();
-    // Nearly at the bound, so that one that cuts earlier is seen.
-    let bytes = client.text_bytes * 9 / 10..=client.text_bytes;
-    assert!(bytes.contains(&expected.len()), "{} bytes, not {bytes:?}", expected.len());
+    Some((expected.to_owned(), stage.result(0)))
+}
 
-    let result = stage.result(0);
+fn is_whole(expected: &str, result: &str) -> bool {
     // Some pass on the answer as the JSON that it came in.
     let quoted = serde_json::to_string(expected).unwrap();
-    let whole = result.contains(expected) || result.contains(quoted.trim_matches('"'));
-    assert!(whole, "{} bytes of {}:\n{result}", result.len(), expected.len());
+    result.contains(expected) || result.contains(quoted.trim_matches('"'))
 }
 
 fn an_error_arrives_and_the_session_goes_on(client: &'static Client) {
