@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{STORES, Workspace};
-use crate::{clients, direction, generate, house, parsers};
+use crate::{clients, direction, frameworks, generate, house, parsers};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -37,7 +37,7 @@ const STEPS: &[(&str, Step)] = &[
 ];
 
 /// What `--all` adds: what takes gigabytes, or many minutes.
-const FURTHER: &[(&str, Step)] = &[("real clients", clients::check)];
+const FURTHER: &[(&str, Step)] = &[("real clients", clients::check), ("frameworks", frameworks::check)];
 
 /// Runs the steps, each announced, up to the first that fails.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {

@@ -16,6 +16,7 @@ mod cargo;
 mod check;
 mod clients;
 mod direction;
+mod frameworks;
 mod generate;
 mod house;
 mod parsers;
