@@ -264,8 +264,6 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/setup/probe.rs", "fuzz_a_line_is_a_message_or_is_told_harmlessly")],
     ),
     (
-        "forage/src/setup/jsonc/parse.rs",
-        &[Target("forage/src/setup/fuzz.rs", "any_json_is_refused_or_keeps_every_byte")],
         "forage/src/cli/hook/query.rs",
         &[
             Target("forage/src/cli/hook/query.rs", "fuzz_a_call_is_words_or_none"),
