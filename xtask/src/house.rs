@@ -14,9 +14,19 @@ const MARKER: &str = "Over 700 lines: ";
 const MODEL_FAMILIES: [&str; 8] =
     ["gpt-", "claude-", "gemini-", "qwen", "deepseek-", "grok-", "llama-", "mistral-"];
 
-/// Names of programs, and of files of theirs, that begin like ids of models.
-const PROGRAMS: [&str; 7] =
-    ["claude-code", "claude-desktop", "claude-plugin", "gemini-cli", "gemini-extension", "qwen", "qwen-cli"];
+/// Names of programs, by which they call themselves, and of files of theirs, that begin like ids of models.
+const PROGRAMS: [&str; 10] = [
+    "claude-ai",
+    "claude-code",
+    "claude-desktop",
+    "claude-plugin",
+    "gemini-cli",
+    "gemini-cli-mcp-client",
+    "gemini-extension",
+    "qwen",
+    "qwen-cli",
+    "qwen-cli-mcp-client-forage",
+];
 
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {

@@ -225,11 +225,19 @@ fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    if matches!(error, ToolError::NoModel { .. }) {
-        // Which providers there are is for who configures them, and not for an agent.
-        let text = error.to_string();
-        let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
-        return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
+    // Which providers there are, and how the command ranks without one, is not for an agent.
+    match &error {
+        ToolError::NoModel { .. } => {
+            let text = error.to_string();
+            let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
+            return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
+        }
+        ToolError::ModelsFailed { errors } => {
+            return Err(format!(
+                "no model could filter the results: use search_index for a question, or grep_search for a pattern. {errors}"
+            ));
+        }
+        _ => {}
     }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
     if matches!(error, ToolError::Pattern { .. }) {

@@ -47,7 +47,8 @@ mod tests {
                 }
                 assert!(text.chars().count() <= limits::INSTRUCTIONS, "{}", text.chars().count());
                 let first = text.split("\n\n").next().unwrap();
-                assert!(first.starts_with("Forage") && first.chars().count() <= 300, "{first}");
+                // Codex with tools that it defers shows 247 characters.
+                assert!(first.starts_with("Forage") && first.chars().count() <= 247, "{first}");
                 assert!(!text.contains("[[") && !text.contains("\n\n\n"), "{text}");
             }
         }
