@@ -215,12 +215,17 @@ impl RankIndex {
     /// # Errors
     /// Another writer has it ([`IndexError::Busy`]).
     pub fn writer(&self, threads: usize) -> Result<Writer<'_>, IndexError> {
-        self.writer_until(threads, &self.never)
+        self.writer_until(threads, threads > 1, &self.never)
     }
 
-    /// The same for changes that end in time, whether they are done or not.
-    pub(crate) fn writer_until(&self, threads: usize, stop: &Stop) -> Result<Writer<'_>, IndexError> {
-        Writer::new(self, threads, stop)
+    /// The same for changes that end in time, whether they are done or not: of many files, or a few.
+    pub(crate) fn writer_until(
+        &self,
+        threads: usize,
+        has_many: bool,
+        stop: &Stop,
+    ) -> Result<Writer<'_>, IndexError> {
+        Writer::new(self, threads, has_many, stop)
     }
 
     /// Sees what was committed since the last time.

@@ -79,12 +79,16 @@ pub const KEPT_WORDS: usize = 48;
 /// Threads that write an index.
 pub const WRITER_THREADS: usize = 8;
 
-/// Bytes that a thread gathers before it writes a segment; less makes many small segments, which queries pay for.
+/// Bytes that a thread gathers before it writes a segment, at the most; less makes many small segments, which queries pay
+/// for, or merging.
 pub const WRITER_BYTES: usize = 48 << 20;
 
-/// The same for a thread that writes alone, a few files as a rule: its tables are as large as that lets them become,
+/// Bytes that all threads together gather before they write: half of them with two, more segments with eight.
+pub const ALL_WRITERS_BYTES: usize = 96 << 20;
+
+/// Bytes for a thread that writes a few files, and the least for any: its tables are as large as that lets them become,
 /// whatever is in them.
-pub const LONE_WRITER_BYTES: usize = 16 << 20;
+pub const LEAST_WRITER_BYTES: usize = 16 << 20;
 
 /// Words of a query, the rarest, whose rarity is all that an answer is expected to have. Questions have no more; with 8
 /// of the words of a report the mark for weak answers is rather missed than wrong.
@@ -113,7 +117,7 @@ pub const RULE_WEIGHT: f32 = 10.0;
 
 /// Files from which on segments are merged no more: that would take longer than reading them costs searches, and all that is
 /// merged is in memory meanwhile, a hundred megabytes for ten thousand files.
-pub const LARGE_SEGMENT: usize = 4_000;
+pub const LARGE_SEGMENT: usize = 1_500;
 
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);

@@ -296,8 +296,9 @@ struct Applied {
 /// it was gathering, which is not worth the processor of somebody who has gone.
 fn apply(index: &RankIndex, root: &Root, changes: &Changes, effort: &Effort) -> Result<Applied, IndexError> {
     let files: Vec<&Changed> = changes.read.iter().chain(&changes.settled).collect();
-    let threads = if files.len() < limits::FILES_FOR_ONE_WRITER { 1 } else { effort.threads };
-    let writer = index.writer_until(threads, &effort.stop)?;
+    let has_many = files.len() >= limits::FILES_FOR_ONE_WRITER;
+    let threads = if has_many { effort.threads } else { 1 };
+    let writer = index.writer_until(threads, has_many, &effort.stop)?;
     if !Arc::ptr_eq(&changes.state, &index.state()) {
         // Another call has changed it since it was compared.
         return Err(IndexError::Busy);

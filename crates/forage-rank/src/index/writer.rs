@@ -100,13 +100,20 @@ fn failure(error: TantivyError) -> IndexError {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(index: &'a RankIndex, threads: usize, stop: &Stop) -> Result<Self, IndexError> {
+    pub(super) fn new(
+        index: &'a RankIndex,
+        threads: usize,
+        has_many: bool,
+        stop: &Stop,
+    ) -> Result<Self, IndexError> {
         let alone = match index.writing.try_lock() {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Err(IndexError::Busy),
         };
         let threads = threads.clamp(1, limits::WRITER_THREADS);
+        let share =
+            (limits::ALL_WRITERS_BYTES / threads).clamp(limits::LEAST_WRITER_BYTES, limits::WRITER_BYTES);
         let state = index.state();
         index.files.remove_all_but(&state.manifest.names());
         let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
@@ -114,7 +121,7 @@ impl<'a> Writer<'a> {
         Ok(Self {
             index,
             stop: stop.clone(),
-            budget: if threads == 1 { limits::LONE_WRITER_BYTES } else { limits::WRITER_BYTES },
+            budget: if has_many { share } else { limits::LEAST_WRITER_BYTES },
             gathered: (0..threads).map(|_| Mutex::default()).collect(),
             turn: AtomicUsize::new(0),
             parts: Mutex::new(Parts { parts, manifest: state.manifest.clone() }),
@@ -385,6 +392,8 @@ impl<'a> Writer<'a> {
             together.len() > 1 || together.iter().any(|one| one.alive.is_some())
         };
         let due: Vec<_> = due.filter(is_better).collect();
+        // Each is mapped into memory until nobody has it any more.
+        drop(segments);
         if due.is_empty() || self.stop.check().is_some() {
             return Ok(false);
         }
