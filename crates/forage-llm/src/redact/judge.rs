@@ -29,7 +29,7 @@ pub(super) fn is_secret(value: &str, telling: Telling, stand: Stand) -> bool {
     if text.is_empty()
         || is_variable(value)
         || is_placeholder(text)
-        || is_foreign(text)
+        || is_foreign(text) && !is_password_in_letters_of_its_own(text, telling, stand)
         || text.contains("://")
         || PUBLISHED.contains(&text)
     {
@@ -159,6 +159,16 @@ fn is_dotted_number(text: &str) -> bool {
 fn is_foreign(text: &str) -> bool {
     let foreign = text.chars().filter(|character| !character.is_ascii() && character.is_alphabetic()).count();
     foreign * 2 > text.chars().count() || text.matches("\\u").count() > 1
+}
+
+/// `Пароль2024!`: one word with a digit and a sign is no text of people's.
+fn is_password_in_letters_of_its_own(text: &str, telling: Telling, stand: Stand) -> bool {
+    telling == Telling::Password
+        && matches!(stand, Stand::Quoted | Stand::Setting)
+        && !text.contains(char::is_whitespace)
+        && !text.contains("\\u")
+        && text.chars().any(|character| character.is_ascii_digit())
+        && text.chars().any(|character| character.is_ascii_punctuation() && !"-_.,:".contains(character))
 }
 
 /// Whether the text is likelier drawn than written.

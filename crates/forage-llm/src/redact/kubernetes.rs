@@ -1,5 +1,10 @@
 //! The values of Kubernetes' secrets: whatever its name, each value below `data` or `stringData` of a `kind: Secret`.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::compile;
 use super::engine::Found;
 use super::judge::is_filled_in_later;
 
@@ -25,14 +30,15 @@ pub(super) fn find(text: &str) -> Vec<Found> {
         start += line.len();
     }
     in_document(text, &document, &mut found);
+    in_json(text, &mut found);
     found
 }
 
 fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Found>) {
     let is_secret = |line: &str| {
-        line.trim_start()
-            .strip_prefix("kind:")
-            .is_some_and(|kind| kind.trim().trim_matches(['"', '\'']).eq_ignore_ascii_case("secret"))
+        let line = line.trim_start().trim_start_matches("- ").trim_start();
+        key_of(line, "kind")
+            .is_some_and(|kind| kind.trim_matches(['"', '\'', ',']).eq_ignore_ascii_case("secret"))
     };
     if !lines.iter().any(|line| is_secret(&text[line.clone()])) {
         return;
@@ -62,17 +68,55 @@ fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Fou
             }
             block = None;
         }
-        if matches!(trimmed, "data:" | "stringData:") {
+        if ["data", "stringData"].iter().any(|name| key_of(trimmed, name) == Some("")) {
             block = Some((indent, None));
         }
     }
 }
 
+/// What stands behind a key of this name, without a comment.
+fn key_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
+    let bare = line.trim_start_matches(['"', '\'']);
+    let value = bare.strip_prefix(name)?.trim_start_matches(['"', '\'']).trim_start().strip_prefix(':')?;
+    let value = value.split_once(" #").map_or(value, |(value, _)| value);
+    Some(value.trim())
+}
+
+/// The values in JSON, where an object can stand on one line.
+fn in_json(text: &str, found: &mut Vec<Found>) {
+    if !JSON.kind.is_match(text) {
+        return;
+    }
+    for data in JSON.data.captures_iter(text).filter_map(|data| data.get(1)) {
+        for value in JSON.value.captures_iter(data.as_str()).filter_map(|value| value.get(1)) {
+            if !is_filled_in_later(value.as_str()) && !is_template(value.as_str()) {
+                let start = data.start() + value.start();
+                found.push(Found { range: start..start + value.len(), rule: NAME, continues: false });
+            }
+        }
+    }
+}
+
+struct Json {
+    kind: Regex,
+    data: Regex,
+    value: Regex,
+}
+
+static JSON: LazyLock<Json> = LazyLock::new(|| Json {
+    kind: compile(r#""kind"\s*:\s*"Secret""#),
+    data: compile(r#""(?:data|stringData)"\s*:\s*\{([^{}]*)\}"#),
+    value: compile(r#":\s*"([^"\\\r\n]+)""#),
+});
+
 /// What stands behind `key:`, without the sign of a block.
 fn value_of(line: &str) -> Option<&str> {
     let (_, value) = line.split_once(": ").or_else(|| line.split_once(":\t"))?;
-    let value = value.trim_start();
-    (!value.starts_with(['|', '>', '{', '[', '&', '*']) && !value.is_empty()).then_some(value)
+    let mut value = value.trim_start();
+    if let Some(anchored) = value.strip_prefix('&') {
+        value = anchored.split_once(' ')?.1.trim_start();
+    }
+    (!value.starts_with(['|', '>', '{', '[', '*']) && !value.is_empty()).then_some(value)
 }
 
 fn is_template(value: &str) -> bool {

@@ -36,6 +36,7 @@ const PASSWORDS: &[&str] = &[
     "pswd",
     "kennwort",
     "contrasena",
+    "passwords",
 ];
 
 /// Words that are the secret of a machine, or end as one.

@@ -212,6 +212,7 @@ pub(super) const RULES: &[Rule] = rules! {
     "redis-password" ["requirepass", "masterauth"] r#"\b(?:requirepass|masterauth)[ \t]+["']?([^\s"'}\]]{6,})"#, 0.0, Placeholder, "Redis: redis.conf";
     "snmp-community" ["snmp-server community"] r"snmp-server community[ \t]+(\S{4,})", 0.0, Placeholder, "cisco: IOS command reference";
     "sql-password" ["identified"] r#"(?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, Placeholder, "MySQL, Oracle: CREATE USER";
+    "netrc" ["machine"] r#"\bmachine[ \t]+\S+\s+(?:(?:login|account)[ \t]+\S+\s+){0,2}password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Placeholder, "netrc(5)";
     "netrc" ["login"] r#"\blogin[ \t]+\S+\s+password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Placeholder, "netrc(5)";
     "bundler-credential" ["BUNDLE_"] r#"BUNDLE_[A-Z0-9_]{2,60}__[A-Z]{2,10}["']?[ \t]*[:=][ \t]*["']?([^\s"':\\]{2,60}:[^\s"'\\]{4,60})"#, 0.0, Placeholder, "sidekiq-secret";
     "pgpass" ["5432:"] before 80 r"(?m)^[^\s:]+:5432:[^\s:]+:[^\s:]+:(\S+)$", 0.0, Placeholder, "PostgreSQL: the password file";
