@@ -204,7 +204,7 @@ impl KeptIndexes {
     /// and the instant one is there in seconds.
     fn update_first(self: &Arc<Self>, root: &Arc<Root>) {
         self.update_in_background(root);
-        let is_updating = || self.lock().get(root.path()).is_some_and(|slot| slot.is_updating);
+        let is_updating = || self.lock().values().any(|slot| slot.is_updating);
         while is_updating() {
             std::thread::sleep(BETWEEN_LOOKS);
         }

@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 pub(crate) use addition::{Addition, Words, profile};
-pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope};
+pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope, is_forage};
 pub(crate) use entry::{Entry, expanded};
 pub(crate) use extension::{Extension, extension};
 pub(crate) use extras::{Event, Extra, With, of as extras_of};

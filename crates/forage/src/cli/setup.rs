@@ -16,7 +16,7 @@ use super::{Global, Status, check, session};
 use crate::config::{self, ClientDirectories, Overrides};
 use crate::setup::{
     Addition, CLIENTS, Change, Client, Extension, Extra, NAME, Refusal, Scope, Site, State, With, Words,
-    detect, entry_with, extension, extras_of, plugin, snippet,
+    detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
 };
 use report::{refused, report};
 
@@ -238,6 +238,12 @@ impl Setup {
     }
 
     fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, Done)> {
+        if !self.is_removal && !is_forage(&self.words.command) {
+            bail!(
+                "{} is not called `{NAME}`: Forage would not know its entry again; name a program of that name with --command",
+                self.words.command
+            );
+        }
         if client.place(self.scope).is_none() {
             bail!("{} has no configuration file for a project; leave --scope out", client.title);
         }
@@ -260,6 +266,12 @@ impl Setup {
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
         let mut done = Done { entry: None, extensions, additions: Vec::new(), lacking };
         if self.is_removal {
+            // What is refused for the entry is refused before anything beside it goes.
+            let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
+            change.map_err(|refusal| {
+                let all = done.extensions.iter().collect::<Vec<_>>();
+                refused(&site, true, &refusal, &snippet(client, &self.words.command, &all))
+            })?;
             // In the other order: what came last into a file is the first to go.
             for extra in wanted.iter().rev() {
                 self.act(client, extra, &mut done);

@@ -82,8 +82,8 @@ pub(super) fn start(
     let run = move || {
         std::thread::sleep(pause);
         told.has_begun.store(true, Ordering::Relaxed);
-        stand_back();
         kept.update_first(&root);
+        stand_back();
         let effort = Effort { threads: threads(), stop: Stop::never(), progress: Arc::clone(&told.read) };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
         let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {

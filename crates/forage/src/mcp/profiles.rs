@@ -83,7 +83,7 @@ impl Profile {
 
     /// The name by which the client is told of a tool. Where the client puts nothing in front of names, a name that another
     /// server may have gets what others put there.
-    pub(super) fn listed(&self, name: &str) -> String {
+    pub fn listed(&self, name: &str) -> String {
         match self.written_prefix.is_empty() && TAKEN.contains(&name) {
             true => format!("forage_{name}"),
             false => name.to_owned(),

@@ -36,8 +36,10 @@ impl Words {
         texts::names(&self.offered(client), (!is_bare).then(|| profile(client)))
     }
 
-    pub(super) fn tool_names(&self, client: &Client) -> Vec<&'static str> {
-        self.offered(client).iter().map(|tool| tool.name()).collect()
+    /// The names by which the client is told of the tools.
+    pub(super) fn tool_names(&self, client: &Client) -> Vec<String> {
+        let profile = profile(client);
+        self.offered(client).iter().map(|tool| profile.listed(tool.name())).collect()
     }
 }
 
@@ -189,7 +191,7 @@ impl Addition {
 
     fn whole(&self, text: Text, words: &Words) -> String {
         let names = words.names(self.client, false);
-        let written = |name: &&'static str| profile(self.client).written(name);
+        let written = |name: &String| profile(self.client).written(name);
         let body = match text {
             Text::Rule(front) => texts::rule(front, &names),
             Text::Skill => texts::skill(&names),

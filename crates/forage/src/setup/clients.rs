@@ -11,6 +11,13 @@ use crate::config::ClientDirectories;
 /// The name of the entry.
 pub(crate) const NAME: &str = "forage";
 
+/// Whether a command is known again as Forage's when it stands in an entry. A file of another system may be looked at, so
+/// both separators count.
+pub(crate) fn is_forage(command: &str) -> bool {
+    let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.strip_suffix(".exe").unwrap_or(name) == NAME
+}
+
 /// What the client runs `forage` with.
 const ARGUMENTS: [&str; 1] = ["mcp"];
 
@@ -470,11 +477,8 @@ impl Client {
     /// The command of an entry that runs Forage's server, whatever else its user has added to it.
     pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
         let (command, arguments) = self.command_line(entry)?;
-        // A file of another system may be looked at, so both separators count.
-        let name = command.rsplit(['/', '\\']).next()?;
-        let is_forage = name.strip_suffix(".exe").unwrap_or(name) == NAME;
         let runs_server = arguments.first().map(String::as_str) == ARGUMENTS.first().copied();
-        (is_forage && runs_server).then_some(command)
+        (is_forage(&command) && runs_server).then_some(command)
     }
 
     /// The same entry with another command.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::Client;
 use super::addition::Words;
 use super::extras::{Extra, Field, How};
+use super::pieces::known_tools;
 
 /// A field of the entry, with what comes into it.
 #[derive(Debug)]
@@ -88,15 +89,9 @@ pub(crate) fn extension(
     all_variables: &[String],
 ) -> Option<Extension> {
     let How::Entry(field) = extra.how else { return None };
-    let owned = |names: Vec<&'static str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (names, known) = match field {
         Field::True(_) => (Vec::new(), Vec::new()),
-        Field::Tools(_) => {
-            let all = forage_tools::registry::TOOLS.iter().map(|tool| tool.name()).collect();
-            let names = owned(words.tool_names(client));
-            let known = [owned(all), names.clone()].concat();
-            (names, known)
-        }
+        Field::Tools(_) => (words.tool_names(client), known_tools()),
         Field::Variables(_) | Field::References(..) => (words.variables.clone(), all_variables.to_vec()),
     };
     Some(Extension { field, names, known })

@@ -1,5 +1,6 @@
 //! Values of an extra in files of JSON: elements of lists and members of objects, each known again by what it says.
 
+use forage::mcp::Profile;
 use serde_json::{Value, json};
 
 use super::addition::Words;
@@ -15,14 +16,19 @@ pub(super) struct Slot {
     text: String,
 }
 
+/// The names of all tools, as any client is told of them.
 pub(super) fn known_tools() -> Vec<String> {
-    forage_tools::registry::TOOLS.iter().map(|tool| tool.name().to_owned()).collect()
+    let names = forage_tools::registry::TOOLS.iter().map(|tool| tool.name());
+    let mut known: Vec<String> =
+        names.flat_map(|name| [name.to_owned(), Profile::unknown().listed(name)]).collect();
+    known.dedup();
+    known
 }
 
 /// The names of the tools that a piece is about.
 pub(super) fn tool_slots(piece: Piece, client: &Client, words: &Words) -> Vec<String> {
     match piece {
-        Piece::Tools(..) => words.tool_names(client).iter().map(|name| (*name).to_owned()).collect(),
+        Piece::Tools(..) => words.tool_names(client),
         _ => Vec::new(),
     }
 }

@@ -37,6 +37,10 @@ const LINES: usize = 16;
 /// Bytes of what it says on standard error that are kept.
 const STDERR_BYTES: u64 = 64 << 10;
 
+/// Requests of the server's that are answered, and bytes of the id of one: together less than a pipe takes at once.
+const ANSWERS: usize = 64;
+const ID_BYTES: usize = 256;
+
 /// Bytes of what others have written that are shown.
 const SHOWN_BYTES: usize = 500;
 
@@ -193,6 +197,7 @@ struct Running {
     stderr_reader: Option<JoinHandle<()>>,
     began: Instant,
     asked: u64,
+    answered: usize,
     noise: Option<String>,
     /// It was waited for, so that its number may be another's.
     is_reaped: bool,
@@ -227,6 +232,7 @@ impl Running {
             stderr_reader: Some(stderr_reader),
             began,
             asked: 0,
+            answered: 0,
             noise: None,
             is_reaped: false,
         })
@@ -274,6 +280,10 @@ impl Running {
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
             let left = LIMIT.saturating_sub(self.began.elapsed());
+            // Lines that wait already would be handed over for as long as more come.
+            if left.is_zero() {
+                return Err(self.silent());
+            }
             let line = match self.lines.recv_timeout(left) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => return Err(self.silent()),
@@ -284,8 +294,11 @@ impl Running {
                 continue;
             };
             if message["method"].is_string() {
-                // Whoever asks a client that has declared nothing gets nothing.
-                if !message["id"].is_null() {
+                // Whoever asks a client that has declared nothing gets nothing; one that asks on and on without reading, no
+                // answer either, for that would wait for it.
+                let is_short = message["id"].to_string().len() <= ID_BYTES;
+                if !message["id"].is_null() && is_short && self.answered < ANSWERS {
+                    self.answered += 1;
                     let error = json!({ "code": -32601, "message": "not offered by this client" });
                     self.say(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }));
                 }

@@ -20,8 +20,8 @@ use table::{Client, Instructions};
 /// Time in which a client ends that was interrupted, and in which its server is gone then. Each takes a second or two.
 const GONE_WITHIN: Duration = Duration::from_secs(20);
 
-/// Characters of the instructions that Codex shows of a server whose tools have to be found.
-const BEGINNING: usize = 247;
+/// Characters of the end of the instructions by which it is known that all of them are shown.
+const END: usize = 250;
 
 const NEEDLE: (&str, &str) = ("src/hay.rs", "// hay\n// a needle in it\n");
 
@@ -124,13 +124,13 @@ fn the_model_sees_the_tools(client: &'static Client) {
     assert_eq!(finder.copied(), client.finder, "of {names:?}");
 
     let (_pipes, answer) = session(&stage);
-    let instructions = flat(answer["result"]["instructions"].as_str().unwrap());
+    let text = answer["result"]["instructions"].as_str().unwrap();
+    let (beginning, instructions) = (flat(text.split("\n\n").next().unwrap()), flat(text));
     let mut shown = Vec::new();
     texts(&first["body"], &mut shown);
     let shown = flat(&shown.join("\n"));
     // What is between depends on what the client's environment lets Forage offer.
-    let beginning: String = instructions.chars().take(BEGINNING).collect();
-    let end: String = instructions.chars().skip(instructions.chars().count() - BEGINNING).collect();
+    let end: String = instructions.chars().skip(instructions.chars().count() - END).collect();
     let seen = match (shown.contains(&beginning), shown.contains(&end)) {
         (true, true) => Instructions::Whole,
         (true, false) => Instructions::Beginning,
