@@ -9,9 +9,11 @@ use super::{flat, last_word, texts};
 /// What the model searches for with a tool of the client's own.
 const SEARCH: &str = "grep -rn retry_with_backoff src";
 
-/// Claude Code lets its model run a shell without asking.
-static CLAUDE_CODE: Client =
-    Client { arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage", "Bash"], ..table::CLAUDE_CODE };
+/// Claude Code runs a shell without asking; a `Grep` of its own it has only where that is named.
+static CLAUDE_CODE: Client = Client {
+    arguments: &["-p", "{prompt}", "--allowedTools", "mcp__forage", "Bash", "Grep"],
+    ..table::CLAUDE_CODE
+};
 
 /// Codex runs no hooks that nobody has looked at, unless it is told to.
 static CODEX: Client =
@@ -90,7 +92,7 @@ fn of_claude_code_for_a_shell() {
 
 #[test]
 fn of_claude_code_for_its_own_search() {
-    hooks_reach_the_model(&table::CLAUDE_CODE, "Grep", &json!({ "pattern": "retry_with_backoff" }));
+    hooks_reach_the_model(&CLAUDE_CODE, "Grep", &json!({ "pattern": "retry_with_backoff" }));
 }
 
 #[test]

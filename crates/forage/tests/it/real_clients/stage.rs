@@ -19,6 +19,11 @@ const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 /// Time for a run of a client, which takes seconds: some look for a network first.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// A server of another, without tools: some clients end where one of their servers does not start.
+const OTHER: &str = "import sys, json; [print(json.dumps(dict(jsonrpc='2.0', id=m['id'], result=dict(\
+     protocolVersion='2025-06-18', capabilities={}, serverInfo=dict(name='other', version='1')))), flush=True) \
+     for m in map(json.loads, sys.stdin) if 'id' in m]";
+
 /// What a client is asked; the script does not care.
 const PROMPT: &str = "Where is the needle?";
 
@@ -102,7 +107,7 @@ impl Stage {
     }
 
     fn filled(&self, text: &str) -> String {
-        text.replace("{url}", &self.model.url).replace("{forage}", self.forage.to_str().unwrap())
+        text.replace("{url}", &self.model.url).replace("{other}", OTHER)
     }
 
     /// `forage setup` with a flag, which has to go well.

@@ -195,12 +195,12 @@ pub(super) static CONTINUE: Client = Client {
     ..COMMON
 };
 
-/// The same with a list that has a server, one that does not start, and something behind it.
+/// The same with a list that has a server already, and something behind it.
 pub(super) static CONTINUE_WITH_SERVERS: Client = Client {
     files: &[(
         ".continue/config.yaml",
-        "name: tests\nversion: 0.0.1\nschema: v1\nmcpServers: # mine\n- command: \"true\" # kept\n  name: 'other'\n  \
-         args: []\n# behind it\nmodels:\n- name: scripted\n  provider: openai\n  model: scripted\n  \
+        "name: tests\nversion: 0.0.1\nschema: v1\nmcpServers: # mine\n- command: python3 # kept\n  name: 'other'\n  \
+         args: [\"-c\", \"{other}\"]\n# behind it\nmodels:\n- name: scripted\n  provider: openai\n  model: scripted\n  \
          apiBase: {url}/v1\n  apiKey: key\n  roles: [chat]\n  capabilities: [tool_use]\n",
     )],
     ..CONTINUE
