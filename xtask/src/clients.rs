@@ -12,17 +12,21 @@ const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
 /// Where the tests stand in the integration binary, and what the agents of their modules are called in the registry.
 const MODULE: &str = "real_clients::";
-const PACKAGES: [(&str, &str); 9] = [
+const PACKAGES: [(&str, &str); 10] = [
     ("claude_code", "@anthropic-ai/claude-code"),
     ("cline", "cline"),
     ("codex", "@openai/codex"),
     ("codex_with_programs", "@openai/codex"),
     ("continue_cli", "@continuedev/cli"),
+    ("continue_cli_with_servers", "@continuedev/cli"),
     ("copilot_cli", "@github/copilot"),
     ("gemini_cli", "@google/gemini-cli"),
     ("opencode", "opencode-ai"),
     ("qwen_code", "@qwen-code/qwen-code"),
 ];
+
+/// The module whose tests are each of one client, and no row of the table.
+const HOOKS: &str = "hooks";
 
 /// Installs the agents and runs their tests.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
@@ -59,7 +63,8 @@ fn version(folder: &Path, package: &str) -> Option<String> {
 
 /// A row for each agent, a column for each test, from what the test harness prints; `None` where it ran none.
 fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let mut rows: BTreeMap<&str, BTreeMap<&str, bool>> = BTreeMap::new();
+    let word = |passes| if passes { "passes" } else { "FAILS" };
+    let (mut rows, mut hooks): (BTreeMap<&str, BTreeMap<&str, bool>>, Vec<String>) = Default::default();
     for line in printed.lines() {
         let test = line.strip_prefix("test ").and_then(|rest| rest.strip_prefix(MODULE)?.split_once(" ... "));
         let Some(((client, check), result)) =
@@ -67,7 +72,10 @@ fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<Stri
         else {
             continue;
         };
-        rows.entry(client).or_default().insert(check, result == "ok");
+        match client {
+            HOOKS => hooks.push(format!("{client} {}: {}", check.replace('_', " "), word(result == "ok"))),
+            _ => drop(rows.entry(client).or_default().insert(check, result == "ok")),
+        }
     }
     let mut checks: Vec<&str> = rows.values().flat_map(|row| row.keys().copied()).collect();
     checks.sort_unstable();
@@ -82,14 +90,11 @@ fn table(printed: &str, version: impl Fn(&str) -> Option<String>) -> Option<Stri
         let package = PACKAGES.iter().find(|(module, _)| module == client);
         let version =
             package.and_then(|(_, package)| version(package)).unwrap_or_else(|| "unknown".to_owned());
-        let result = |check: &&str| match row.get(check) {
-            Some(true) => "passes",
-            Some(false) => "FAILS",
-            None => "–",
-        };
+        let result = |check: &&str| row.get(check).map_or("–", |passes| word(*passes));
         let results: Vec<&str> = checks.iter().map(result).collect();
         lines.push(format!("| {client} | {version} | {} |", results.join(" | ")));
     }
+    lines.extend(hooks);
     Some(lines.join("\n"))
 }
 
@@ -103,11 +108,12 @@ mod tests {
                        test real_clients::cline::a_result_arrives_whole ... ok\n\
                        test real_clients::codex::a_result_arrives_whole ... FAILED\n\
                        test real_clients::cline::the_model_sees ... ok\n\
+                       test real_clients::hooks::of_codex ... ok\n\
                        test real_clients::cline::the_model_sees has been running for over 60 seconds\n\
                        test setup::nothing ... ok\n";
         let version = |package: &str| (package == "cline").then(|| "3.0".to_owned());
         let expected = "| client | version | a result arrives whole | the model sees |\n|---|---|---|---|\n\
-                        | cline | 3.0 | passes | passes |\n| codex | unknown | FAILS | – |";
+                        | cline | 3.0 | passes | passes |\n| codex | unknown | FAILS | – |\nhooks of codex: passes";
         assert_eq!(table(printed, version).as_deref(), Some(expected));
         assert_eq!(table("error: could not compile\n", version), None);
     }

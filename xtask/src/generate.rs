@@ -75,7 +75,7 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          ```sh\nforage setup claude-code            # shows it\nforage setup claude-code --write    # writes it\n\
          forage setup claude-code --remove   # takes it out again\n```\n\n\
          The client runs `forage mcp`, by the bare name if that is the program on your `PATH`, else by its absolute\n\
-         path; `--command` names another. `forage setup other` shows what clients take that are not listed here.\n\n\
+         path; in a project's file, which others read, too, always by the bare name. `--command` names another. `forage setup other` shows what clients take that are not listed here.\n\n\
          ## Beside the entry\n\n\
          `--with` adds what it names, separated by commas, or `all` that the client takes. It is shown first as the entry is,\n\
          marked where the format has comments, and taken out again by `--remove`, or alone by `--remove --with WHAT`.\n\n\

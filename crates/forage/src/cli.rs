@@ -30,7 +30,7 @@ mod tools;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use output::Output;
 
@@ -141,13 +141,20 @@ enum Command {
     Hook(hook::Arguments),
 }
 
+/// The options of every command that have a value.
+fn valued_options() -> Vec<String> {
+    let command = Cli::command();
+    let valued = command.get_arguments().filter(|it| it.get_action().takes_values());
+    valued.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
+}
+
 /// Runs the program; nothing else ends it.
 pub(crate) fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
-            if hook::is_called() && error.use_stderr() {
+            if error.use_stderr() && hook::is_called(&valued_options()) {
                 return ExitCode::SUCCESS;
             }
             let code = if error.use_stderr() { 2 } else { 0 };

@@ -13,6 +13,7 @@ mod extras;
 mod file;
 #[cfg(test)]
 mod fuzz;
+mod groups;
 mod jsonc;
 mod launch;
 mod markdown;
@@ -37,10 +38,10 @@ pub(crate) use addition::{Addition, Words, profile};
 pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope, is_forage};
 pub(crate) use entry::{Entry, expanded};
 pub(crate) use extension::{Extension, extension};
-pub(crate) use extras::{Event, Extra, With, of as extras_of};
+pub(crate) use extras::{Event, Extra, With, hooks_remark, of as extras_of};
 pub(crate) use launch::{Consent, Environment, Front, Launch};
 pub(crate) use pieces::snippet as extra_snippet;
-pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
+pub(crate) use probe::{Call, Failure, Start, Talk, end_all, program, talk};
 pub(crate) use settings::{Permission, Settings};
 
 use crate::config::ClientDirectories;
@@ -121,6 +122,7 @@ impl Site {
         directories: &ClientDirectories,
         project: &Path,
     ) -> Option<Self> {
+        let client = client.variant(scope, directories);
         let path = client.file(scope, directories, project)?;
         let project = (scope == Scope::Project).then_some(project);
         let mut site = Self {
@@ -266,8 +268,8 @@ pub(crate) fn entry_with(client: &Client, command: &str, extensions: &[&Extensio
 /// What other clients take as a rule, by format: the entry among their servers.
 pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
     let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
-    let servers = Spot { section: "mcpServers", name: NAME };
-    let table = Spot { section: "mcp_servers", name: NAME };
+    let servers = Spot { section: "mcpServers", name: NAME, is_list: false };
+    let table = Spot { section: "mcp_servers", name: NAME, is_list: false };
     [
         ("json", jsonc::created(servers, &entry)),
         ("toml", toml::lines(table, &entry).join("\n") + "\n"),
@@ -306,7 +308,7 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, Refusal> {
 /// Puts a table `[section.name]` of Forage's own into a TOML file, between marks at its end; what was put there before is
 /// replaced. A file that isn't there is created.
 pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Result<(), Refusal> {
-    let spot = Spot { section: table.0, name: table.1 };
+    let spot = Spot { section: table.0, name: table.1, is_list: false };
     let file = file::read(path, None)?;
     let text = match &file.text {
         Some(text) => toml::add(text, spot, value)?,
@@ -317,7 +319,7 @@ pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Resu
 
 /// The lines that [`put_table`] puts between its marks.
 pub(crate) fn table_lines(table: (&str, &str), value: &Value) -> Vec<String> {
-    toml::lines(Spot { section: table.0, name: table.1 }, value)
+    toml::lines(Spot { section: table.0, name: table.1, is_list: false }, value)
 }
 
 /// The newline of a text: that of its first line.

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use forage::mcp::Profile;
 use serde_json::{Value, json};
 
-use super::{Global, session};
+use super::{Global, session, signals};
 use crate::config::{self, ClientDirectories, Config, Overrides};
 use crate::setup::{
-    Call, Client, Consent, Entry, Environment, Failure, Front, Launch, Permission, Scope, Settings, Site,
-    Start, Talk, expanded, program, talk,
+    Call, Client, Consent, Entry, Environment, Failure, Front, Launch, NAME, Permission, Scope, Settings,
+    Site, Start, Talk, end_all, expanded, program, talk,
 };
 
 /// Where it is looked from.
@@ -53,6 +53,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
     let missing = missing(&variables, look.config);
     let directory =
         entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
+    // Without it Ctrl-C ends this process alone.
+    let _ = signals::before_the_end(end_all);
     let started = program(&entry.command, &variables).and_then(|program| {
         let start = Start { program, arguments: entry.arguments.clone(), variables, directory };
         talk(&start, &site.client.launch)
@@ -83,17 +85,16 @@ fn distrust(site: &Site, entry: &Entry, look: &Look<'_>) -> Option<String> {
         return Some("the project's file says more than Forage writes, and may be anybody's".to_owned());
     }
     let own = config::variables();
-    let program = program(&entry.command, &own).ok();
-    let is_this = || {
-        let (this, _) = config::this_program().ok()?;
-        Some(same(&this) == same(program.as_ref()?))
-    };
-    match look.is_own_command || is_this() == Some(true) {
-        true => None,
-        false => {
-            Some("the project's file, which may be anybody's, names another program than this one".to_owned())
-        }
+    if look.is_own_command {
+        return None;
     }
+    let program = match program(&entry.command, &own) {
+        Ok(program) => program,
+        Err(failure) => return Some(format!("{failure}, which the project's file names")),
+    };
+    let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(&program));
+    (!is_this)
+        .then(|| "the project's file, which may be anybody's, names another program than this one".to_owned())
 }
 
 fn same(path: &Path) -> PathBuf {
@@ -138,7 +139,11 @@ fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
         return Vec::new();
     }
     let settings = Settings::of_gemini_cli(look.directories, look.project);
-    settings.texts("/security/environmentVariableRedaction/allowed").into_iter().map(str::to_owned).collect()
+    settings
+        .own_texts("/security/environmentVariableRedaction/allowed")
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The variables that Forage goes by here and that do not get there.
@@ -218,6 +223,9 @@ fn fails(site: &Site, failure: &Failure) -> Checked {
     let Client { name, title, .. } = site.client;
     let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
     let advice = match failure {
+        Failure::Missing(_) if site.scope == Scope::Project => {
+            format!("put `{NAME}` into a directory of the PATH, as everyone who opens the project has to")
+        }
         Failure::Missing(_) | Failure::Relative(_) | Failure::NotStarted(..) | Failure::Stranger(_) => {
             format!("`forage setup {name}{scope} --write` puts the command of this program in its place")
         }
@@ -255,6 +263,7 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
                      \"mcp__forage\""
                         .to_owned(),
                 ),
+                Permission::Claimed => asked.push(claimed("permits its tools", title)),
                 Permission::Denied => checked
                     .warnings
                     .push("`permissions.deny` of its settings keeps the tools from being called".to_owned()),
@@ -263,6 +272,7 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
                 Permission::Given => {}
                 Permission::Asked => asked
                     .push("it asks once whether servers of this project's file may be started".to_owned()),
+                Permission::Claimed => asked.push(claimed("lets servers of the project be started", title)),
                 Permission::Denied => checked
                     .warnings
                     .push("`disabledMcpjsonServers` of its settings keeps it from being started".to_owned()),
@@ -279,7 +289,7 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
         let settings = Settings::of_gemini_cli(look.directories, look.project);
         match settings.folder(look.directories, look.project) {
             Permission::Given => {}
-            Permission::Asked => checked.warnings.push(format!(
+            Permission::Asked | Permission::Claimed => checked.warnings.push(format!(
                 "{title} starts no server in {}, which is not among the folders that it was told to trust",
                 look.project.display()
             )),
@@ -291,6 +301,13 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
     }
     checked.record["asks"] = json!(asked);
     checked.lines.extend(asked);
+}
+
+/// What is said of a permission that stands in the project's own files alone.
+fn claimed(what: &str, title: &str) -> String {
+    format!(
+        "a file of the project, which may be anybody's, {what}; {title} goes by it only in folders that it was told to trust"
+    )
 }
 
 impl Checked {

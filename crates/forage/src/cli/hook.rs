@@ -57,9 +57,21 @@ enum When {
 }
 
 /// Whether the program was called as a hook: then no error may end it with another status than 0, for some clients take
-/// that for a refusal of the call.
-pub(crate) fn is_called() -> bool {
-    std::env::args_os().nth(1).is_some_and(|argument| argument == "hook")
+/// that for a refusal of the call. `valued` are the options before the command whose value is the next argument.
+pub(crate) fn is_called(valued: &[String]) -> bool {
+    is_hook(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()), valued)
+}
+
+fn is_hook(mut arguments: impl Iterator<Item = String>, valued: &[String]) -> bool {
+    while let Some(argument) = arguments.next() {
+        if !argument.starts_with('-') {
+            return argument == "hook";
+        }
+        if valued.contains(&argument) {
+            arguments.next();
+        }
+    }
+    false
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Status {
@@ -193,6 +205,27 @@ fn answer(client: &str, event: Event, name: Option<&str>, text: &str) -> Value {
             let usual = if event == Event::SessionStart { "SessionStart" } else { "PreToolUse" };
             let name = name.filter(is_name).unwrap_or(usual);
             json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hook_is_known_behind_any_options() {
+        let valued = ["--root".to_owned(), "--timeout-ms".to_owned()];
+        for (line, expected) in [
+            ("hook", true),
+            ("--root /x hook search", true),
+            ("--json --timeout-ms=5 hook --no-such", true),
+            ("--root hook grep", false),
+            ("grep hook", false),
+            ("", false),
+        ] {
+            let arguments = line.split(' ').map(str::to_owned);
+            assert_eq!(is_hook(arguments, &valued), expected, "{line}");
         }
     }
 }

@@ -38,13 +38,13 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with = "write")]
     dry_run: bool,
     /// What to put in beside the entry, separated by commas
-    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
-    with: Vec<Wanted>,
+    #[arg(long, value_name = "WHAT", value_parser = with_parser(), value_delimiter = ',')]
+    with: Vec<Vec<With>>,
     /// Whose file [default: user]
     #[arg(long, value_name = "SCOPE", value_enum)]
     scope: Option<Scope>,
-    /// The command that the client runs [default: `forage` if that is this program on the PATH, else its absolute
-    /// path]
+    /// The command that the client runs [default: `forage` if that is this program on the PATH, else its absolute path; in a
+    /// project's file always `forage`]
     #[arg(long, value_name = "COMMAND")]
     command: Option<String>,
     /// Don't try what was written: by default the command is started as the client would start it, and called
@@ -55,37 +55,19 @@ pub(crate) struct Arguments {
     plugin_files: bool,
 }
 
-/// What can be asked for beside the entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Wanted {
-    /// Permission to call Forage's tools without asking
-    Permission,
-    /// The names, never the values, of the variables that are set and Forage needs: keys, base URLs
-    Variables,
-    /// A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools
-    Instructions,
-    /// The same as a skill
-    Skill,
-    /// A sub-agent that searches
-    Agent,
-    /// Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep
-    Hooks,
-    /// All that the client takes
-    All,
-}
+/// The name for all that a client takes.
+const ALL: &str = "all";
 
-impl Wanted {
-    fn with(self) -> &'static [With] {
-        match self {
-            Self::Permission => &[With::Permission],
-            Self::Variables => &[With::Variables],
-            Self::Instructions => &[With::Instructions],
-            Self::Skill => &[With::Skill],
-            Self::Agent => &[With::Agent],
-            Self::Hooks => &[With::Hooks],
-            Self::All => &With::ALL,
-        }
-    }
+/// What can be asked for beside the entry: each by its name, or all of it.
+fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
+    use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
+    let one = |with: With| PossibleValue::new(with.name()).help(with.help());
+    let all = PossibleValue::new(ALL).help("All that the client takes");
+    let values: Vec<PossibleValue> = With::ALL.into_iter().map(one).chain([all]).collect();
+    PossibleValuesParser::new(values).map(|name| match name.as_str() {
+        ALL => With::ALL.to_vec(),
+        name => With::ALL.into_iter().filter(|with| with.name() == name).collect(),
+    })
 }
 
 fn after_help() -> String {
@@ -115,15 +97,16 @@ struct Setup {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let scope = arguments.scope.unwrap_or(Scope::User);
     let command = match &arguments.command {
         Some(command) => command.clone(),
-        None => default_command()?,
+        None => default_command(scope)?,
     };
     if arguments.plugin_files {
         output.value(&plugin::files())?;
         return Ok(Status::Found);
     }
-    let mut with: Vec<With> = arguments.with.iter().flat_map(|wanted| wanted.with()).copied().collect();
+    let mut with = arguments.with.concat();
     with.sort_unstable();
     with.dedup();
     let (words, variables) = words(command, global);
@@ -132,8 +115,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         variables,
         directories: ClientDirectories::find(),
         project: project(global)?,
-        scope: arguments.scope.unwrap_or(Scope::User),
-        names_all: arguments.with.contains(&Wanted::All),
+        scope,
+        names_all: arguments.with.iter().any(|wanted| wanted.len() > 1),
         with,
         is_removal: arguments.remove,
         is_written: (arguments.write || arguments.remove) && !arguments.dry_run,
@@ -155,8 +138,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 
 /// What was done for a client, or would be.
 struct Done {
-    /// `None` where only what stands beside it was asked for.
-    entry: Option<Change>,
+    entry: Change,
     /// Fields of the entry that were asked for.
     extensions: Vec<Extension>,
     additions: Vec<(Addition, Result<Change, Refusal>)>,
@@ -264,43 +246,63 @@ impl Setup {
         }
         let extensions: Vec<Extension> =
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
-        let mut done = Done { entry: None, extensions, additions: Vec::new(), lacking };
-        if self.is_removal {
-            // What is refused for the entry is refused before anything beside it goes.
-            let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
-            change.map_err(|refusal| {
-                let all = done.extensions.iter().collect::<Vec<_>>();
-                refused(&site, true, &refusal, &snippet(client, &self.words.command, &all))
-            })?;
-            // In the other order: what came last into a file is the first to go.
-            for extra in wanted.iter().rev() {
-                self.act(client, extra, &mut done);
+        let mut done = Done { entry: Change::None, extensions, additions: Vec::new(), lacking };
+        let (site, change) = match self.is_removal {
+            true => self.take_out(site, &wanted, &mut done)?,
+            false => {
+                let change = self.refused(&site, &done, site.add(&self.words.command, &done.extensions))?;
+                (site, change)
             }
+        };
+        if self.is_written {
+            self.refused(&site, &done, site.apply(&change))?;
         }
-        // Another look, since they may stand in the same file.
-        let site = match self.is_written {
-            true => Site::find(client, self.scope, &self.directories, &self.project).unwrap_or(site),
-            false => site,
-        };
-        let change = match (self.is_removal, self.with.is_empty()) {
-            (true, true) => site.remove(),
-            (true, false) => site.retract(&done.extensions),
-            (false, _) => site.add(&self.words.command, &done.extensions),
-        };
-        let change = change.and_then(|change| {
-            if self.is_written {
-                site.apply(&change)?;
-            }
-            Ok(change)
-        });
-        let snippet = || snippet(client, &self.words.command, &done.extensions.iter().collect::<Vec<_>>());
-        done.entry = Some(change.map_err(|refusal| refused(&site, self.is_removal, &refusal, &snippet()))?);
+        done.entry = change;
         if !self.is_removal {
-            for extra in &wanted {
-                self.act(client, extra, &mut done);
-            }
+            wanted.iter().for_each(|extra| self.act(client, extra, &mut done));
         }
         Ok((site, done))
+    }
+
+    /// What it takes that the entry goes, or what of it was asked for; what stands beside it has gone before, for what came
+    /// last into a file is the first to go.
+    fn take_out(
+        &self,
+        site: Site,
+        wanted: &[&'static Extra],
+        done: &mut Done,
+    ) -> anyhow::Result<(Site, Change)> {
+        let removal = |site: &Site, done: &Done| {
+            let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
+            self.refused(site, done, change)
+        };
+        // What is refused for the entry is refused before anything beside it goes.
+        let change = removal(&site, done)?;
+        wanted.iter().rev().for_each(|extra| self.act(site.client, extra, done));
+        let shares = |(addition, change): &(Addition, Result<Change, Refusal>)| {
+            addition.path == site.path && change.as_ref().is_ok_and(|change| *change != Change::None)
+        };
+        if !self.is_written || !done.additions.iter().any(shares) {
+            return Ok((site, change));
+        }
+        // The file is another one by now.
+        let again = Site::find(site.client, self.scope, &self.directories, &self.project);
+        let site = again.unwrap_or(site);
+        let change = removal(&site, done)?;
+        Ok((site, change))
+    }
+
+    /// A refusal as the error that it ends in.
+    fn refused<T>(&self, site: &Site, done: &Done, result: Result<T, Refusal>) -> anyhow::Result<T> {
+        result.map_err(|refusal| {
+            let all: Vec<&Extension> = done.extensions.iter().collect();
+            refused(site, self.is_removal, &refusal, &snippet(site.client, &self.words.command, &all))
+        })
+    }
+
+    /// Whether this is put in.
+    fn puts_in(&self, with: With) -> bool {
+        !self.is_removal && self.with.contains(&with)
     }
 
     fn has_place(&self, client: &Client, extra: &Extra) -> bool {
@@ -339,7 +341,7 @@ impl Setup {
     }
 
     fn record(&self, site: &Site, done: &Done) -> Value {
-        let (client, change) = (site.client, done.entry.as_ref().unwrap_or(&Change::None));
+        let (client, change) = (site.client, &done.entry);
         let addition = |(addition, change): &(Addition, Result<Change, Refusal>)| {
             let change = change.as_ref();
             json!({
@@ -390,10 +392,11 @@ fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<Site> {
     pairs.filter_map(|(client, scope)| Site::find(client, scope, directories, project)).collect()
 }
 
-/// `forage` where that is this program, else where this program is.
-fn default_command() -> anyhow::Result<String> {
+/// `forage` where that is this program, else where this program is. In a file that others read, too, it is `forage` in any
+/// case: on their machines this program is elsewhere.
+fn default_command(scope: Scope) -> anyhow::Result<String> {
     let (program, is_found) = config::this_program()?;
-    if is_found {
+    if is_found || scope == Scope::Project {
         return Ok(NAME.to_owned());
     }
     let text = program.to_str().map(str::to_owned);

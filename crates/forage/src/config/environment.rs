@@ -98,12 +98,7 @@ pub(crate) fn variables() -> Vec<(OsString, OsString)> {
 
 /// The variables that are set and say how Forage works: its own, and those by which it finds its files and whom to trust.
 pub(super) fn set_variables() -> Vec<String> {
-    const OTHERS: [&str; 5] =
-        ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "SSL_CERT_FILE", "SSL_CERT_DIR"];
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let is_ours = |name: &String| name.starts_with("FORAGE_") || OTHERS.contains(&name.as_str());
-    // The token is for servers on HTTP, which no client starts.
-    names.filter(|name| is_ours(name) && name != "FORAGE_MCP_TOKEN" && variable(name).is_some()).collect()
+    variables_of_the_server(&[], true)
 }
 
 /// The names of the variables that are git's.
@@ -186,15 +181,21 @@ impl ClientDirectories {
     }
 }
 
-/// Variables of Forage's own, and where its files are: a server that is started without them is another one.
+/// Variables of Forage's own, and those by which it finds its files and whom to trust: a server that is started without them
+/// is another one. The token is for servers on HTTP, which no client starts.
 const OWN_VARIABLES: &[&str] = &[
     "FORAGE_API_KEY",
     "FORAGE_BASE_URL",
     "FORAGE_CONFIG",
     "FORAGE_FILTER",
     "FORAGE_INDEX",
+    "FORAGE_MAX_FILE_BYTES",
     "FORAGE_MODEL",
     "FORAGE_ON_MODEL_FAILURE",
+    "FORAGE_TEXT_BYTES",
+    "FORAGE_THREADS",
+    "FORAGE_TIMEOUT_MS",
+    "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "XDG_CACHE_HOME",
     "XDG_CONFIG_HOME",
@@ -254,4 +255,24 @@ fn number<T: std::str::FromStr>(name: &str) -> anyhow::Result<Option<T>> {
     let Some(text) = variable(name) else { return Ok(None) };
     let number = text.trim().parse().ok();
     number.map(Some).with_context(|| format!("the environment variable {name} must be a whole number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OWN_VARIABLES;
+
+    /// Whatever is read here a client has to hand on, or to be warned of.
+    #[test]
+    fn every_variable_that_is_read_is_in_the_table() {
+        let source = include_str!("environment.rs").split("#[cfg(test)]").next().unwrap();
+        let is_name = |name: &&str| {
+            ["FORAGE_", "XDG_", "SSL_"].iter().any(|own| name.starts_with(own))
+                && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        };
+        let read: Vec<&str> = source.split('"').filter(is_name).collect();
+        assert!(read.len() > 20, "{read:?}");
+        for name in read.into_iter().filter(|name| *name != "FORAGE_MCP_TOKEN") {
+            assert!(OWN_VARIABLES.contains(&name), "{name}");
+        }
+    }
 }

@@ -287,6 +287,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         remark: Some("The extension for VS Code keeps a file of its own, which its MCP panel opens."),
     },
     // https://docs.continue.dev/customize/deep-dives/mcp: it takes files of Claude Desktop's form from these directories.
+    // Where it has a configuration, that is `CONTINUE_LIST`.
     Client {
         name: "continue",
         title: "Continue",
@@ -298,8 +299,9 @@ pub(crate) static CLIENTS: &[Client] = &[
         project_place: Some(".continue/mcpServers/forage.json"),
         user_file: |at| Some(at.home.as_ref()?.join(".continue/mcpServers/forage.json")),
         remark: Some(
-            "The files are those of the extensions for VS Code and JetBrains. The program `cn` reads `~/.continue/config.yaml` \
-             alone: put `mcpServers:` with `- name: forage`, `command: forage` and `args: [mcp]` into it.",
+            "Where there is a `~/.continue/config.yaml`, the entry goes into its list `mcpServers`, which the extensions for VS \
+             Code and JetBrains read, and the program `cn`, too; `cn` reads nothing else, so that an older \
+             `~/.continue/mcpServers/forage.json` has to go first (`--remove`).",
         ),
     },
     // https://docs.windsurf.com/windsurf/cascade/mcp
@@ -400,13 +402,40 @@ pub(crate) static CLIENTS: &[Client] = &[
     },
 ];
 
+/// Continue where it has a configuration. https://docs.continue.dev/reference#mcpservers; `cn` 1.5.47 reads no other file.
+static CONTINUE_LIST: Client = Client {
+    name: "continue",
+    title: "Continue",
+    launch: Launch { name: "continue-client", ..launch::PLAIN },
+    format: Format::Yaml,
+    section: "mcpServers",
+    fields: &[Text("name", NAME), Command("command"), Arguments],
+    user_place: "~/.continue/config.yaml",
+    project_place: None,
+    user_file: |at| Some(at.home.as_ref()?.join(".continue/config.yaml")),
+    remark: None,
+};
+
 impl Client {
+    /// The client as it is to be set up here: where it takes the entry from one of two files, with the one that there is.
+    pub(super) fn variant(&'static self, scope: Scope, directories: &ClientDirectories) -> &'static Self {
+        let is_there = |client: &Self| (client.user_file)(directories).is_some_and(|path| path.is_file());
+        let has_list = self.name == CONTINUE_LIST.name && scope == Scope::User;
+        // What was put into the other file before is to be found there.
+        if has_list && !is_there(self) && is_there(&CONTINUE_LIST) { &CONTINUE_LIST } else { self }
+    }
+
+    /// Whether its servers are a list.
+    pub(crate) fn is_list(&self) -> bool {
+        std::ptr::eq(self, &raw const CONTINUE_LIST)
+    }
+
     pub(crate) fn find(name: &str) -> Option<&'static Self> {
         CLIENTS.iter().find(|client| client.name == name)
     }
 
     pub(super) fn spot(&self) -> Spot<'static> {
-        Spot { section: self.section, name: NAME }
+        Spot { section: self.section, name: NAME, is_list: self.is_list() }
     }
 
     pub(crate) fn section(&self) -> &'static str {

@@ -32,6 +32,24 @@ impl With {
         }
     }
 
+    /// What it is, for whoever chooses.
+    pub(crate) fn help(self) -> &'static str {
+        match self {
+            Self::Permission => "Permission to call Forage's tools without asking",
+            Self::Variables => {
+                "The names, never the values, of the variables that are set and Forage needs: keys, base URLs"
+            }
+            Self::Instructions => {
+                "A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools"
+            }
+            Self::Skill => "The same as a skill",
+            Self::Agent => "A sub-agent that searches",
+            Self::Hooks => {
+                "Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep"
+            }
+        }
+    }
+
     /// What it is, to be read after «The client takes no ».
     pub(crate) fn about(self) -> &'static str {
         match self {
@@ -126,8 +144,10 @@ impl Event {
 /// How a client writes a hook.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HookForm {
-    /// As Claude Code, with this time limit.
+    /// As Claude Code, with this time limit, for a shell that is POSIX's or cmd.
     Claude(u64),
+    /// The same, with milliseconds, for a shell that is POSIX's or PowerShell.
+    Gemini(u64),
     Copilot,
     Cursor,
 }
@@ -297,12 +317,12 @@ static GEMINI_CLI: &[Extra] = &[
         Some("~/.gemini/settings.json"),
         Some(".gemini/settings.json"),
         How::Json(&[
-            hook(BEGIN, Event::SessionStart, None, HookForm::Claude(5_000)),
+            hook(BEGIN, Event::SessionStart, None, HookForm::Gemini(5_000)),
             hook(
                 &["hooks", "AfterTool"],
                 Event::Search,
                 Some("run_shell_command|grep_search|search_file_content|glob"),
-                HookForm::Claude(5_000),
+                HookForm::Gemini(5_000),
             ),
         ]),
     ),
@@ -537,6 +557,15 @@ static EXTRAS: &[(&str, &[Extra])] = &[
 /// What a client takes beside the entry.
 pub(crate) fn of(client: &str) -> &'static [Extra] {
     EXTRAS.iter().find(|(name, _)| *name == client).map_or(&[], |(_, extras)| extras)
+}
+
+/// What somebody should know who has hooks put in.
+pub(crate) fn hooks_remark(client: &str) -> Option<&'static str> {
+    // 0.169.0: `codex exec` says nothing of those that it passes over.
+    (client == "codex").then_some(
+        "Codex runs no hook that you have not trusted: start `codex`, which asks for that when it finds new ones. Until then it \
+         passes over them, and `codex exec` does so without a word.",
+    )
 }
 
 /// The names of the clients that have a row.

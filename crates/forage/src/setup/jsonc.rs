@@ -10,7 +10,7 @@ mod parse;
 use serde_json::{Map, Value};
 
 use super::Refusal;
-use layout::{New, Style, Text, compact, cut, insert, line_indent, splice};
+use layout::{New, Style, Text, cut, insert, line_indent, splice};
 use parse::{Member, Node};
 
 /// Where an entry stands: `name` within the object `section` of the top level.
@@ -18,6 +18,8 @@ use parse::{Member, Node};
 pub(super) struct Spot<'a> {
     pub(super) section: &'a str,
     pub(super) name: &'a str,
+    /// The section is a list, whose elements say their names themselves.
+    pub(super) is_list: bool,
 }
 
 /// What is in a file.
@@ -82,7 +84,7 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
     add_at(text, Target { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
 }
 
-/// The text with a value at a place. What is there already is replaced.
+/// The text with a value at a place. Of what is there already no more is changed than what says something else.
 pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<String, Refusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
@@ -92,15 +94,15 @@ pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<St
     let body = document.body;
     let style = Style::of(&document);
     let way = document.way(target)?;
+    let mut expected = document.root.to_value(body);
+    put(&mut expected, target, value.clone());
     let added = match way.found {
         Some((members, index)) => {
             let member = &members[index];
-            let place = member.value.start..member.value.end;
-            let text = match body[place.clone()].contains('\n') {
-                true => style.pretty(value, line_indent(body, member.key_start)),
-                false => compact(value),
-            };
-            splice(body, place, &text)
+            if let Some(text) = brought(text, target, value) {
+                return Ok(text);
+            }
+            splice(body, member.value.start..member.value.end, &style.anew(body, member, value))
         }
         None => {
             let depth = way.nodes.len() - 1;
@@ -118,9 +120,37 @@ pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<St
             }
         }
     };
-    let mut expected = document.root.to_value(body);
-    put(&mut expected, target, value.clone());
     document.checked(added, &expected)
+}
+
+/// Changes of one entry that are made one by one.
+const MOST_STEPS: usize = 256;
+
+/// The text in which what stands at a place was brought to say something else, step by step, so that what its user has
+/// written into it stays, comments too; `None` where that can't be.
+fn brought(text: &str, target: Target<'_>, value: &Value) -> Option<String> {
+    // By its place: while it changes, it may not look like what it is.
+    let index = Document::parse(text).ok()?.way(target).ok()?.found?.1;
+    let mut text = text.to_owned();
+    for _ in 0..MOST_STEPS {
+        let document = Document::parse(&text).ok()?;
+        let style = Style::of(&document);
+        let container = target
+            .path
+            .iter()
+            .try_fold(&document.root, |node, key| Some(&unique(node.members()?, key).ok()??.value))?;
+        let member = container.members().or_else(|| container.elements())?.get(index)?;
+        let mut expected = document.root.to_value(document.body);
+        let Some(step) = layout::step(document.body, &style, member, value) else { return Some(text) };
+        let place = target.path.iter().try_fold(&mut expected, |value, key| value.get_mut(*key))?;
+        match place {
+            Value::Object(members) => *members.get_mut(&member.key)? = step.value,
+            Value::Array(elements) => *elements.get_mut(index)? = step.value,
+            _ => return None,
+        }
+        text = step.texts.into_iter().find_map(|body| document.checked(body, &expected).ok())?;
+    }
+    None
 }
 
 /// The text without the entry; `None` when it is what [`created`] gives, so that the file goes, too.

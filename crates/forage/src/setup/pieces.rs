@@ -82,7 +82,7 @@ impl Slot {
             ),
             Piece::Member(_, _, text) => Value::from(text),
             Piece::Version(_, number) => Value::from(number),
-            Piece::Hook(hook) => hook_value(hook, &hook_command(&words.command, hook.event, client.name)),
+            Piece::Hook(hook) => hook_value(hook, &words.command, client.name),
         }
     }
 
@@ -172,27 +172,48 @@ pub(super) fn remove(pieces: &[Piece], text: &str) -> Result<Option<String>, Ref
     Ok(rest)
 }
 
-/// The command line of a hook, as a shell takes it.
-pub(crate) fn hook_command(command: &str, event: Event, client: &str) -> String {
+/// What runs a hook's command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shell {
+    /// POSIX's, or cmd where the system has none.
+    Usual,
+    /// POSIX's, or any PowerShell.
+    PowerShell,
+}
+
+/// The command line of a hook, as a shell takes it. It ends well whatever becomes of it: an older `forage`, which does not
+/// know the hook, ends with 2, and clients take that for a refusal of the call. Of the two forms each shell has one that
+/// it does not understand: cmd `;`, and PowerShell before 7 `||`.
+fn hook_command(command: &str, event: Event, client: &str, shell: Shell) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '\\');
     let quoted = match command.chars().all(|c| is_plain(c) && (cfg!(windows) || c != '\\')) {
         true => command.to_owned(),
+        // By itself it would be a text there, and no command.
+        false if cfg!(windows) && shell == Shell::PowerShell => format!("& \"{command}\""),
         false if cfg!(windows) => format!("\"{command}\""),
         false => format!("'{}'", command.replace('\'', "'\\''")),
     };
-    format!("{quoted} hook {} --client {client}", event.name())
+    let well = match shell {
+        Shell::Usual => " || exit 0",
+        Shell::PowerShell => "; exit 0",
+    };
+    format!("{quoted} hook {} --client {client}{well}", event.name())
 }
 
-fn hook_value(hook: Hook, command: &str) -> Value {
+fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
+    let line = |shell| hook_command(command, hook.event, client, shell);
+    let group = |shell, timeout: u64| json!({ "hooks": [{ "type": "command", "command": line(shell), "timeout": timeout }] });
     let call = match hook.form {
-        HookForm::Claude(timeout) => {
-            json!({ "hooks": [{ "type": "command", "command": command, "timeout": timeout }] })
-        }
-        HookForm::Copilot => {
-            json!({ "type": "command", "bash": command, "powershell": command, "timeoutSec": 5 })
-        }
-        HookForm::Cursor => json!({ "command": command, "timeout": 5 }),
+        HookForm::Claude(timeout) => group(Shell::Usual, timeout),
+        HookForm::Gemini(timeout) => group(Shell::PowerShell, timeout),
+        HookForm::Copilot => json!({
+            "type": "command",
+            "bash": line(Shell::Usual),
+            "powershell": line(Shell::PowerShell),
+            "timeoutSec": 5,
+        }),
+        HookForm::Cursor => json!({ "command": line(Shell::PowerShell), "timeout": 5 }),
     };
     // First, where people look for it.
     let matcher = hook.matcher.map(|matcher| ("matcher".to_owned(), Value::from(matcher)));
@@ -207,6 +228,7 @@ fn calls_hook(value: &Value, event: Event) -> bool {
     match value {
         Value::String(text) => {
             let (program, rest) = text.split_once(" hook ").unwrap_or_default();
+            let program = program.strip_prefix("& ").unwrap_or(program);
             let name = program.trim_matches(['"', '\'']).rsplit(['/', '\\']).next().unwrap_or_default();
             name.strip_suffix(".exe").unwrap_or(name) == NAME && rest.split(' ').next() == Some(event.name())
         }

@@ -16,6 +16,8 @@ use forage_llm::Redactor;
 use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
+#[cfg(unix)]
+use super::groups;
 use super::launch::Launch;
 use crate::config::UNUSABLE;
 
@@ -207,7 +209,7 @@ impl Running {
     fn begin(start: &Start) -> Result<Self, Failure> {
         let began = Instant::now();
         let failed = |error| Failure::NotStarted(start.program.display().to_string(), error);
-        let mut child = command(start).spawn().map_err(failed)?;
+        let mut child = spawn(command(start)).map_err(failed)?;
         let (tell, lines) = sync_channel(LINES);
         let stdout = child.stdout.take();
         std::thread::spawn(move || stdout.map(|stdout| read_lines(stdout, &tell)));
@@ -359,8 +361,15 @@ impl Running {
     }
 
     /// Ends it with its group.
+    #[cfg(unix)]
     fn end(&mut self) -> Option<ExitStatus> {
-        self.kill_group();
+        self.is_reaped = true;
+        groups::ended(&mut self.child, Child::wait).ok()
+    }
+
+    #[cfg(not(unix))]
+    fn end(&mut self) -> Option<ExitStatus> {
+        let _ = self.child.kill();
         self.is_reaped = true;
         self.child.wait().ok()
     }
@@ -377,22 +386,26 @@ impl Running {
         )
     }
 
-    #[cfg(unix)]
-    fn kill_group(&mut self) {
-        use rustix::process::{Pid, Signal, kill_process_group};
-        // Fails only when nothing is left in the group.
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-    }
-
     #[cfg(not(unix))]
     fn has_exited(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
+}
 
-    #[cfg(not(unix))]
-    fn kill_group(&mut self) {
-        let _ = self.child.kill();
-    }
+#[cfg(unix)]
+fn spawn(mut command: Command) -> io::Result<Child> {
+    groups::started(|| command.spawn())
+}
+
+#[cfg(not(unix))]
+fn spawn(mut command: Command) -> io::Result<Child> {
+    command.spawn()
+}
+
+/// Ends all that was started to be talked to, before the process itself ends.
+pub(crate) fn end_all() {
+    #[cfg(unix)]
+    groups::end_all();
 }
 
 impl Drop for Running {

@@ -8,9 +8,13 @@ use serde_json::Value;
 use super::{NAME, Scope, file, jsonc};
 use crate::config::ClientDirectories;
 
-/// The settings of a client, those of the user first.
+/// The settings of a client. Those in the project may be anybody's: a repository brings them along. What they permit is no
+/// permission of the user's.
 #[derive(Debug, Default)]
-pub(crate) struct Settings(Vec<Value>);
+pub(crate) struct Settings {
+    own: Vec<Value>,
+    projects: Vec<Value>,
+}
 
 /// Whether a client lets its model call the tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +22,8 @@ pub(crate) enum Permission {
     Given,
     /// It asks, each time or once.
     Asked,
+    /// A file of the project gives it, which the client goes by once it trusts the folder.
+    Claimed,
     Denied,
 }
 
@@ -38,54 +44,66 @@ impl Settings {
     }
 
     fn read(own: Option<PathBuf>, project: &Path, names: &[&str]) -> Self {
-        let own = own.into_iter().map(|path| (path, None));
-        let shared = names.iter().map(|name| (project.join(name), Some(project)));
-        Self(own.chain(shared).filter_map(|(path, project)| value(&path, project)).collect())
+        Self {
+            own: own.and_then(|path| value(&path, None)).into_iter().collect(),
+            projects: names.iter().filter_map(|name| value(&project.join(name), Some(project))).collect(),
+        }
     }
 
-    /// The texts of all lists at a place.
-    pub(crate) fn texts(&self, place: &str) -> Vec<&str> {
-        let lists = self.0.iter().filter_map(|settings| settings.pointer(place)?.as_array());
-        lists.flatten().filter_map(Value::as_str).collect()
-    }
-
-    /// The value at a place, from the last that has one.
-    pub(crate) fn last(&self, place: &str) -> Option<&Value> {
-        self.0.iter().rev().find_map(|settings| settings.pointer(place))
+    /// The texts of the user's own list at a place.
+    pub(crate) fn own_texts(&self, place: &str) -> Vec<&str> {
+        texts(&self.own, place)
     }
 
     /// What Claude Code does with a call of these tools, by the names that it gives them.
     pub(crate) fn permission(&self, tools: &[String]) -> Permission {
         let server = format!("mcp__{NAME}");
         let all = [server.clone(), format!("{server}__*")];
-        let has = |list: &str, tool: &str| {
-            self.texts(list).iter().any(|rule| *rule == tool || all.iter().any(|all| all == rule))
+        let are_all = |settings: &[&Value], list: &str| {
+            let rules = || settings.iter().flat_map(|settings| list_of(settings, list));
+            let has = |tool: &String| rules().any(|rule| rule == tool || all.iter().any(|all| all == rule));
+            !tools.is_empty() && tools.iter().all(has)
         };
-        let are_all = |list: &str| !tools.is_empty() && tools.iter().all(|tool| has(list, tool));
-        let unasked =
-            self.last("/permissions/defaultMode").and_then(Value::as_str) == Some("bypassPermissions");
+        let gives = |settings: &[&Value]| {
+            let mode = settings.iter().rev().find_map(|it| it.pointer("/permissions/defaultMode"));
+            are_all(settings, "/permissions/allow")
+                || mode.and_then(Value::as_str) == Some("bypassPermissions")
+        };
+        self.decided(|settings| are_all(settings, "/permissions/deny"), gives)
+    }
+
+    /// What the user has decided, and else what a file of the project claims. It may deny as well: that gains it nothing.
+    fn decided(&self, denies: impl Fn(&[&Value]) -> bool, gives: impl Fn(&[&Value]) -> bool) -> Permission {
+        let own: Vec<&Value> = self.own.iter().collect();
+        let all: Vec<&Value> = self.own.iter().chain(&self.projects).collect();
         match () {
-            () if are_all("/permissions/deny") => Permission::Denied,
-            () if are_all("/permissions/allow") || unasked => Permission::Given,
+            () if denies(&all) => Permission::Denied,
+            () if gives(&own) => Permission::Given,
+            () if gives(&all) => Permission::Claimed,
             () => Permission::Asked,
         }
     }
 
     /// What Claude Code does with the servers of a project's file.
     pub(crate) fn project_server(&self, scope: Scope) -> Permission {
-        let is_named = |list: &str| self.texts(list).contains(&NAME);
-        match () {
-            () if scope == Scope::User => Permission::Given,
-            () if is_named("/disabledMcpjsonServers") => Permission::Denied,
-            () if is_named("/enabledMcpjsonServers") => Permission::Given,
-            () if self.last("/enableAllProjectMcpServers") == Some(&Value::Bool(true)) => Permission::Given,
-            () => Permission::Asked,
+        if scope == Scope::User {
+            return Permission::Given;
         }
+        let is_named = |settings: &[&Value], list: &str| {
+            settings.iter().any(|settings| list_of(settings, list).any(|name| name == NAME))
+        };
+        let gives = |settings: &[&Value]| {
+            let all = settings.iter().rev().find_map(|it| it.pointer("/enableAllProjectMcpServers"));
+            is_named(settings, "/enabledMcpjsonServers") || all == Some(&Value::Bool(true))
+        };
+        self.decided(|settings| is_named(settings, "/disabledMcpjsonServers"), gives)
     }
 
     /// Whether Gemini CLI starts servers in a folder.
     pub(crate) fn folder(&self, directories: &ClientDirectories, folder: &Path) -> Permission {
-        if self.last("/security/folderTrust/enabled") == Some(&Value::Bool(false)) {
+        let is_off =
+            |settings: &Value| settings.pointer("/security/folderTrust/enabled") == Some(&false.into());
+        if self.own.iter().any(is_off) {
             return Permission::Given;
         }
         let file = directories.home.as_ref().map(|home| home.join(".gemini/trustedFolders.json"));
@@ -110,6 +128,15 @@ impl Settings {
     }
 }
 
+/// The texts of a list.
+fn list_of<'v>(settings: &'v Value, place: &str) -> impl Iterator<Item = &'v str> {
+    settings.pointer(place).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn texts<'v>(all: &'v [Value], place: &str) -> Vec<&'v str> {
+    all.iter().flat_map(|settings| list_of(settings, place)).collect()
+}
+
 /// A file of settings; `None` for one that is missing or not understood, which is its client's to complain of.
 fn value(path: &Path, project: Option<&Path>) -> Option<Value> {
     jsonc::value(&file::read(path, project).ok()?.text?).ok()
@@ -120,6 +147,46 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    fn own(settings: Value) -> Settings {
+        Settings { own: vec![settings], projects: Vec::new() }
+    }
+
+    fn of_the_project(settings: Value) -> Settings {
+        Settings { own: Vec::new(), projects: vec![settings] }
+    }
+
+    #[test]
+    fn what_a_repository_brings_along_is_no_permission_of_the_users() {
+        let tools = ["mcp__forage__a".to_owned()];
+        for settings in [
+            json!({ "permissions": { "allow": ["mcp__forage"] } }),
+            json!({ "permissions": { "defaultMode": "bypassPermissions" } }),
+        ] {
+            assert_eq!(
+                of_the_project(settings.clone()).permission(&tools),
+                Permission::Claimed,
+                "{settings}"
+            );
+            // The control: the same of the user's is one.
+            assert_eq!(own(settings).permission(&tools), Permission::Given);
+        }
+        for settings in
+            [json!({ "enableAllProjectMcpServers": true }), json!({ "enabledMcpjsonServers": ["forage"] })]
+        {
+            let permission = of_the_project(settings.clone()).project_server(Scope::Project);
+            assert_eq!(permission, Permission::Claimed, "{settings}");
+        }
+        let settings = json!({ "security": { "folderTrust": { "enabled": false } } });
+        let directories = ClientDirectories::find();
+        let folder = Path::new("/nobody/was/ever/told/to/trust/this");
+        assert_eq!(of_the_project(settings.clone()).folder(&directories, folder), Permission::Asked);
+        assert_eq!(own(settings).folder(&directories, folder), Permission::Given);
+        let settings = json!({ "security": { "environmentVariableRedaction": { "allowed": ["KEY"] } } });
+        let place = "/security/environmentVariableRedaction/allowed";
+        assert!(of_the_project(settings.clone()).own_texts(place).is_empty());
+        assert_eq!(own(settings).own_texts(place), ["KEY"]);
+    }
 
     #[test]
     fn a_rule_for_the_server_or_for_each_tool_lets_them_be_called() {
@@ -138,13 +205,13 @@ mod tests {
             (json!({ "permissions": { "defaultMode": "bypassPermissions" } }), Permission::Given),
             (json!({ "permissions": 1 }), Permission::Asked),
         ] {
-            assert_eq!(Settings(vec![settings.clone()]).permission(&tools), expected, "{settings}");
+            assert_eq!(own(settings.clone()).permission(&tools), expected, "{settings}");
         }
-        let split = Settings(vec![
-            json!({ "permissions": { "allow": ["mcp__forage__a"] } }),
-            json!({ "permissions": { "allow": ["mcp__forage__b"] } }),
-        ]);
-        assert_eq!(split.permission(&tools), Permission::Given);
+        let split = Settings {
+            own: vec![json!({ "permissions": { "allow": ["mcp__forage__a"] } })],
+            projects: vec![json!({ "permissions": { "allow": ["mcp__forage__b"] } })],
+        };
+        assert_eq!(split.permission(&tools), Permission::Claimed);
     }
 
     #[test]
@@ -158,7 +225,7 @@ mod tests {
                 Permission::Denied,
             ),
         ] {
-            let settings = Settings(vec![settings]);
+            let settings = own(settings);
             assert_eq!(settings.project_server(Scope::Project), expected, "{settings:?}");
             assert_eq!(settings.project_server(Scope::User), Permission::Given);
         }

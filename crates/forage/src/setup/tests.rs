@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::jsonc::Spot;
 use super::{CLIENTS, Client, Format, created, jsonc, removed, toml, yaml};
 
-const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage" };
+const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage", is_list: false };
 
 fn entry() -> Value {
     json!({ "type": "stdio", "command": "forage", "args": ["mcp"], "env": {} })
@@ -172,7 +172,7 @@ proptest! {
     fn what_came_into_the_file_meanwhile_stays(seed: u64) {
         let before = json_file(seed);
         let Ok(after) = jsonc::add(&before, SPOT, &entry()) else { return Ok(()) };
-        let other = Spot { section: "mcpServers", name: "later" };
+        let other = Spot { section: "mcpServers", name: "later", is_list: false };
         let both = jsonc::add(&after, other, &json!({ "command": "later" })).unwrap();
         let rest = jsonc::remove(&both, SPOT).unwrap().unwrap();
         let mut expected = read_json(&both);
@@ -311,6 +311,57 @@ fn the_random_files_reach_every_form() {
     // Half of these have something in them that is refused.
     let added = added.count();
     assert!((400..2000).contains(&added), "{added}");
+}
+
+#[test]
+fn a_key_that_is_not_bare_is_quoted() {
+    for name in ["a.b", "a b", "", "é", "\"quoted\"", "plain-1_"] {
+        let spot = Spot { section: "mcp servers", name, is_list: false };
+        let value = json!({ "command": "x", "env": { "MY.KEY": "1", "OTHER": "2" }, "odd key": true });
+        let text = toml::add("a = 1\n", spot, &value).unwrap();
+        let read: Value = serde_json::to_value(text.parse::<::toml::Table>().unwrap()).unwrap();
+        assert_eq!(read["mcp servers"][name], value, "{text}");
+        assert_eq!(toml::remove(&text, spot), Ok(Some("a = 1\n".to_owned())), "{text}");
+    }
+    let spot = Spot { section: "mcp_servers", name: "forage", is_list: false };
+    assert_eq!(toml::lines(spot, &json!({ "env_vars": [] })), ["[mcp_servers.forage]", "env_vars = []"]);
+}
+
+/// The list of Continue, in random files.
+#[test]
+fn an_entry_in_a_list_of_yaml_changes_nothing_else_and_comes_out_again() {
+    let spot = Spot { section: "extensions", name: "forage", is_list: true };
+    let value = json!({ "name": "forage", "command": "/opt/a b/forage", "args": ["mcp"] });
+    let sections = [
+        "extensions:\n- name: a # mine\n  command: \"x\"\n- uses: b/c\n",
+        "extensions: # mine\n    # note\n    - command: y\n      args:\n        - name: z\n      name: 'q'\n      env: {A: b}\n",
+        "extensions:\n  -\n    name: a\n    text: |\n      - name: forage\n\n",
+    ];
+    let (mut added, mut lists) = (0, 0);
+    for seed in 0..3000 {
+        let text = yaml_file(seed);
+        let without = text.split("extensions:").next().unwrap();
+        let section = sections[usize::try_from(seed).unwrap() % sections.len()];
+        let before = match (seed % 5, text.contains("extensions:") && without.is_empty()) {
+            (0, _) => without.to_owned(),
+            (_, true) => section.to_owned(),
+            _ if without.ends_with('\n') || without.is_empty() => format!("{without}{section}last: 1\n"),
+            _ => continue,
+        };
+        let Ok(old) = serde_yaml_ng::from_str::<Value>(&before) else { continue };
+        let Ok(after) = yaml::add(&before, spot, &value) else { continue };
+        (added, lists) = (added + 1, lists + usize::from(before.contains("extensions:")));
+        let mut expected = if old.is_null() { json!({}) } else { old };
+        match expected["extensions"].as_array_mut() {
+            Some(list) => list.push(value.clone()),
+            None => expected["extensions"] = json!([value]),
+        }
+        assert_eq!(serde_yaml_ng::from_str::<Value>(&after).unwrap(), expected, "{after}");
+        assert_eq!(yaml::inspect(&after, spot).unwrap().entry, Some(value.clone()), "{after}");
+        assert_eq!(yaml::add(&after, spot, &value).as_ref(), Ok(&after));
+        assert_eq!(yaml::remove(&after, spot).unwrap(), Some(before), "{after}");
+    }
+    assert!(lists > 300 && added - lists > 100, "{lists} of {added}");
 }
 
 #[test]

@@ -24,18 +24,61 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
 
 /// The lines of the table.
 pub(super) fn lines(spot: Spot<'_>, value: &Value) -> Vec<String> {
-    let field = |(key, value): (&String, &Value)| format!("{key} = {}", literal(value));
-    let head = format!("[{}.{}]", spot.section, spot.name);
-    [head].into_iter().chain(value.as_object().into_iter().flatten().map(field)).collect()
+    [head(spot)].into_iter().chain(value.as_object().into_iter().flatten().map(field)).collect()
+}
+
+fn head(spot: Spot<'_>) -> String {
+    format!("[{}.{}]", key(spot.section), key(spot.name))
+}
+
+fn field((name, value): (&String, &Value)) -> String {
+    format!("{} = {}", key(name), literal(value))
+}
+
+/// A key as it has to be written: what is no bare key is quoted, as JSON quotes a text.
+fn key(name: &str) -> String {
+    let is_bare = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    match !name.is_empty() && name.bytes().all(is_bare) {
+        true => name.to_owned(),
+        false => Value::from(name).to_string(),
+    }
+}
+
+/// The lines between the marks with another entry in them: those that say what is to be said stay as they are, and what is
+/// no line `key = value` does.
+fn updated(present: &[String], spot: Spot<'_>, value: &Value) -> Vec<String> {
+    let Some(fields) = value.as_object() else { return present.to_vec() };
+    let mut said = Vec::new();
+    let mut lines = Vec::new();
+    // A table within the entry is a field of its own, which comes behind all others.
+    let is_inner = |line: &&String| line.starts_with('[') && **line != head(spot);
+    let inner = present.iter().position(|line| is_inner(&line)).unwrap_or(present.len());
+    for line in &present[..inner] {
+        let parsed = parse(line).ok().filter(|table| table.len() == 1);
+        let Some((name, old)) = parsed.and_then(|table| table.into_iter().next()) else {
+            lines.push(line.clone());
+            continue;
+        };
+        if old.is_table() && line.starts_with('[') {
+            lines.push(line.clone());
+            continue;
+        }
+        let Some(new) = fields.get(&name) else { continue };
+        let is_said = serde_json::to_value(&old).is_ok_and(|old| old == *new);
+        lines.push(if is_said { line.clone() } else { field((&name, new)) });
+        said.push(name);
+    }
+    let is_missing = |(name, _): &(&String, &Value)| !said.contains(name);
+    lines.extend(fields.iter().filter(is_missing).map(field));
+    lines.extend(present[inner..].iter().cloned());
+    lines
 }
 
 /// JSON's texts, numbers and truth values are TOML's, too.
 fn literal(value: &Value) -> String {
     match value {
         Value::Array(items) => format!("[{}]", items.iter().map(literal).collect::<Vec<_>>().join(", ")),
-        // Keys are our own words, bare as they are.
         Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| format!("{key} = {}", literal(value));
             format!("{{ {} }}", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }
         other => other.to_string(),
@@ -53,19 +96,32 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
             }
             let newline = super::newline(text);
             let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
-            let new = marked::marked(&lines, "", newline) + end;
-            format!("{}{new}{}", &text[..block.range.start], &text[block.range.end..])
+            let with = |lines: &[String]| {
+                let new = marked::marked(lines, "", newline) + end;
+                format!("{}{new}{}", &text[..block.range.start], &text[block.range.end..])
+            };
+            // What its user wrote into it, comments too, stays; where that can't be, all of it is written anew.
+            let added = with(&updated(&block.lines, spot, value));
+            if has_entry && is_right(&before, &added, spot, value) {
+                return Ok(added);
+            }
+            with(&lines)
         }
         None => marked::append(text, &lines),
     };
-    let mut after = parse(&added).map_err(|_| layout(spot))?;
-    let mut before = before;
-    let is_right = take(&mut after, spot) == toml::Value::try_from(value).ok();
-    take(&mut before, spot);
-    match is_right && after == before {
+    match is_right(&before, &added, spot, value) {
         true => Ok(added),
         false => Err(layout(spot)),
     }
+}
+
+/// Whether a text says the entry, and else what was there before.
+fn is_right(before: &Table, added: &str, spot: Spot<'_>, value: &Value) -> bool {
+    let Ok(mut after) = parse(added) else { return false };
+    let is_right = take(&mut after, spot) == toml::Value::try_from(value).ok();
+    let mut before = before.clone();
+    take(&mut before, spot);
+    is_right && after == before
 }
 
 pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
@@ -80,7 +136,12 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
     };
     let Some(removed) = marked::take_out(text, &block) else { return Ok(None) };
     take(&mut expected, spot);
-    match parse(&removed) {
+    let after = parse(&removed).map(|mut after| {
+        // A section without entries may have been there before, and says as much as none.
+        take(&mut after, spot);
+        after
+    });
+    match after {
         Ok(after) if after == expected => Ok(Some(removed)),
         _ => Err(Refusal::new("between the marks there is more than Forage wrote".to_owned())),
     }

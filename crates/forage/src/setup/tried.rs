@@ -11,6 +11,7 @@ const TRIED: &[(&str, &str)] = &[
     ("qwen", "0.24.4"),
     ("opencode", "1.18.33"),
     ("cline", "3.0.65"),
+    ("continue", "1.5.47"),
 ];
 
 impl Client {
@@ -26,7 +27,7 @@ mod tests {
 
     use super::*;
 
-    /// Their names in the registry. Continue's program is tried too, and its entry is written by hand.
+    /// Their names in the registry.
     const PACKAGES: &[(&str, &str)] = &[
         ("claude-code", "@anthropic-ai/claude-code"),
         ("codex", "@openai/codex"),
@@ -35,6 +36,7 @@ mod tests {
         ("qwen", "@qwen-code/qwen-code"),
         ("opencode", "opencode-ai"),
         ("cline", "cline"),
+        ("continue", "@continuedev/cli"),
     ];
 
     #[test]

@@ -1,5 +1,5 @@
-//! YAML: an entry between marks in a mapping in block style, which is how Goose writes its file. There is no parser
-//! here; a file with anything else than plain lines where it matters is refused.
+//! YAML: an entry between marks in a mapping in block style, which is how Goose writes its file, or in a list in block
+//! style, which is how Continue does. There is no parser here; a file with anything else than plain lines where it matters is refused.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ struct Layout {
 
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
     let layout = layout(text, spot)?;
-    let neighbours = layout.entries.iter().filter(|name| *name != spot.name);
+    let neighbours = layout.entries.iter().filter(|name| *name != spot.name && !name.is_empty());
     let entry = match layout.entries.iter().filter(|name| *name == spot.name).count() {
         0 => None,
         1 => Some(marked::find(text)?.and_then(|block| read(&block.lines, spot)).unwrap_or(Value::Null)),
@@ -34,9 +34,18 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
 
 /// The lines of the entry, with those of a section around it when there is none yet.
 pub(super) fn lines(spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
-    let field = |(key, value): (&String, &Value)| format!("  {key}: {}", literal(value));
+    let field = |(key, value): (&String, &Value)| format!("{key}: {}", literal(value));
     let fields = value.as_object().into_iter().flatten().map(field);
-    let entry = [format!("{}:", spot.name)].into_iter().chain(fields);
+    let entry: Vec<String> = match spot.is_list {
+        true => {
+            let mark = |number| if number == 0 { "- " } else { "  " };
+            fields.enumerate().map(|(number, field)| mark(number).to_owned() + &field).collect()
+        }
+        false => {
+            [format!("{}:", spot.name)].into_iter().chain(fields.map(|field| format!("  {field}"))).collect()
+        }
+    };
+    let entry = entry.into_iter();
     match with_section {
         true => {
             [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect()
@@ -76,7 +85,7 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
     layout(text, spot)?;
     let Some(block) = marked::find(text)? else {
         return Err(Refusal::new(format!(
-            "its entry `{}` has no marks `{}`: Goose takes them out when it rewrites the file",
+            "its entry `{}` has no marks `{}`: some clients take them out when they rewrite the file",
             spot.name,
             marked::BEGIN
         )));
@@ -91,7 +100,7 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
         return Ok(Some(format!("{before}{after}")));
     }
     let next = after.lines().find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
-    if next.is_some_and(|line| line.starts_with(' ')) {
+    if next.is_some_and(|line| line.starts_with(' ') || spot.is_list && line.starts_with('-')) {
         // Somebody has added to the section, so that it stays.
         return Ok(Some(format!("{before}{}:{}{after}", spot.section, newline(text))));
     }
@@ -108,10 +117,12 @@ fn read(lines_of_block: &[String], spot: Spot<'_>) -> Option<Value> {
     let first = lines_of_block.first()?;
     let depth = first.len() - first.trim_start().len();
     let shown: Vec<&str> = lines_of_block.iter().map(|line| line.get(depth..).unwrap_or(line)).collect();
-    let fields = shown.iter().skip(if with_section { 2 } else { 1 });
+    let fields = shown.iter().skip(usize::from(with_section) + usize::from(!spot.is_list));
     let value = fields
         .map(|line| {
-            let (key, value) = line.trim().split_once(": ")?;
+            let line = line.trim();
+            let line = line.strip_prefix("- ").filter(|_| spot.is_list).unwrap_or(line);
+            let (key, value) = line.split_once(": ")?;
             let value = match value {
                 "[mcp]" => Value::from(vec!["mcp"]),
                 value => serde_json::from_str(value).unwrap_or_else(|_| Value::from(value)),
@@ -150,6 +161,8 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         Layout { section: None, indent: 2, entries: Vec::new(), last: 0, has_block_texts: false };
     let mut within = false;
     let (mut begun, mut has_keys) = (false, false);
+    // The spaces before what an element of the section says, until it has said its name.
+    let mut unnamed: Option<usize> = None;
     for (number, line) in body.lines().enumerate() {
         let refuse = |problem: &str| Err(Refusal::new(format!("line {} {problem}", number + 1)));
         let content = line.trim_end();
@@ -183,8 +196,16 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         }
         if indent == 0 {
             let first = !std::mem::replace(&mut begun, true);
+            if within && spot.is_list && is_element(code) {
+                if !layout.entries.is_empty() && layout.indent != 0 {
+                    return refuse("is indented less than the lines before it");
+                }
+                layout.indent = 0;
+                (unnamed, layout.last) = (element(code, 0, &mut layout.entries), number);
+                continue;
+            }
             if (code == "---" && first) || code.starts_with("- ") || code == "-" {
-                if within && code != "---" {
+                if within && code != "---" && !spot.is_list {
                     return refuse(&format!("makes `{}` a list", spot.section));
                 }
                 continue;
@@ -211,7 +232,17 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
             if indent < layout.indent {
                 return refuse("is indented less than the lines before it");
             }
-            if indent == layout.indent {
+            if indent == layout.indent && spot.is_list {
+                if !is_element(code) {
+                    return refuse("is no element of a list");
+                }
+                unnamed = element(code, indent, &mut layout.entries);
+            } else if unnamed == Some(indent) {
+                if let Some(("name", value)) = key_of(code) {
+                    name_last(&mut layout.entries, value);
+                    unnamed = None;
+                }
+            } else if indent == layout.indent {
                 let Some((key, _)) = key_of(code) else { return refuse("is no `name: value`") };
                 layout.entries.push(key.to_owned());
             }
@@ -221,6 +252,33 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
         }
     }
     Ok(layout)
+}
+
+fn is_element(code: &str) -> bool {
+    code == "-" || code.starts_with("- ")
+}
+
+/// An element that begins here, with its name if it begins with that. Else the spaces before what it says.
+fn element(code: &str, indent: usize, entries: &mut Vec<String>) -> Option<usize> {
+    entries.push(String::new());
+    let said = code[1..].trim_start();
+    match key_of(said) {
+        Some(("name", value)) => {
+            name_last(entries, value);
+            None
+        }
+        _ if said.is_empty() => None,
+        _ => Some(indent + code.len() - said.len()),
+    }
+}
+
+/// The element that began last is called so.
+fn name_last(entries: &mut [String], value: &str) {
+    let value = value.split(" #").next().unwrap_or(value).trim_end();
+    let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
+    if let Some(name) = entries.last_mut() {
+        quoted.unwrap_or(value).clone_into(name);
+    }
 }
 
 /// Name and value of a line `name: value`; a comment behind it is no value.

@@ -198,6 +198,72 @@ fn one_that_says_nothing_is_ended_with_all_that_it_started() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn ctrl_c_leaves_nothing_of_what_is_tried() {
+    // One that goes on when nobody talks to it any more, and has started another.
+    let project = Project::new(&[]);
+    let pids = project.home.join("pids");
+    let text = format!("echo $$ > {0}; sleep 600 & echo $! >> {0}; wait", pids.display());
+    let program = script(&project.home.join("bin"), &text);
+    codex(&project, &program, "");
+    let setup = ["setup", "codex", "--write", "--command", program.to_str().unwrap()];
+    for (arguments, signal) in [(&["doctor"][..], "INT"), (&setup, "INT"), (&["doctor"], "TERM")] {
+        let _ = std::fs::remove_file(&pids);
+        let mut child = std::process::Command::new(FORAGE)
+            .args(arguments)
+            .current_dir(&project.root)
+            .env_clear()
+            .env("HOME", &project.home)
+            .env("PATH", "/usr/bin:/bin")
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_secs(9);
+        let started = || std::fs::read_to_string(&pids).unwrap_or_default();
+        while started().lines().count() < 2 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pids = started();
+        // The control: there is something that has to go.
+        assert!(pids.lines().count() == 2 && pids.lines().all(is_alive), "{arguments:?}: {pids}");
+        let id = child.id().to_string();
+        let sent = Instant::now();
+        assert!(
+            std::process::Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success()
+        );
+        let status = child.wait().unwrap();
+        assert!(!status.success() && sent.elapsed() < Duration::from_secs(5), "{status}");
+        let until = Instant::now() + Duration::from_secs(5);
+        while pids.lines().any(is_alive) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(!pids.lines().any(is_alive), "{arguments:?}: {pids}");
+    }
+}
+
+/// A repository is anybody's: what its files permit is told as that, and is no permission.
+#[test]
+fn what_a_projects_files_permit_is_no_permission_of_the_users() {
+    let project = Project::new(&[]);
+    assert_eq!(write(&project, "claude-code", FORAGE).status, 0);
+    assert_eq!(write(&project, "gemini-cli", FORAGE).status, 0);
+    let settings = "{\"permissions\": {\"allow\": [\"mcp__forage\"]}}";
+    for file in [".claude/settings.json", ".claude/settings.local.json"] {
+        project.write(file, settings);
+    }
+    project.write(".gemini/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}");
+    let (_, record) = doctor(&project, &[]);
+    let asks = of(&record, "claude-code", "user")["asks"].to_string();
+    assert!(asks.contains("a file of the project, which may be anybody's, permits its tools"), "{asks}");
+    let warnings = of(&record, "gemini-cli", "user")["warnings"].to_string();
+    assert!(warnings.contains("starts no server in"), "{warnings}");
+    // The control: the user's own says it.
+    put(&project.home.join(".claude/settings.json"), settings);
+    assert_eq!(of(&doctor(&project, &[]).1, "claude-code", "user")["asks"], json!([]));
+}
+
+#[test]
 fn variables_that_do_not_arrive_are_named_with_what_to_do() {
     let project = Project::new(&[]);
     project.configure(

@@ -186,4 +186,8 @@ fn it_ends_in_time_and_well_whatever_it_is_given() {
     for arguments in [&["no-such-event"][..], &[], &["search", "--no-such-option"]] {
         assert_eq!(hook(&project, arguments, &input).0, "");
     }
+    // Behind options, too; the control: any other command does end so.
+    let status = |arguments: &[&str]| project.run(arguments).status;
+    assert_eq!(status(&["--root", "/x", "hook", "no-such-event"]), 0);
+    assert_eq!(status(&["--root", "hook", "no-such-command"]), 2);
 }

@@ -5,6 +5,7 @@
 //! and `cargo xtask check --all` sets.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 
+mod hooks;
 mod stage;
 mod table;
 
@@ -25,19 +26,8 @@ const END: usize = 250;
 
 const NEEDLE: (&str, &str) = ("src/hay.rs", "// hay\n// a needle in it\n");
 
-/// What `forage setup` has written it takes out again, and no more.
-macro_rules! removal {
-    (written, $client:expr) => {
-        #[test]
-        fn the_entry_is_taken_out_again() {
-            super::the_entry_is_taken_out_again(&$client);
-        }
-    };
-    (by_hand, $client:expr) => {};
-}
-
 macro_rules! clients {
-    ($($name:ident: $client:expr, $entry:ident;)*) => {
+    ($($name:ident: $client:expr;)*) => {
         $(mod $name {
             #[test]
             fn the_model_sees_the_tools() {
@@ -59,21 +49,25 @@ macro_rules! clients {
                 super::ctrl_c_ends_a_call_and_the_server(&$client);
             }
 
-            removal! { $entry, $client }
+            #[test]
+            fn the_entry_is_taken_out_again() {
+                super::the_entry_is_taken_out_again(&$client);
+            }
         })*
     };
 }
 
 clients! {
-    claude_code: super::table::CLAUDE_CODE, written;
-    codex: super::table::CODEX, written;
-    codex_with_programs: super::table::CODEX_PROGRAMS, written;
-    gemini_cli: super::table::GEMINI_CLI, written;
-    qwen_code: super::table::QWEN_CODE, written;
-    opencode: super::table::OPENCODE, written;
-    copilot_cli: super::table::COPILOT_CLI, written;
-    cline: super::table::CLINE, written;
-    continue_cli: super::table::CONTINUE, by_hand;
+    claude_code: super::table::CLAUDE_CODE;
+    codex: super::table::CODEX;
+    codex_with_programs: super::table::CODEX_PROGRAMS;
+    gemini_cli: super::table::GEMINI_CLI;
+    qwen_code: super::table::QWEN_CODE;
+    opencode: super::table::OPENCODE;
+    copilot_cli: super::table::COPILOT_CLI;
+    cline: super::table::CLINE;
+    continue_cli: super::table::CONTINUE;
+    continue_cli_with_servers: super::table::CONTINUE_WITH_SERVERS;
 }
 
 fn last_word() -> Value {
@@ -214,8 +208,9 @@ fn ctrl_c_ends_a_call_and_the_server(client: &'static Client) {
     }
 }
 
+/// What `forage setup` has written it takes out again, and no more.
 fn the_entry_is_taken_out_again(client: &'static Client) {
-    let name = client.setup.unwrap();
+    let name = client.setup;
     let script = json!([call("grep_search", &json!({ "pattern": "needle" })), last_word()]);
     let Some(stage) = Stage::new(client, &[NEEDLE], &script) else { return };
     let before = stage.file();

@@ -137,6 +137,209 @@ fn a_users_file_comes_back_byte_by_byte() {
     }
 }
 
+/// The editor's own marks of an empty section: what was empty is so again.
+#[test]
+fn an_empty_section_comes_back_as_it_was() {
+    for (client, file, text) in [
+        ("claude-code", ".claude.json", "{\"mcpServers\": {}}"),
+        ("claude-code", ".claude.json", "{\n  \"mcpServers\": {\n  },\n  \"a\": 1\n}\n"),
+        ("opencode", ".config/opencode/opencode.json", "{\n\t\"mcp\": { } // none\n}\n"),
+        ("codex", ".codex/config.toml", "[mcp_servers]\n"),
+        ("codex", ".codex/config.toml", "# mine\n[mcp_servers] # none yet\n\n[tui]\nx = 1"),
+        ("goose", ".config/goose/config.yaml", "extensions:\nGOOSE_MODE: auto\n"),
+        ("continue", ".continue/config.yaml", "mcpServers:\nname: mine\n"),
+    ] {
+        let project = Project::new(&[]);
+        let path = project.home.join(file);
+        put(&path, text);
+        ok(&project, &[client, "--write", "--with", "all"]);
+        assert!(std::fs::read_to_string(&path).unwrap().contains("forage"), "{client}");
+        ok(&project, &[client, "--remove"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{client}");
+    }
+}
+
+/// Its program reads its configuration alone.
+#[test]
+fn continue_is_set_up_in_its_configuration_where_there_is_one() {
+    let texts = [
+        "name: \"mine\" # kept\nmodels:\n  - name: a\n    apiKey: ${{ secrets.KEY }}\n",
+        "mcpServers:\n  # a note\n  - name: 'other'\n    command: npx\n    env:\n      A: \"b\"\n  -   command: x\n      name: third\nrules:\n  - uses: a/b\n",
+        "mcpServers:\r\n- name: other\r\n  args:\r\n  - '-y'\r\nmodels: []",
+        "mcpServers:\n  - uses: a/b",
+    ];
+    for text in texts {
+        let project = Project::new(&[]);
+        let path = project.home.join(".continue/config.yaml");
+        put(&path, text);
+        let before = tree(&project.home);
+        ok(&project, &["continue", "--write", "--command", "forage"]);
+        let with = std::fs::read_to_string(&path).unwrap();
+        let read: Value = serde_yaml_ng::from_str(&with).unwrap();
+        let mut expected: Value = serde_yaml_ng::from_str(text).unwrap();
+        let entry = json!({ "name": "forage", "command": "forage", "args": ["mcp"] });
+        match expected["mcpServers"].as_array_mut() {
+            Some(servers) => servers.push(entry),
+            None => expected["mcpServers"] = json!([entry]),
+        }
+        assert_eq!(read, expected, "{with}");
+        let listed = ok(&project, &["--json"]).json();
+        let client = listed.as_array().unwrap().iter().find(|it| it["client"] == "continue").unwrap();
+        assert_eq!(client["files"][0]["state"], "set_up", "{client}");
+        let again = ok(&project, &["continue", "--write", "--command", "forage", "--json"]).json();
+        assert_eq!(again["change"], "none");
+        ok(&project, &["continue", "--write", "--command", "/opt/a b/forage"]);
+        ok(&project, &["continue", "--remove"]);
+        assert_eq!(tree(&project.home), before, "{text}");
+    }
+    for text in
+        ["mcpServers: []\n", "mcpServers:\n  a:\n    command: x\n", "mcpServers:\n  - {a: [1,\n      2]}\n"]
+    {
+        let project = Project::new(&[]);
+        put(&project.home.join(".continue/config.yaml"), text);
+        let run = setup(&project, &["continue", "--write"]);
+        assert!(run.status == 2 && run.stderr.contains("- name: forage"), "{}", run.stderr);
+    }
+    // What stands in the other file already is kept there, and goes from there.
+    let project = Project::new(&[]);
+    ok(&project, &["continue", "--write"]);
+    put(&project.home.join(".continue/config.yaml"), "name: mine\n");
+    ok(&project, &["continue", "--remove"]);
+    assert!(!project.home.join(".continue/mcpServers/forage.json").exists());
+}
+
+/// What a user wrote into Forage's entry stays when Forage changes it, comments too.
+#[test]
+fn comments_in_the_entry_stay_when_it_is_changed() {
+    let project = Project::new(&[]);
+    let claude = "{\n  \"mcpServers\": {\n    \"forage\": {\n      // why I have it\n      \"type\": \"stdio\",\n      \"command\": \"/old/forage\", // old\n      \"args\": [\"mcp\", /* all */ \"--root\", \"/x\"]\n    }\n  }\n}\n";
+    let codex = "# >>> forage\n[mcp_servers.forage]\n# why I have it\ncommand = \"/old/forage\"\nargs = [\"mcp\"] # all\nstartup_timeout_sec = 9\n# <<< forage\n";
+    let gemini = "{\n  \"mcpServers\": {\"forage\": {\"command\": \"/old/forage\", \"args\": [\"mcp\"] /* all */}} // mine\n}\n";
+    for (client, file, text) in [
+        ("claude-code", ".claude.json", claude),
+        ("codex", ".codex/config.toml", codex),
+        ("gemini-cli", ".gemini/settings.json", gemini),
+    ] {
+        let path = project.home.join(file);
+        put(&path, text);
+        ok(&project, &[client, "--write", "--command", "/new/forage"]);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
+        // A field more, and away again.
+        let environment = [("OPENAI_API_KEY", "x")];
+        if client != "claude-code" {
+            let with = ["--command", "/new/forage", "--with", "variables", "--no-check"];
+            let run = |flags: &[&str]| {
+                project.run_in(&project.root, &[&["setup", client], flags].concat(), &environment)
+            };
+            assert_eq!(run(&[&with[..], &["--write"]].concat()).status, 0);
+            let more = std::fs::read_to_string(&path).unwrap();
+            assert!(more.contains("OPENAI_API_KEY") && more.contains(" all"), "{more}");
+            assert_eq!(run(&["--with", "variables", "--remove"]).status, 0);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text.replace("/old/forage", "/new/forage"));
+        }
+    }
+    // A hook with the settings of its user.
+    let settings = project.home.join(".claude/settings.json");
+    let hook = "{\n  \"hooks\": {\n    \"SessionStart\": [\n      {\n        // mine\n        \"matcher\": \"startup\",\n        \"hooks\": [{\"type\": \"command\", \"command\": \"forage hook session-start --client claude-code\", \"timeout\": 5}]\n      }\n    ]\n  }\n}\n";
+    put(&settings, hook);
+    ok(&project, &["claude-code", "--write", "--command", "forage", "--with", "hooks"]);
+    let text = std::fs::read_to_string(&settings).unwrap();
+    assert!(
+        text.contains("// mine\n") && text.contains("session-start --client claude-code || exit 0"),
+        "{text}"
+    );
+}
+
+/// An older `forage` ends with 2 for a command that it does not know, which clients take for «block».
+#[test]
+fn a_hooks_command_never_fails() {
+    let project = Project::new(&[]);
+    let program = project.home.join("a b/forage");
+    put(&program, "#!/bin/sh\necho old; exit 2\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (client, keys) in [
+        ("claude-code", &["command"][..]),
+        ("codex", &["command"]),
+        ("gemini-cli", &["command"]),
+        ("qwen", &["command"]),
+        ("copilot", &["bash"]),
+        ("cursor", &["command"]),
+    ] {
+        for scope in ["user", "project"] {
+            let command = ["--command", program.to_str().unwrap()];
+            let arguments = [&[client, "--scope", scope, "--with", "hooks", "--json"], &command[..]].concat();
+            let run = setup(&project, &arguments);
+            if run.status != 0 {
+                assert_eq!((client, scope), ("copilot", "project"), "{}", run.stderr);
+                continue;
+            }
+            let written = ok(&project, &[&arguments[..], &["--write"]].concat()).json();
+            let file = written["with"][0]["file"].as_str().unwrap();
+            let settings: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+            let mut lines = Vec::new();
+            commands(&settings["hooks"], keys, &mut lines);
+            assert_eq!(lines.len(), 2, "{settings}");
+            for line in lines {
+                for shell in ["sh", "bash"] {
+                    let output = std::process::Command::new(shell).args(["-c", &line]).output().unwrap();
+                    assert_eq!(
+                        (output.status.code(), &output.stdout[..]),
+                        (Some(0), &b"old\n"[..]),
+                        "{line}"
+                    );
+                }
+                // PowerShell before 7 does not know `||`, and cmd no `;`.
+                assert_eq!(line.ends_with("; exit 0"), ["gemini-cli", "cursor"].contains(&client), "{line}");
+            }
+        }
+    }
+    let copilot = std::fs::read_to_string(project.home.join(".copilot/hooks/forage.json")).unwrap();
+    let copilot: Value = serde_json::from_str(&copilot).unwrap();
+    let mut lines = Vec::new();
+    commands(&copilot, &["powershell"], &mut lines);
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.ends_with("; exit 0")), "{lines:?}");
+}
+
+/// The texts of these fields, at any depth.
+fn commands(value: &Value, keys: &[&str], found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| commands(item, keys, found)),
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| match field.as_str() {
+            Some(text) if keys.contains(&key.as_str()) => found.push(text.to_owned()),
+            _ => commands(field, keys, found),
+        }),
+        _ => {}
+    }
+}
+
+/// A path of this machine means nothing on those of the others.
+#[test]
+fn a_file_that_others_read_names_no_path_of_this_machine() {
+    let project = Project::new(&[]);
+    let all = ["--scope", "project", "--with", "all", "--write"];
+    let run = ok(&project, &[&["claude-code"], &all[..]].concat());
+    assert!(run.stdout.contains("`forage` has to be on the PATH of each of them; the one"), "{}", run.stdout);
+    for (path, text) in tree(&project.root) {
+        assert!(!text.contains(env!("CARGO_BIN_EXE_forage")), "{}: {text}", path.display());
+    }
+    let entry: Value =
+        serde_json::from_str(&std::fs::read_to_string(project.root.join(".mcp.json")).unwrap()).unwrap();
+    assert_eq!(entry["mcpServers"]["forage"]["command"], "forage");
+    // What it comes to on this machine is said, with what helps everybody.
+    let tried = project.run(&["setup", "claude-code", "--scope", "project", "--write"]);
+    assert!(
+        tried.status != 0 && tried.stdout.contains("put `forage` into a directory of the PATH"),
+        "{tried:?}"
+    );
+    let doctor = project.run(&["doctor"]);
+    assert!(doctor.stdout.contains("not tried: there is no program `forage`"), "{}", doctor.stdout);
+    // The control: the user's own file has the path, and no such remark.
+    let own = ok(&project, &["claude-code", "--write"]);
+    assert!(!own.stdout.contains("PATH of each"), "{}", own.stdout);
+    let text = std::fs::read_to_string(project.home.join(".claude.json")).unwrap();
+    assert!(text.contains(env!("CARGO_BIN_EXE_forage")), "{text}");
+}
+
 #[test]
 fn a_key_in_the_file_is_never_printed() {
     let project = Project::new(&[]);

@@ -11,7 +11,7 @@ use crate::cli::Status;
 use crate::cli::output::Output;
 use crate::setup::{
     Addition, CLIENTS, Client, Extra, Scope, Site, State, detect, extra_snippet, extras_of, general_snippets,
-    snippet,
+    hooks_remark, snippet,
 };
 
 /// All clients: those that are on this machine with their files.
@@ -27,7 +27,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Sta
                 "user_file": client.place(Scope::User),
                 "project_file": client.place(Scope::Project),
                 "snippet": snippet(client, &setup.words.command, &[]),
-                "remark": client.remark,
+                "remark": remark(client),
                 "tried": client.tried(),
                 "traces": detect::shown(client),
                 "found": detect::found(client, &setup.directories),
@@ -70,6 +70,12 @@ pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Sta
     output.text(&sanitize(&text))?;
     output.flush()?;
     Ok(Status::Found)
+}
+
+/// All that somebody should know who sets a client up.
+fn remark(client: &Client) -> Option<String> {
+    let remarks: Vec<&str> = client.remark.into_iter().chain(hooks_remark(client.name)).collect();
+    (!remarks.is_empty()).then(|| remarks.join(" "))
 }
 
 /// What is there beside the entry.

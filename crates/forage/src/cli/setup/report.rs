@@ -3,7 +3,10 @@
 use std::fmt::Write as _;
 
 use super::{Done, Setup};
-use crate::setup::{Addition, Change, Extension, Format, NAME, Refusal, Scope, Site, State, entry_lines};
+use crate::config;
+use crate::setup::{
+    Addition, Change, Extension, Format, NAME, Refusal, Scope, Site, State, With, entry_lines, hooks_remark,
+};
 
 /// Other servers that are named beside the entry.
 const NEIGHBOURS: usize = 8;
@@ -11,7 +14,7 @@ const NEIGHBOURS: usize = 8;
 pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<String> {
     let mut text = String::new();
     let is_only_beside = setup.is_removal && !setup.with.is_empty();
-    let change = done.entry.as_ref().unwrap_or(&Change::None);
+    let change = &done.entry;
     if !is_only_beside || *change != Change::None {
         report_entry(&mut text, setup, site, done, change)?;
     }
@@ -31,6 +34,21 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<
     }
     if would_write && !setup.is_written {
         writeln!(text, "\nNothing is written. {} does it.", said_how(setup, site))?;
+    }
+    if site.scope == Scope::Project && setup.words.command == NAME && !setup.is_removal {
+        let here = if config::this_program().is_ok_and(|(_, is_found)| is_found) {
+            ""
+        } else {
+            "; the one on yours is not this program, or there is none"
+        };
+        writeln!(
+            text,
+            "\nThe file is everybody's who opens the project: `{NAME}` has to be on the PATH of each of them{here}."
+        )?;
+    }
+    // Hooks run only once somebody has looked at them.
+    if let Some(remark) = hooks_remark(site.client.name).filter(|_| setup.puts_in(With::Hooks)) {
+        writeln!(text, "\n{remark}")?;
     }
     if let Some(remark) = site.client.remark.filter(|_| is_change(change) && !setup.is_removal) {
         writeln!(text, "\n{remark}")?;
@@ -148,6 +166,7 @@ fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
         match site.client.format {
             Format::Json => writeln!(text, "      {}: …", serde_json::Value::from(name.as_str()))?,
             Format::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
+            Format::Yaml if site.client.is_list() => writeln!(text, "    - name: {name} …")?,
             Format::Yaml => writeln!(text, "    {name}: …")?,
         }
     }

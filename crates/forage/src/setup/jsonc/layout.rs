@@ -76,6 +76,14 @@ impl<'t> Style<'t> {
         }
     }
 
+    /// A value in the place of that of a member, over as many lines.
+    pub(super) fn anew(&self, body: &str, member: &Member, value: &Value) -> String {
+        match body[member.value.start..member.value.end].contains('\n') {
+            true => self.pretty(value, line_indent(body, member.key_start)),
+            false => compact(value),
+        }
+    }
+
     /// The value over several lines, all but the first of them indented by `indent`. Arrays stay on one line.
     pub(super) fn pretty(&self, value: &Value, indent: &str) -> String {
         match value {
@@ -198,4 +206,89 @@ fn is_first_on_line(body: &str, at: usize) -> bool {
 
 pub(super) fn splice(text: &str, range: std::ops::Range<usize>, new: &str) -> String {
     format!("{}{new}{}", &text[..range.start], &text[range.end..])
+}
+
+/// A change towards another value.
+pub(super) struct Step {
+    /// What the member says then.
+    pub(super) value: Value,
+    /// Texts of which the first that says it is right.
+    pub(super) texts: Vec<String>,
+}
+
+/// The first change that a member (or an element) needs to say `wanted`, as small as can be; `None` if it does.
+pub(super) fn step(body: &str, style: &Style<'_>, member: &Member, wanted: &Value) -> Option<Step> {
+    let node = &member.value;
+    let present = node.to_value(body);
+    if present == *wanted {
+        return None;
+    }
+    let without = |members: &[Member], index: usize| {
+        [true, false].map(|with_line| cut(body, members, index, with_line)).to_vec()
+    };
+    let inner = match (&present, wanted) {
+        (Value::Object(fields), Value::Object(new)) => {
+            let members = node.members()?;
+            // What stands twice can't be told apart.
+            let is_clear = fields.len() == members.len();
+            let with = |key: &str, value: Option<Value>| {
+                let mut fields = fields.clone();
+                match value {
+                    Some(value) => drop(fields.insert(key.to_owned(), value)),
+                    None => drop(fields.shift_remove(key)),
+                }
+                Value::Object(fields)
+            };
+            let known = members.iter().enumerate().find_map(|(index, member)| match new.get(&member.key) {
+                None => Some(Step { value: with(&member.key, None), texts: without(members, index) }),
+                Some(field) => step(body, style, member, field)
+                    .map(|step| Step { value: with(&member.key, Some(step.value)), ..step }),
+            });
+            let more = || {
+                let (key, field) = new.iter().find(|(key, _)| !fields.contains_key(*key))?;
+                let text = insert(body, style, node, Some(key), &Text::Value(field));
+                Some(Step { value: with(key, Some(field.clone())), texts: vec![text] })
+            };
+            known.or_else(more).filter(|_| is_clear)
+        }
+        (Value::Array(items), Value::Array(new)) => {
+            let elements = node.elements()?;
+            let with = |index: usize, value: Option<Value>| {
+                let mut items = items.clone();
+                match value {
+                    Some(value) if index < items.len() => items[index] = value,
+                    Some(value) => items.push(value),
+                    None => drop(items.remove(index)),
+                }
+                Value::Array(items)
+            };
+            let gone = || {
+                let index = items.iter().position(|item| !new.contains(item))?;
+                Some(Step { value: with(index, None), texts: without(elements, index) })
+            };
+            let more = || {
+                let item = new.iter().find(|item| !items.contains(item))?;
+                let text = insert(body, style, node, None, &Text::Value(item));
+                Some(Step { value: with(items.len(), Some(item.clone())), texts: vec![text] })
+            };
+            match items.len() == new.len() {
+                true => elements.iter().zip(new).enumerate().find_map(|(index, (element, item))| {
+                    let step = step(body, style, element, item)?;
+                    Some(Step { value: with(index, Some(step.value)), ..step })
+                }),
+                false => {
+                    if items.len() > new.len() {
+                        gone()
+                    } else {
+                        more()
+                    }
+                }
+            }
+        }
+        _ => None,
+    };
+    inner.or_else(|| {
+        let text = splice(body, node.start..node.end, &style.anew(body, member, wanted));
+        Some(Step { value: wanted.clone(), texts: vec![text] })
+    })
 }

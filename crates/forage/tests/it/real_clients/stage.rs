@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -17,6 +18,11 @@ const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
 /// Time for a run of a client, which takes seconds: some look for a network first.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A server of another, without tools: some clients end where one of their servers does not start.
+const OTHER: &str = "import sys, json; [print(json.dumps(dict(jsonrpc='2.0', id=m['id'], result=dict(\
+     protocolVersion='2025-06-18', capabilities={}, serverInfo=dict(name='other', version='1')))), flush=True) \
+     for m in map(json.loads, sys.stdin) if 'id' in m]";
 
 /// What a client is asked; the script does not care.
 const PROMPT: &str = "Where is the needle?";
@@ -96,22 +102,33 @@ impl Stage {
     /// The same, and `forage setup` has written its entry.
     pub(super) fn set_up(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let stage = Self::new(client, files, script)?;
-        if let Some(name) = client.setup {
-            stage.setup(name, "--write");
-        }
+        stage.setup(client.setup, "--write");
         Some(stage)
     }
 
     fn filled(&self, text: &str) -> String {
-        text.replace("{url}", &self.model.url).replace("{forage}", self.forage.to_str().unwrap())
+        text.replace("{url}", &self.model.url).replace("{other}", OTHER)
     }
 
     /// `forage setup` with a flag, which has to go well.
     pub(super) fn setup(&self, name: &str, flag: &str) -> Run {
+        self.setup_with(name, &[flag])
+    }
+
+    pub(super) fn setup_with(&self, name: &str, flags: &[&str]) -> Run {
         let forage = self.forage.to_str().unwrap();
-        let run = self.project.run(&["setup", name, flag, "--command", forage]);
-        assert_eq!(run.status, 0, "{flag}: {run:?}");
+        let run = self.project.run(&[&["setup", name, "--command", forage], flags].concat());
+        assert_eq!(run.status, 0, "{flags:?}: {run:?}");
         run
+    }
+
+    /// Puts a script in the place of the program: what it does as a hook, and the program for all else.
+    pub(super) fn hook_is(&self, hook: &str) {
+        let program = env!("CARGO_BIN_EXE_forage");
+        let text = format!("#!/bin/sh\nif [ \"$1\" = hook ]; then {hook}; fi\nexec {program} \"$@\"\n");
+        fs::remove_file(&self.forage).unwrap();
+        fs::write(&self.forage, text.replace("{program}", program)).unwrap();
+        fs::set_permissions(&self.forage, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// The file that holds the entry; `None` where there is none.

@@ -14,7 +14,7 @@ pub(super) enum Instructions {
 pub(super) struct Client {
     pub(super) program: &'static str,
     /// Its name for `forage setup`, and the file that has the entry then, in the home.
-    pub(super) setup: Option<&'static str>,
+    pub(super) setup: &'static str,
     pub(super) file: &'static str,
     /// The name by which it introduces itself.
     pub(super) introduces: &'static str,
@@ -36,7 +36,7 @@ pub(super) struct Client {
 /// What most have in common.
 const COMMON: Client = Client {
     program: "",
-    setup: None,
+    setup: "",
     file: "",
     introduces: "",
     wire: "openai-chat",
@@ -52,7 +52,7 @@ const COMMON: Client = Client {
 /// What it finds in the environment is the key of keyword_search, too: its servers get all of it.
 pub(super) static CLAUDE_CODE: Client = Client {
     program: "claude",
-    setup: Some("claude-code"),
+    setup: "claude-code",
     file: ".claude.json",
     introduces: "claude-code",
     wire: "anthropic",
@@ -73,7 +73,7 @@ pub(super) static CLAUDE_CODE: Client = Client {
 /// With a model for which it has tools found before they are called.
 pub(super) static CODEX: Client = Client {
     program: "codex",
-    setup: Some("codex"),
+    setup: "codex",
     file: ".codex/config.toml",
     introduces: "codex-mcp-client",
     wire: "openai-responses",
@@ -96,7 +96,7 @@ pub(super) static CODEX_PROGRAMS: Client =
 
 pub(super) static GEMINI_CLI: Client = Client {
     program: "gemini",
-    setup: Some("gemini-cli"),
+    setup: "gemini-cli",
     file: ".gemini/settings.json",
     introduces: "gemini-cli-mcp-client",
     wire: "gemini",
@@ -113,7 +113,7 @@ pub(super) static GEMINI_CLI: Client = Client {
 
 pub(super) static QWEN_CODE: Client = Client {
     program: "qwen",
-    setup: Some("qwen"),
+    setup: "qwen",
     file: ".qwen/settings.json",
     introduces: "qwen-cli-mcp-client-forage",
     variables: &[("OPENAI_BASE_URL", "{url}/v1"), ("OPENAI_API_KEY", "key"), ("OPENAI_MODEL", "scripted")],
@@ -125,7 +125,7 @@ pub(super) static QWEN_CODE: Client = Client {
 
 pub(super) static OPENCODE: Client = Client {
     program: "opencode",
-    setup: Some("opencode"),
+    setup: "opencode",
     file: ".config/opencode/opencode.json",
     introduces: "opencode",
     files: &[(
@@ -142,7 +142,7 @@ pub(super) static OPENCODE: Client = Client {
 
 pub(super) static COPILOT_CLI: Client = Client {
     program: "copilot",
-    setup: Some("copilot"),
+    setup: "copilot",
     file: ".copilot/mcp-config.json",
     introduces: "github-copilot-developer",
     variables: &[
@@ -161,7 +161,7 @@ pub(super) static COPILOT_CLI: Client = Client {
 
 pub(super) static CLINE: Client = Client {
     program: "cline",
-    setup: Some("cline"),
+    setup: "cline",
     file: ".cline/data/settings/cline_mcp_settings.json",
     introduces: "@cline/core",
     files: &[(
@@ -177,20 +177,31 @@ pub(super) static CLINE: Client = Client {
     ..COMMON
 };
 
-/// Its program reads no file that `forage setup` writes: what a user puts in by hand.
+/// Its program reads its configuration alone, which `forage setup` adds the list to.
 pub(super) static CONTINUE: Client = Client {
     program: "cn",
+    setup: "continue",
     file: ".continue/config.yaml",
     introduces: "continue-cli-client",
     files: &[(
         ".continue/config.yaml",
-        "name: tests\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: scripted\n    provider: openai\n    model: scripted\n    \
-         apiBase: {url}/v1\n    apiKey: key\n    roles: [chat]\n    capabilities: [tool_use]\nmcpServers:\n  - name: forage\n    \
-         command: {forage}\n    args: [mcp]\n",
+        "name: \"tests\" # kept\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: scripted\n    provider: openai\n    \
+         model: 'scripted'\n    apiBase: {url}/v1\n    apiKey: key\n    roles: [chat]\n    capabilities: [tool_use]\n",
     )],
     arguments: &["-p", "{prompt}", "--auto"],
     offered: &["grep_search", "search_index"],
     instructions: Instructions::None,
     text_bytes: 40_000,
     ..COMMON
+};
+
+/// The same with a list that has a server already, and something behind it.
+pub(super) static CONTINUE_WITH_SERVERS: Client = Client {
+    files: &[(
+        ".continue/config.yaml",
+        "name: tests\nversion: 0.0.1\nschema: v1\nmcpServers: # mine\n- command: python3 # kept\n  name: 'other'\n  \
+         args: [\"-c\", \"{other}\"]\n# behind it\nmodels:\n- name: scripted\n  provider: openai\n  model: scripted\n  \
+         apiBase: {url}/v1\n  apiKey: key\n  roles: [chat]\n  capabilities: [tool_use]\n",
+    )],
+    ..CONTINUE
 };
