@@ -1,8 +1,8 @@
 //! When a call must end: its deadline, and the caller's wish.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Why a call ended before it was done.
@@ -18,6 +18,8 @@ pub enum Stopped {
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     deadline: Option<Instant>,
+    /// One that is set while the work goes on, for all clones.
+    called_off: Arc<OnceLock<Instant>>,
     cancelled: Arc<AtomicBool>,
 }
 
@@ -29,12 +31,12 @@ impl Stop {
 
     /// Ends `budget` from now.
     pub fn after(budget: Duration) -> Self {
-        Self { deadline: Instant::now().checked_add(budget), cancelled: Arc::default() }
+        Self { deadline: Instant::now().checked_add(budget), ..Self::default() }
     }
 
     /// Ends when somebody sets the flag, such as the handler of a signal.
     pub fn when(flag: Arc<AtomicBool>) -> Self {
-        Self { deadline: None, cancelled: flag }
+        Self { cancelled: flag, ..Self::default() }
     }
 
     /// The same cancellation with a deadline `budget` from now, unless the present one is earlier.
@@ -44,12 +46,28 @@ impl Stop {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        Self { deadline, cancelled: Arc::clone(&self.cancelled) }
+        Self { deadline, ..self.clone() }
+    }
+
+    /// Gives every holder of a clone a deadline `budget` from now, unless it has an earlier one; the first call counts.
+    /// Unlike what is cancelled, work that has a deadline keeps what it has done so far.
+    pub fn end_within(&self, budget: Duration) {
+        if let Some(deadline) = Instant::now().checked_add(budget) {
+            let _ = self.called_off.set(deadline);
+        }
+    }
+
+    /// Whether [`Stop::end_within`] was called.
+    pub fn is_called_off(&self) -> bool {
+        self.called_off.get().is_some()
     }
 
     /// The deadline, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
-        self.deadline
+        match (self.deadline, self.called_off.get().copied()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
     }
 
     /// Asks every holder of a clone to end.
@@ -67,7 +85,7 @@ impl Stop {
         if self.is_cancelled() {
             return Some(Stopped::Cancelled);
         }
-        match self.deadline {
+        match self.deadline() {
             Some(deadline) if Instant::now() >= deadline => Some(Stopped::Deadline),
             _ => None,
         }
@@ -129,6 +147,20 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_without_a_deadline_can_be_given_one_while_it_goes_on() {
+        let stop = Stop::never();
+        let (early, late) = (stop.within(Duration::ZERO), stop.within(Duration::from_secs(60)));
+        let until = late.deadline();
+        stop.end_within(Duration::from_secs(30));
+        assert!(stop.is_called_off() && late.deadline() < until && stop.check().is_none());
+        assert_eq!(early.check(), Some(Stopped::Deadline));
+        let over = Stop::never();
+        let clone = over.clone();
+        over.end_within(Duration::ZERO);
+        assert_eq!(clone.check(), Some(Stopped::Deadline));
+    }
 
     #[test]
     fn a_pace_looks_at_the_clock_after_so_much_work() {

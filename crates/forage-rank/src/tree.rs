@@ -284,6 +284,55 @@ pub fn read_files(root: &Root, files: &[RelPath], effort: &Effort) -> Result<Ran
     }
 }
 
+/// An index in memory of some files alone, the first of them for which there is time until `end`, and how many these are.
+/// The first `least` are read whatever time that takes.
+///
+/// # Errors
+/// The time of the effort itself was over before these were read.
+pub fn read_first(
+    root: &Root,
+    files: &[RelPath],
+    effort: &Effort,
+    end: Instant,
+    least: usize,
+) -> Result<(RankIndex, usize), UpdateError> {
+    let index = RankIndex::in_memory()?;
+    let threads = effort.threads.clamp(1, files.len().max(1));
+    let writer = index.writer_until(threads, false, &effort.stop)?;
+    let (next, added) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        guarded(|| {
+            let mut buffer = Vec::new();
+            while !writer.is_late() && (next.load(Ordering::Relaxed) < least || Instant::now() < end) {
+                let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                add(&writer, root, path, &mut buffer)?;
+                added.fetch_add(1, Ordering::Relaxed);
+                effort.progress.fetch_add(1, Ordering::Relaxed);
+            }
+            Ok::<_, IndexError>(())
+        })
+    };
+    in_threads(threads, work).into_iter().collect::<Result<(), _>>()?;
+    let lost = writer.finish(false)?;
+    let added = added.into_inner();
+    match lost > 0 || added < least.min(files.len()) {
+        true => Err(UpdateError::NoTime),
+        false => Ok((index, added)),
+    }
+}
+
+/// What so many threads make of the same work, one of which is the caller's.
+fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let mine = work();
+        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+    })
+}
+
 /// What was done of some changes.
 struct Applied {
     is_done: bool,
@@ -309,7 +358,9 @@ fn apply(index: &RankIndex, root: &Root, changes: &Changes, effort: &Effort) -> 
         guarded(|| {
             let mut buffer = Vec::new();
             while !writer.is_late() {
-                let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { return Ok(true) };
+                let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                    return Ok::<_, IndexError>(true);
+                };
                 if let Some(place) = file.before {
                     writer.remove_at(place)?;
                 }
@@ -320,16 +371,8 @@ fn apply(index: &RankIndex, root: &Root, changes: &Changes, effort: &Effort) -> 
             Ok(false)
         })
     };
-    let results: Vec<Result<bool, IndexError>> = std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mine = work();
-        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
-    });
     let mut is_done = true;
-    for result in results {
+    for result in in_threads(threads, work) {
         is_done &= result?;
     }
     let is_early = |deadline: Instant| deadline > Instant::now() + limits::MERGE_TIME;

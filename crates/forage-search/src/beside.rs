@@ -1,6 +1,9 @@
 //! Work that can't be ended before it is done, beside the call that waits for it.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 
 use forage_fs::Stop;
 
@@ -9,13 +12,34 @@ use crate::limits;
 /// The work's result, or `None` if the call has to end before it is there. Then the work is done to its end by nobody's
 /// wish, so that it has to be short.
 pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    run_on(stop, work, |worker| std::thread::Builder::new().name("pattern".to_owned()).spawn(worker))
+}
+
+/// What a thread is to do.
+type Worker = Box<dyn FnOnce() + Send>;
+
+fn run_on<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+    spawn: impl FnOnce(Worker) -> io::Result<JoinHandle<()>>,
+) -> Option<T> {
     let (done, result) = channel();
-    let worker = move || {
-        // Nobody is there to take it when the call has ended.
-        let _ = done.send(work());
+    // A thread that can't be had would take the work with it.
+    let shared = Arc::new(Mutex::new(Some((work, done))));
+    let taken = {
+        let shared = Arc::clone(&shared);
+        move || shared.lock().unwrap_or_else(PoisonError::into_inner).take()
     };
-    // Where there is no thread to be had, a search has no workers either.
-    let thread = std::thread::Builder::new().name("pattern".to_owned()).spawn(worker).ok()?;
+    let worker = Box::new(move || {
+        if let Some((work, done)) = taken() {
+            tell(&done, work());
+        }
+    });
+    let Ok(thread) = spawn(worker) else {
+        // Late is better than an answer that says the time was over: the work is short.
+        let (work, _) = shared.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        return Some(work());
+    };
     loop {
         match result.recv_timeout(limits::LOOK) {
             Ok(value) => return Some(value),
@@ -27,6 +51,11 @@ pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Sen
             },
         }
     }
+}
+
+/// Nobody is there to take it when the call has ended.
+fn tell<T>(done: &Sender<T>, value: T) {
+    let _ = done.send(value);
 }
 
 /// Runs the work at once, or, if it may take long, as [`run`] does.
@@ -54,6 +83,15 @@ mod tests {
         // It was held all the time: only a call that does not wait for it comes here.
         drop(go_on);
         assert_eq!(run(&Stop::never(), || 7), Some(7));
+    }
+
+    #[test]
+    fn without_a_thread_the_work_is_done_by_the_call() {
+        let caller = std::thread::current().id();
+        let refused =
+            run_on(&Stop::never(), || std::thread::current().id(), |_| Err(io::ErrorKind::WouldBlock.into()));
+        assert_eq!(refused, Some(caller));
+        assert_ne!(run(&Stop::never(), || std::thread::current().id()), Some(caller));
     }
 
     #[test]

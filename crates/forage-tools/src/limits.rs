@@ -10,11 +10,21 @@ pub const TIMEOUT: Duration = Duration::from_secs(20);
 /// search.
 pub const INDEXING_TIME: Duration = Duration::from_secs(15);
 
-/// Time for a search that stands in for a ranked index which is not there yet.
-pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_000);
+/// Time of a call, from its beginning, whose search stands in for a ranked index which is not there yet: what was waited
+/// for that index, the search, and ranking what it found. An agent gets its answer within one and a half seconds.
+pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_250);
 
-/// Time for reading the files that it found.
-pub const PROVISIONAL_READING: Duration = Duration::from_secs(5);
+/// The last part of it, for reading and ranking what was found.
+pub const PROVISIONAL_RANKING: Duration = Duration::from_millis(300);
+
+/// Time of that search at the least, however long the index was waited for.
+pub const PROVISIONAL_SEARCH_MIN: Duration = Duration::from_millis(200);
+
+/// Files that are ranked in any case, so that an answer has some on however slow a machine.
+pub const PROVISIONAL_FILES_MIN: usize = 10;
+
+/// Threads that read them: two halve the time, and each further one takes memory of its own.
+pub const PROVISIONAL_THREADS: usize = 2;
 
 /// Words of a query that it looks for. A word of bits has room for them.
 pub const PROVISIONAL_WORDS: usize = 16;
@@ -22,7 +32,7 @@ pub const PROVISIONAL_WORDS: usize = 16;
 /// Lines of a file that it counts.
 pub const PROVISIONAL_LINES: usize = 50;
 
-/// Files that it ranks.
+/// Files that it ranks at the most.
 pub const PROVISIONAL_FILES: usize = 150;
 
 /// The share of a call's time that this takes at the most: of [`TIMEOUT`] it is as much.

@@ -66,6 +66,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Time that a call of a server waits for a ranked index. What takes longer goes on in the background.
 const RANKED_SOON: Duration = Duration::from_millis(400);
 
+/// Time after the last call for writing down what was read for an index that is not whole yet. Clients end a server by a
+/// signal two seconds after they have closed its input.
+const KEEPING_TIME: Duration = Duration::from_millis(1_000);
+
+/// Time until the process ends all the same.
+const ENDING_TIME: Duration = Duration::from_millis(1_500);
+
 /// The indexes of the roots that calls name.
 pub(crate) struct KeptIndexes {
     /// The directory of all indexes, and its path without links.
@@ -78,6 +85,8 @@ pub(crate) struct KeptIndexes {
     /// For servers, where trees can be watched.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, Slot>>,
+    /// Ends what goes on in the background.
+    stop: Stop,
 }
 
 #[derive(Default)]
@@ -125,7 +134,7 @@ impl KeptIndexes {
         let path = answer_cache::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
         let slots = Mutex::default();
-        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots })
+        Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, stop: Stop::never() })
     }
 
     /// For calls beneath roots that they do not lie in.
@@ -174,7 +183,9 @@ impl KeptIndexes {
             return Err(UpdateError::Unfinished { done, all });
         }
         let soon = Effort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };
-        let ranked = self.ranked_now(root, &soon);
+        // A large tree can't be read in that time, and a search that stands in for its index has a use for it.
+        let is_hopeless = self.store(root.path()).ranked_size().is_none() && is_large(root);
+        let ranked = if is_hopeless { Err(UpdateError::NoTime) } else { self.ranked_now(root, &soon) };
         let progress = match &ranked {
             Err(UpdateError::Unfinished { done, all }) => (*done, *all),
             Err(UpdateError::NoTime | UpdateError::Busy) => (0, 0),
@@ -277,6 +288,18 @@ impl KeptIndexes {
         }
     }
 
+    /// Ends what goes on in the background: what is nearly done is finished, and what was read for an index is written
+    /// down, so that the next process goes on there.
+    pub(crate) fn end(&self) {
+        self.stop.end_within(KEEPING_TIME);
+        let end = Instant::now() + ENDING_TIME;
+        let is_at_work =
+            |slot: &Slot| slot.is_updating || slot.ranking.as_ref().is_some_and(|build| build.is_at_work());
+        while self.lock().values().any(is_at_work) && Instant::now() < end {
+            std::thread::sleep(BETWEEN_LOOKS / 5);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -288,8 +311,7 @@ impl KeptIndexes {
             return None;
         }
         let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
-        // Nothing has to tell it to end: what is written of an index when the process ends is not used.
-        store.update(root, &walk, &Stop::never()).ok()
+        store.update(root, &walk, &self.stop).ok()
     }
 
     /// Starts an update where one is due.
@@ -560,5 +582,45 @@ mod tests {
         }
         assert_eq!(found(), 1);
         assert!(store.exists(), "there is another");
+    }
+
+    /// What a server has read when its client leaves is what the next one need not read.
+    #[test]
+    fn an_index_that_was_begun_is_kept_and_gone_on_with() {
+        const FILES: u64 = 3_000;
+        let (directory, root, _kept) = indexed(
+            &(0..FILES)
+                .map(|n| (format!("{n}.txt"), "some hay and a needle\n".repeat(200)))
+                .collect::<Vec<_>>(),
+        );
+        let update = |name: &str, end: &dyn Fn(&Stop)| {
+            let store = Store::new(directory.path().join(name), root.path());
+            let (stop, progress) = (Stop::never(), Arc::<std::sync::atomic::AtomicU64>::default());
+            let walk =
+                WalkOptions { threads: 1, progress: Some(Arc::clone(&progress)), ..WalkOptions::default() };
+            let updated = std::thread::scope(|scope| {
+                let update = scope.spawn(|| store.update(&root, &walk, &stop));
+                while progress.load(std::sync::atomic::Ordering::Relaxed) < 10 && !update.is_finished() {
+                    std::hint::spin_loop();
+                }
+                end(&stop);
+                update.join().unwrap()
+            });
+            (store, updated)
+        };
+        let files = |store: &Store| {
+            store.open().map_or(0, |index| index.layers().iter().map(|layer| u64::from(layer.len())).sum())
+        };
+        // The control: what is cancelled leaves nothing.
+        let (store, updated) = update("cancelled", &|stop| stop.cancel());
+        assert!(updated.is_err() && files(&store) == 0);
+
+        let (store, updated) = update("kept", &|stop| stop.end_within(Duration::ZERO));
+        let begun = files(&store);
+        assert!(updated.is_err() && begun > 0 && begun < FILES, "{begun}: {updated:?}");
+        let (store, updated) = update("kept", &|_| {});
+        assert_eq!(updated.unwrap(), Update::Built(FILES));
+        assert_eq!(files(&store), FILES);
+        assert!(store.open_checked().1.is_empty());
     }
 }

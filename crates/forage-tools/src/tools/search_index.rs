@@ -3,6 +3,8 @@
 mod provisional;
 mod render;
 
+use std::time::Instant;
+
 use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, Stop, decode};
 use forage_rank::{
     ChunkHit, Effect, FileHit, RankIndex, Ranking, RuleWeights, Weights, Words, known_language, language_of,
@@ -172,6 +174,7 @@ impl Tool for SearchIndex {
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
         let call = context.stop.within(context.timeout);
+        let began = Instant::now();
         let search = || {
             let (ranked, stop) = match context.ranked(&root, &call) {
                 Ok(ranked) => ranked,
@@ -182,7 +185,9 @@ impl Tool for SearchIndex {
                     return Err(ToolError::argument("cursor", problem));
                 }
                 Err(NotRanked::NotYet(progress)) => {
-                    let found = provisional::rank(context, &root, &scope, &request.query, progress, &call)?;
+                    let found =
+                        provisional::Search { context, root: &root, scope: &scope, began, stop: &call }
+                            .rank(&request.query, progress)?;
                     (found, call.clone())
                 }
             };

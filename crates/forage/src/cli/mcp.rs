@@ -41,15 +41,21 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let server = match server(arguments, global, output) {
-        Ok(server) => server,
+    let (server, indexes) = match server(arguments, global, output) {
+        Ok(served) => served,
         // A person starts such a server, and reads why it ends.
         Err(error) if arguments.http.is_some() => return Err(error),
         Err(error) => return unusable::serve(error, arguments.require_sandbox, output),
     };
     let shutdown = server.shutdown().clone();
     match arguments.http {
-        None => serve_stdio(server, &shutdown).context("the session ended with an error")?,
+        None => {
+            let served = serve_stdio(server, &shutdown);
+            if let Some(indexes) = indexes {
+                indexes.end();
+            }
+            served.context("the session ended with an error")?;
+        }
         Some(address) => {
             let token = config::mcp_token().map(|text| {
                 Token::new(&text).context("FORAGE_MCP_TOKEN holds characters that no HTTP header can carry")
@@ -68,16 +74,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(Status::Found)
 }
 
-/// The server of the settings as they are.
-fn server(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Server> {
+/// The server of the settings as they are, and the indexes that it keeps.
+fn server(
+    arguments: &Arguments,
+    global: &Global,
+    output: &mut Output,
+) -> anyhow::Result<(Server, Option<Arc<KeptIndexes>>)> {
     let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
     let choice = Choice { prefix: config.tool_prefix().to_owned(), ..config.tools() };
     let tools = registry::advertised(&choice)?;
     let workspace = Directories::choose(config, arguments, output)?;
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
-    Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
-        .map_err(anyhow::Error::msg)
+    let indexes = workspace.indexes.clone();
+    let server = Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
+        .map_err(anyhow::Error::msg)?;
+    Ok((server, indexes))
 }
 
 /// The directories beneath which calls run.

@@ -53,6 +53,11 @@ impl Build {
         Ok(())
     }
 
+    /// Whether it has something to lose.
+    pub(super) fn is_at_work(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed) && !self.is_over()
+    }
+
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -81,10 +86,13 @@ pub(super) fn start(
     let (kept, root, told) = (Arc::clone(kept), Arc::clone(root), Arc::clone(&build));
     let run = move || {
         std::thread::sleep(pause);
+        if kept.stop.check().is_some() {
+            return;
+        }
         told.has_begun.store(true, Ordering::Relaxed);
         kept.update_first(&root);
         stand_back();
-        let effort = Effort { threads: threads(), stop: Stop::never(), progress: Arc::clone(&told.read) };
+        let effort = Effort { threads: threads(), stop: kept.stop.clone(), progress: Arc::clone(&told.read) };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
         let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for _ in 0..ATTEMPTS {

@@ -292,14 +292,30 @@ impl Store {
                 return Ok(Update::Updated(changed));
             }
         }
+        // What another server came to before it had to end: `changes` without a base.
+        let begun =
+            base.is_none().then(|| self.layer(directory, CHANGES, Reading::Checked).ok().flatten()).flatten();
+        let is_first = base.is_none();
         drop(base);
         files.store(0, Ordering::Relaxed);
-        let built = index::build(root, None, walk, stop)?;
-        self.check_ended(&built.report)?;
-        let files = u64::from(built.builder.len());
+        let built = index::build(root, begun.as_ref(), walk, stop)?;
+        let (more, known) =
+            (u64::from(built.builder.len()), begun.as_ref().map_or(0, |begun| u64::from(begun.len())));
         directory.replace(ROOT, |file| file.write_all(self.root.as_os_str().as_encoded_bytes()))?;
+        if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > known {
+            write(directory, CHANGES, built.builder)?;
+            bail!(
+                "the index of {} was begun with {more} files, and the next server goes on",
+                self.root.display()
+            );
+        }
+        self.check_ended(&built.report)?;
+        let files = more + built.unchanged;
         write(directory, BASE, built.builder)?;
-        directory.remove(CHANGES)?;
+        // It holds until many of its files have changed; a later update makes one of both.
+        if known.saturating_sub(built.unchanged) > CHANGES_KEPT || begun.is_none() {
+            directory.remove(CHANGES)?;
+        }
         self.remove_others();
         write_directories(directory, root, walk, stop)?;
         Ok(Update::Built(files))

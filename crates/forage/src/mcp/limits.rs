@@ -39,6 +39,10 @@ pub const CLIENT_ROOTS: usize = 32;
 /// Time that running calls have to end when the client has gone; they see it within milliseconds.
 pub const SHUTDOWN: Duration = Duration::from_millis(800);
 
+/// Time that a client on pipes waits for its last answers after it has closed its end: a search's 20 s and a model's 60 s,
+/// and some more. The calls have deadlines of their own, and what they do not hold ends here.
+pub const LAST_ANSWERS: Duration = Duration::from_secs(90);
+
 /// Time for which a list of tools waits until it is known whether there is a model, and between two looks after that.
 pub const MODEL_LOOK: Duration = Duration::from_millis(300);
 

@@ -3,13 +3,15 @@
 //! rmcp's own transport drops lines that are too long or no JSON without a word, and a client that sent a request in
 //! them waits for ever; a notification before the first request ends its session; a client that does not read keeps the
 //! server from ending. Here such lines are answered, with the id of the request where it can still be read, reading and
-//! writing wait for nobody, and the end of input is the end.
+//! writing wait for nobody, and the end of input is the end: what was asked before it is still answered, as scripts expect
+//! that write their requests and close the pipe, unless nobody reads any more. (Of the official SDKs' servers that of
+//! TypeScript does so without a bound, that of Rust for five seconds, and that of Python cancels.)
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion,
@@ -37,8 +39,11 @@ const CANCELLED_KEPT: usize = 256;
 /// Lines that are read ahead.
 const LINES_AHEAD: usize = 64;
 
-/// Serves the client on stdin and stdout until it closes stdin. `shutdown` is cancelled then, and ends every call that
-/// is still running.
+/// Time between two looks at what is still to be answered, or written, at the end.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Serves the client on stdin and stdout until it closes stdin and has its answers. `shutdown` is cancelled then, and ends
+/// every call that is still running.
 ///
 /// # Errors
 /// The runtime can't be started, or the client spoke another protocol.
@@ -78,13 +83,23 @@ struct Lines {
     unwritten: Arc<AtomicUsize>,
     /// Requests without an answer.
     open: HashSet<RequestId>,
+    /// Those of them that are not answered before the session ends.
+    lasting: HashSet<RequestId>,
     /// The last of those that were cancelled: what is left of their handlers must not answer another request.
     cancelled: VecDeque<RequestId>,
     /// Lines in a row that were no message and have no id.
     bad_lines: u32,
     /// The client has chosen how it talks; what is no request belongs to nothing before that.
     opened: bool,
+    ending: Option<Ending>,
     shutdown: CancellationToken,
+}
+
+/// The time after the end of input.
+struct Ending {
+    since: Instant,
+    /// Bytes that were not written at the last look, and since when there are so many.
+    unwritten: (usize, Instant),
 }
 
 enum Line {
@@ -103,7 +118,7 @@ impl Lines {
         let (read, lines) = mpsc::channel(LINES_AHEAD);
         let (output, mut to_write) = mpsc::unbounded_channel::<Vec<u8>>();
         let unwritten = Arc::<AtomicUsize>::default();
-        let end = shutdown.clone();
+        let gone = shutdown.clone();
         tokio::spawn(async move {
             let mut reader = BufReader::with_capacity(64 << 10, reader);
             while let Some(line) = read_line(&mut reader).await {
@@ -111,7 +126,6 @@ impl Lines {
                     break;
                 }
             }
-            end.cancel();
         });
         let written = Arc::clone(&unwritten);
         tokio::spawn(async move {
@@ -121,6 +135,8 @@ impl Lines {
                     writer.flush().await
                 };
                 if result.await.is_err() {
+                    // Nothing that is still to come would reach it.
+                    gone.cancel();
                     return;
                 }
                 written.fetch_sub(line.len(), Ordering::Relaxed);
@@ -131,9 +147,11 @@ impl Lines {
             output,
             unwritten,
             open: HashSet::new(),
+            lasting: HashSet::new(),
             cancelled: VecDeque::new(),
             bad_lines: 0,
             opened: false,
+            ending: None,
             shutdown,
         }
     }
@@ -147,6 +165,28 @@ impl Lines {
             self.shutdown.cancel();
         }
         self.output.send(line).map_err(|_| io::ErrorKind::NotConnected.into())
+    }
+
+    /// Waits, at the end of input, until all that was asked is answered and written, or the client has gone.
+    async fn answered(&mut self) {
+        while self.is_waited_for() {
+            tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = self.shutdown.cancelled() => return,
+            }
+        }
+    }
+
+    fn is_waited_for(&mut self) -> bool {
+        let (now, unwritten) = (Instant::now(), self.unwritten.load(Ordering::Relaxed));
+        let ending = self.ending.get_or_insert(Ending { since: now, unwritten: (unwritten, now) });
+        if ending.unwritten.0 != unwritten {
+            ending.unwritten = (unwritten, now);
+        }
+        let is_read = now - ending.unwritten.1 < limits::SHUTDOWN / 2;
+        let is_written = unwritten == 0 || !is_read;
+        let is_answered = self.open.iter().all(|id| self.cancelled.contains(id) || self.lasting.contains(id));
+        !(is_answered && is_written) && now - ending.since < limits::LAST_ANSWERS && !nobody_reads()
     }
 
     /// What to hand on of a whole line.
@@ -174,6 +214,9 @@ impl Lines {
                     return None;
                 }
                 self.opened |= chooses_lifecycle(&request.request);
+                if matches!(request.request, ClientRequest::SubscriptionsListenRequest(_)) {
+                    self.lasting.insert(request.id.clone());
+                }
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
@@ -232,6 +275,21 @@ fn chooses_lifecycle(request: &ClientRequest) -> bool {
     }
 }
 
+/// Whether the other end of stdout is closed, which otherwise only writing to it tells.
+#[cfg(unix)]
+fn nobody_reads() -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(&stdout, PollFlags::empty())];
+    poll(&mut fds, Some(&rustix::event::Timespec::default())).is_ok()
+        && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
+}
+
+#[cfg(not(unix))]
+fn nobody_reads() -> bool {
+    false
+}
+
 /// The next line, without its end; `None` at the end of input. What has no end of line is no message.
 async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Line> {
     let (mut line, mut tail, mut too_long) = (Vec::new(), Vec::new(), false);
@@ -280,7 +338,12 @@ impl Transport<RoleServer> for Lines {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             // Nothing is lost when this is dropped here: a line is either in the queue or taken.
-            match self.lines.recv().await? {
+            let Some(line) = self.lines.recv().await else {
+                self.answered().await;
+                self.shutdown.cancel();
+                return None;
+            };
+            match line {
                 Line::Whole(line) => {
                     let message = self.parse(&line);
                     if message.is_some() {
@@ -403,9 +466,11 @@ mod tests {
                 output,
                 unwritten: Arc::default(),
                 open: HashSet::new(),
+                lasting: HashSet::new(),
                 cancelled: VecDeque::new(),
                 bad_lines: 0,
                 opened: true,
+                ending: None,
                 shutdown: CancellationToken::new(),
             };
             let message = reader.parse(line);

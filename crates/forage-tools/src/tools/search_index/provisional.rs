@@ -5,10 +5,11 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
-use forage_rank::tree::read_files;
+use forage_rank::tree::read_first;
 use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
 };
@@ -26,83 +27,97 @@ struct Found {
     lines: Vec<u32>,
 }
 
-/// Ranks what a search finds.
-///
-/// # Errors
-/// The root can't be walked, or the caller has gone.
-pub(super) fn rank(
-    context: &Context,
-    root: &Arc<Root>,
-    scope: &Scope<'_>,
-    query: &str,
-    progress: Option<(u64, u64)>,
-    stop: &Stop,
-) -> Result<Ranked, ToolError> {
-    let words = words(query);
-    let mut found: Vec<Found> = Vec::new();
-    let in_time = stop.within(limits::PROVISIONAL_TIME);
-    let mut report = forage_fs::WalkReport::default();
-    if !words.is_empty() {
-        let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
-        let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
-        let pattern = Pattern::new_within(&alternatives.join("|"), &options, &in_time)
-            .map_err(|source: PatternError| ToolError::pattern("query", source, stop))?;
-        let which = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .build(&words)
-            .map_err(|error| ToolError::Index(error.to_string()))?;
-        let walk = WalkOptions { only: scope.only.clone(), ..context.walk_options() };
-        let scan = ScanOptions {
-            max_file_matches: limits::PROVISIONAL_LINES,
-            max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
-            max_spans: 0,
-            line_bytes: Some(limits::GREP_LINE_BYTES),
-            index: context.index(root),
-            ..ScanOptions::default()
-        };
-        report = search(root, scope.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
-            if !scope.allows(&file.path.display()) {
-                return ControlFlow::Continue(());
-            }
-            let mut lines = vec![0; words.len()];
-            for event in file.events.iter().filter(|event| event.kind == EventKind::Match) {
-                let mut seen = 0_u64;
-                for found in which.find_overlapping_iter(&event.bytes) {
-                    seen |= 1 << found.pattern().as_usize();
+/// A search that stands in for the ranked index.
+pub(super) struct Search<'a> {
+    pub(super) context: &'a Context,
+    pub(super) root: &'a Arc<Root>,
+    pub(super) scope: &'a Scope<'a>,
+    /// When the call began: what it has waited for the index is a part of its time.
+    pub(super) began: Instant,
+    pub(super) stop: &'a Stop,
+}
+
+impl Search<'_> {
+    /// Ranks what it finds. `progress` are the files that are in the index by now, and all of them, as far as that is known.
+    ///
+    /// # Errors
+    /// The root can't be walked, or the caller has gone.
+    pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
+        let Self { context, root, scope, stop, began } = *self;
+        let words = words(query);
+        let mut found: Vec<Found> = Vec::new();
+        let end = began + limits::PROVISIONAL_TIME;
+        let left = end.saturating_duration_since(Instant::now()).saturating_sub(limits::PROVISIONAL_RANKING);
+        let in_time = stop.within(left.max(limits::PROVISIONAL_SEARCH_MIN));
+        let mut report = forage_fs::WalkReport::default();
+        if !words.is_empty() {
+            let alternatives: Vec<String> = words.iter().map(|word| escape(word)).collect();
+            let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
+            let pattern = Pattern::new_within(&alternatives.join("|"), &options, &in_time)
+                .map_err(|source: PatternError| ToolError::pattern("query", source, stop))?;
+            let which = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .match_kind(MatchKind::Standard)
+                .build(&words)
+                .map_err(|error| ToolError::Index(error.to_string()))?;
+            let walk = WalkOptions { only: scope.only.clone(), ..context.walk_options() };
+            let scan = ScanOptions {
+                max_file_matches: limits::PROVISIONAL_LINES,
+                max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
+                max_spans: 0,
+                line_bytes: Some(limits::GREP_LINE_BYTES),
+                index: context.index(root),
+                ..ScanOptions::default()
+            };
+            report = search(root, scope.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
+                if !scope.allows(&file.path.display()) {
+                    return ControlFlow::Continue(());
                 }
-                (0..words.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
+                let mut lines = vec![0; words.len()];
+                for event in file.events.iter().filter(|event| event.kind == EventKind::Match) {
+                    let mut seen = 0_u64;
+                    for found in which.find_overlapping_iter(&event.bytes) {
+                        seen |= 1 << found.pattern().as_usize();
+                    }
+                    (0..words.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
+                }
+                found.push(Found { path: file.path, lines });
+                ControlFlow::Continue(())
+            })?;
+            if stop.is_cancelled() {
+                return Err(ToolError::Cancelled);
             }
-            found.push(Found { path: file.path, lines });
-            ControlFlow::Continue(())
-        })?;
-        if stop.is_cancelled() {
-            return Err(ToolError::Cancelled);
         }
-    }
-    let all = found.len();
-    let best = best(found, &words);
-    let effort = context.effort(&stop.within(limits::PROVISIONAL_READING));
-    let index = read_files(root, &best, &effort).map_err(|error| match stop.is_cancelled() {
-        true => ToolError::Cancelled,
-        false => ToolError::Index(format!("{error}; use grep_search, or call again in a few seconds")),
-    })?;
-    let searched = match report.stopped {
-        Some(_) => format!("the first {} that were searched in time", count(report.visited, "file")),
-        None => count(report.visited + report.skipped.get(SkipReason::TooLarge), "file"),
-    };
-    let how_far = progress.map(|(done, all)| match all {
-        0 => format!(" ({} so far)", count(done, "file")),
-        all => format!(" ({} of {})", grouped(done.min(all)), count(all, "file")),
-    });
-    let warning = Some(format!(
-        "the ranked index is being built{}: until then this ranks the {} with most of the words, of {} with any, in {searched}; \
+        let all = found.len();
+        let best = best(found, &words);
+        let mut effort = context.effort(stop);
+        effort.threads = effort.threads.min(limits::PROVISIONAL_THREADS);
+        let least = limits::PROVISIONAL_FILES_MIN;
+        let (index, ranked) =
+            read_first(root, &best, &effort, end, least).map_err(|error| match stop.is_cancelled() {
+                true => ToolError::Cancelled,
+                false => {
+                    ToolError::Index(format!("{error}; use grep_search, or call again in a few seconds"))
+                }
+            })?;
+        let searched = match report.stopped {
+            Some(_) => format!("the first {} that were searched in time", count(report.visited, "file")),
+            None => count(report.visited + report.skipped.get(SkipReason::TooLarge), "file"),
+        };
+        let how_far = progress.map(|(done, all)| match all {
+            0 => format!(" ({} so far)", count(done, "file")),
+            all => format!(" ({} of {})", grouped(done.min(all)), count(all, "file")),
+        });
+        let warning = Some(format!(
+            "the ranked index is being built{}: until then this ranks the {}{} with most of the words, of {} with any, in {searched}; \
          call again later for all that it knows, such as other forms of a word",
-        how_far.unwrap_or_default(),
-        count(best.len() as u64, "file"),
-        grouped(all as u64),
-    ));
-    Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })
+            how_far.unwrap_or_default(),
+            count(ranked as u64, "file"),
+            if ranked < best.len() { " there was time for" } else { "" },
+            grouped(all as u64),
+        ));
+        Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })
+    }
 }
 
 /// The words of a query that are looked for: the longest first, since they are the rarest as a rule.

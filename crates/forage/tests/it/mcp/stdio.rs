@@ -172,24 +172,72 @@ fn bad_lines_without_end_are_not_answered_without_end() {
     assert_eq!(errors, forage::mcp::limits::BAD_LINES_ANSWERED);
 }
 
+/// What a script does: `printf '…' | forage mcp`.
 #[test]
-fn the_end_of_input_ends_the_server_at_once_and_its_work_with_it() {
-    let (project, model) = hanging_project();
+fn what_was_asked_before_the_end_of_input_is_answered() {
+    let project = project();
     for revision in REVISIONS {
-        let mut pipes = Pipes::connect(&project, &[], revision);
-        pipes.send(&slow_call(revision, 5));
-        model.next_event();
-        let closed = Instant::now();
+        let mut pipes = Pipes::start(&project, &[]);
+        if !is_stateless(revision) {
+            pipes.send(&initialize(revision, 0));
+            pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        let asked = [
+            ("grep_search", json!({ "pattern": "retry" })),
+            ("search_index", json!({ "query": "how is it retried?" })),
+            ("read_file", json!({ "path": "README.md" })),
+        ];
+        for (id, (tool, arguments)) in (1..).zip(asked) {
+            pipes.send(&call(revision, id, tool, arguments));
+        }
         drop(pipes.stdin.take());
-        let status = pipes.server.child.wait().unwrap();
-        let took = closed.elapsed();
-        assert!(status.success() && took < Duration::from_secs(4), "{revision}: {status} {took:?}");
-        model.next_event();
+        let mut answered: Vec<u64> = (0..3 + usize::from(!is_stateless(revision)))
+            .map(|_| {
+                let answer = pipes.receive();
+                let id = answer["id"].as_u64().unwrap();
+                assert!(id == 0 || !text(&answer).1, "{answer}");
+                id
+            })
+            .filter(|id| *id > 0)
+            .collect();
+        answered.sort_unstable();
+        assert_eq!(answered, [1, 2, 3], "{revision}");
+        assert!(pipes.server.child.wait().unwrap().success());
     }
     // Also before anything was said.
     let mut pipes = Pipes::start(&project, &[]);
+    let closed = Instant::now();
     drop(pipes.stdin.take());
     assert!(pipes.server.child.wait().unwrap().success());
+    assert!(closed.elapsed() < Duration::from_secs(4), "{:?}", closed.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_has_gone_ends_the_server_at_once_and_its_work_with_it() {
+    let (project, model) = hanging_project();
+    for revision in REVISIONS {
+        let mut server = super::wire::Server::start(&project, &[], &[]);
+        let (stdin, stdout) = (server.child.stdin.take(), server.child.stdout.take());
+        let mut stdin = stdin.unwrap();
+        let mut send = |message: &Value| stdin.write_all(format!("{message}\n").as_bytes()).unwrap();
+        if !is_stateless(revision) {
+            send(&initialize(revision, 0));
+            send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        send(&slow_call(revision, 5));
+        model.next_event();
+        drop(stdin);
+        // The control: as long as somebody may read the answer, it is worked for.
+        std::thread::sleep(Duration::from_secs(1));
+        assert!(server.child.try_wait().unwrap().is_none(), "{revision}");
+        let gone = Instant::now();
+        drop(stdout);
+        let status = server.child.wait().unwrap();
+        let took = gone.elapsed();
+        assert!(status.success() && took < Duration::from_secs(4), "{revision}: {status} {took:?}");
+        model.next_event();
+    }
 }
 
 #[test]
