@@ -5,9 +5,16 @@
 //! stays under 128 KiB. Run as written, that is one scan per term and one per drop. Here the tree is scanned once:
 //! every line that a term matches is kept with the lines around it, each term's bytes are counted from those, and a
 //! term that passes its bound is no longer looked for.
+//!
+//! That is [`Breadth::Requirement`]. With the other two a term that passes its bound is counted on, file by file, and what
+//! is shown of it is chosen afterwards: `adapt` says how.
 
 mod account;
+mod adapt;
+mod again;
+mod draft;
 mod file;
+mod score;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,14 +22,48 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, WalkReport};
 
-pub use account::{EvidenceLine, FileEvidence};
+pub use account::{EvidenceLine, FileEvidence, TermMatches};
+pub use score::{order, weights};
 
 use crate::index::{Index, Query};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
 use crate::scan::{Scope, Text, with_text};
 use account::Printed;
-use file::TermFinder;
+use file::{Gathering, TermFinder};
+
+/// What becomes of terms that match more than there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Breadth {
+    /// They are left out, by the requirement's rule.
+    #[default]
+    Requirement,
+    /// Less is shown of them: fewer lines of context, then none, then the best lines of the best files. Left out is what is
+    /// on nearly every line.
+    Adaptive,
+    /// Nothing is left out, since nothing is sent: the best lines of so many files, the best ones of all that match.
+    Ranked {
+        /// Files.
+        files: usize,
+    },
+}
+
+/// How much of a kept term's lines is in the evidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// All of them, with all their context.
+    #[default]
+    Whole,
+    /// All of them, with so many lines of context.
+    Context(u64),
+    /// Some of them, in the files where the terms together say most.
+    Best {
+        /// Lines that are shown.
+        lines: u64,
+        /// Files with such lines.
+        files: u64,
+    },
+}
 
 /// What became of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +72,8 @@ pub enum TermFate {
     Kept,
     /// Nothing matches it.
     NoHits,
-    /// ripgrep's output for it alone exceeds 64 KiB.
+    /// ripgrep's output for it alone exceeds 64 KiB; unless the breadth is the requirement's, it also is on nearly every
+    /// line.
     TooBroad,
     /// It was given up so that the rest stays under 128 KiB.
     Dropped,
@@ -54,6 +96,8 @@ pub struct TermReport {
     pub lines: u64,
     /// Files with such lines.
     pub files: u64,
+    /// How much of it is shown, when it is kept.
+    pub detail: Detail,
 }
 
 /// How terms are gathered; with the requirement's bounds by default.
@@ -63,6 +107,10 @@ pub struct KeywordOptions {
     pub term_bytes: u64,
     /// Bytes that the output for all kept terms must stay under.
     pub evidence_bytes: u64,
+    /// Lines of context around a match.
+    pub context: u64,
+    /// What becomes of terms that match more.
+    pub breadth: Breadth,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
     pub max_file_bytes: Option<u64>,
     /// Tells files that can't match without reading them.
@@ -74,6 +122,8 @@ impl Default for KeywordOptions {
         Self {
             term_bytes: limits::TERM_BYTES,
             evidence_bytes: limits::EVIDENCE_BYTES,
+            context: limits::EVIDENCE_CONTEXT,
+            breadth: Breadth::default(),
             max_file_bytes: None,
             index: None,
         }
@@ -87,8 +137,12 @@ pub struct Gathered {
     pub terms: Vec<TermReport>,
     /// The evidence for the kept terms in path order.
     pub files: Vec<FileEvidence>,
-    /// Bytes that ripgrep prints for the kept terms together.
+    /// Bytes that ripgrep prints for the kept terms together; of chosen evidence, for the lines that are shown, at most.
     pub bytes: u64,
+    /// Files that a kept term matches, whether lines of them are in the evidence or not.
+    pub candidates: u64,
+    /// Files behind the [`limits::CANDIDATES`] among which the evidence was chosen.
+    pub beyond: u64,
     /// How the walk went.
     pub report: WalkReport,
 }
@@ -109,6 +163,12 @@ impl Gathered {
 
     fn kept_mask(&self) -> u64 {
         mask_of(indices_with(&self.terms, &TermFate::Kept))
+    }
+
+    /// Whether a term's lines are not all here with their context.
+    fn lacks_something(&self) -> bool {
+        let lacks = |term: &TermReport| matches!(term.fate, TermFate::TooBroad | TermFate::Dropped);
+        self.terms.iter().any(lacks)
     }
 }
 
@@ -144,6 +204,14 @@ pub fn gather(
             false => live,
         })
     };
+    let counts_all = bounds.breadth != Breadth::Requirement;
+    let looked_for = || if counts_all { valid } else { live() };
+    let gathering = Gathering {
+        term_bytes: bounds.term_bytes,
+        context: bounds.context,
+        counts_all,
+        line_bytes: limits::CHOSEN_LINE_BYTES,
+    };
     // One for each term: files with terms that were given up need not be read for them.
     let of_term = |pattern: &Option<Pattern>| match pattern {
         // What is asked of an index has to be found out first; to ask it nothing takes no time.
@@ -153,29 +221,31 @@ pub fn gather(
     };
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
-    let mut files = Vec::new();
+    let (mut files, mut matching) = (Vec::new(), 0u64);
     let report = if valid == 0 || stop.check().is_some() {
         WalkReport { stopped: stop.check(), ..WalkReport::default() }
     } else {
         Scope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
             queries,
-            live,
-            || TermFinder::new(&patterns, valid, start, bounds.term_bytes, stop),
+            looked_for,
+            || TermFinder::new(&patterns, valid, start, gathering, stop),
             |worker, entry, skipped| {
-                let live = live();
-                if live == 0 {
+                let (live, looked_for) = (live(), looked_for());
+                if looked_for == 0 {
                     return Step::Nothing;
                 }
-                worker.state.look_for(live);
+                worker.state.look_for(looked_for);
                 let found = with_text(
                     worker,
                     entry,
-                    live,
+                    looked_for,
                     bounds.max_file_bytes,
                     skipped,
                     |finder, text, skipped| match text {
-                        Text::Whole(text) => finder.search(&entry.path, text, stop),
-                        Text::Pieces(reader) => finder.search_pieces(&entry.path, reader, stop, skipped),
+                        Text::Whole(text) => finder.search(&entry.path, text, live, stop),
+                        Text::Pieces(reader) => {
+                            finder.search_pieces(&entry.path, reader, false, stop, skipped)
+                        }
                     },
                 );
                 let Some(mut file) = found else { return Step::Nothing };
@@ -186,14 +256,18 @@ pub fn gather(
                     }
                 }
                 file.retain(kept);
-                if file.lines.is_empty() && file.binary == 0 {
+                let is_counted = counts_all && !file.matched.is_empty();
+                if file.lines.is_empty() && file.binary == 0 && !is_counted {
                     return Step::Nothing;
                 }
                 let weight = file.weight();
                 Step::Item(file, weight)
             },
             |file| {
-                files.push(file);
+                matching += u64::from(!file.matched.is_empty());
+                if !file.lines.is_empty() || files.len() < limits::CANDIDATES {
+                    files.push(file);
+                }
                 ControlFlow::Continue(())
             },
         )?
@@ -204,17 +278,32 @@ pub fn gather(
         .zip(&counters)
         .map(|((term, error), counter)| counter.report(term, error, bounds))
         .collect();
-    let bytes = drop_until_it_fits(&mut terms, &files, bounds);
-    let mut gathered = Gathered { terms, files, bytes, report };
+    let bytes = match bounds.breadth {
+        // Nothing is sent of it, so that it need not stay under a bound together.
+        Breadth::Ranked { .. } => printed_bytes(&terms, &files),
+        Breadth::Requirement | Breadth::Adaptive => drop_until_it_fits(&mut terms, &files, bounds),
+    };
+    let mut gathered = Gathered { terms, files, bytes, candidates: 0, beyond: 0, report };
     // A file that only a term hit that was given up is not counted: whether it was looked at is a matter of timing.
-    let broad = mask_of(indices_with(&gathered.terms, &TermFate::TooBroad));
+    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
+    // A search that did not end knows too little to choose by: what it has is what fits.
+    if counts_all && gathered.lacks_something() && gathered.report.stopped.is_none() {
+        let threads = walk_options.thread_count();
+        let again =
+            again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop };
+        gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
+        adapt::adapt(&mut gathered, bounds, &again);
+        return Ok(gathered);
+    }
     let kept = gathered.kept_mask();
     gathered.files.retain_mut(|file| {
         file.retain(kept);
+        file.keep_counts(kept);
         !file.lines.is_empty()
     });
+    gathered.candidates = gathered.files.len() as u64;
     Ok(gathered)
 }
 
@@ -227,14 +316,18 @@ fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<Patt
     }
 }
 
+/// Bytes that ripgrep prints for the kept terms.
+fn printed_bytes(terms: &[TermReport], files: &[FileEvidence]) -> u64 {
+    let kept = mask_of(indices_with(terms, &TermFate::Kept));
+    let mut printed = Printed::new(0u64);
+    files.iter().for_each(|file| printed.file(file, kept));
+    printed.into_inner()
+}
+
 /// Drops the least important term until the rest is under the bound; returns the bytes of the rest.
 fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordOptions) -> u64 {
     loop {
-        let kept =
-            mask_of(terms.iter().enumerate().filter(|(_, term)| term.fate == TermFate::Kept).map(|(i, _)| i));
-        let mut printed = Printed::new(0u64);
-        files.iter().for_each(|file| printed.file(file, kept));
-        let bytes = printed.into_inner();
+        let bytes = printed_bytes(terms, files);
         if bytes < bounds.evidence_bytes {
             return bytes;
         }
@@ -300,6 +393,7 @@ impl Counter {
             at_least: over,
             lines: if over { 0 } else { self.lines.load(Ordering::Relaxed) },
             files: if over { 0 } else { self.files.load(Ordering::Relaxed) },
+            detail: Detail::Whole,
         }
     }
 }

@@ -81,6 +81,28 @@ pub const EVIDENCE_BYTES: u64 = 128 << 10;
 /// Lines of context in keyword evidence (the requirement's 10).
 pub const EVIDENCE_CONTEXT: u64 = 10;
 
+/// Lines of one file that are counted for a term that the file alone makes too broad. More say nothing more of the file.
+pub const COUNTED_LINES: u32 = 1_000;
+
+/// Files among which the evidence of broad terms is chosen, some 200 bytes each. Those behind them in path order are
+/// counted.
+pub const CANDIDATES: usize = 200_000;
+
+/// Bytes that a line of chosen evidence counts as at the most: of a longer one 400 are shown, with marks of how many are not.
+pub const CHOSEN_LINE_BYTES: u64 = 460;
+
+/// Files of which more than the best lines can be shown when evidence is chosen: with an eighth of what is left for each,
+/// nothing is left behind them.
+pub const DEEP_FILES: usize = 64;
+
+/// Lines of such a file that are held for it, and of all others.
+pub const DEEP_LINES: usize = 24;
+/// See [`DEEP_LINES`].
+pub const SHALLOW_LINES: usize = 2;
+
+/// Part of the text, and of the files, that a term is on to be on nearly every line.
+pub const NEARLY_EVERY: f64 = 0.5;
+
 /// Blocks of private keys of one file whose places are known at a time: 16 bytes each, and a file of a search needs those
 /// around its lines.
 pub const KEY_BLOCKS_KEPT: usize = 64 << 10;

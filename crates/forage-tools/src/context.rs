@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use forage_fs::{Globs, Root, Roots, Stop};
@@ -49,6 +50,16 @@ pub enum EvidenceForm {
     Compact,
 }
 
+/// What becomes of terms of a `keyword_search` that match more than there is room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterBreadth {
+    /// A model is shown less of them, and a ranking takes them as they are.
+    #[default]
+    Adaptive,
+    /// They are left out, by the requirement's rule.
+    Requirement,
+}
+
 /// What a model is asked to answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
@@ -79,6 +90,14 @@ pub struct FilterSettings {
     pub redactor: Arc<Redactor>,
     /// Time for all models together.
     pub timeout: Duration,
+    /// What becomes of terms that match more than there is room for.
+    pub breadth: FilterBreadth,
+    /// Bytes of one term, and of all together, as ripgrep would print them; more is too broad.
+    pub term_bytes: u64,
+    /// See [`FilterSettings::term_bytes`].
+    pub evidence_bytes: u64,
+    /// Lines of context around a match.
+    pub context_lines: u64,
     /// What a model is shown.
     pub evidence: EvidenceForm,
     /// What a model is asked for.
@@ -107,11 +126,31 @@ impl Default for FilterSettings {
             looked_for: String::new(),
             redactor: Arc::new(Redactor::standard()),
             timeout: limits::MODEL_TIMEOUT,
+            breadth: FilterBreadth::default(),
+            term_bytes: forage_search::limits::TERM_BYTES,
+            evidence_bytes: forage_search::limits::EVIDENCE_BYTES,
+            context_lines: forage_search::limits::EVIDENCE_CONTEXT,
             evidence: EvidenceForm::default(),
             answer: AnswerForm::default(),
             evidence_tokens: limits::EVIDENCE_TOKENS,
             cache: None,
         }
+    }
+}
+
+/// Whom a call waits for at this moment beside its own work, for whoever shows progress.
+#[derive(Clone, Debug, Default)]
+pub struct Waiting(Arc<Mutex<Option<String>>>);
+
+impl Waiting {
+    /// It waits for this, or for nobody any more.
+    pub fn set(&self, whom: Option<String>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whom;
+    }
+
+    /// Whom it waits for.
+    pub fn whom(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -224,6 +263,8 @@ pub struct Context {
     pub names_root: bool,
     /// Counts visited files, for whoever shows progress.
     pub progress: Arc<AtomicU64>,
+    /// The model that the call waits for.
+    pub waiting: Waiting,
 }
 
 impl Context {
@@ -247,6 +288,7 @@ impl Context {
             notices: Vec::new(),
             names_root: false,
             progress: Arc::default(),
+            waiting: Waiting::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use forage_fs::{OpenError, Stop};
 use forage_search::PatternError;
 
+use crate::names::Names;
 use crate::sanitize::sanitize;
 
 /// Why a call has no answer.
@@ -107,7 +108,19 @@ pub enum ToolError {
     },
 }
 
+/// What an agent can do where terms don't tell one file from another, a template for [`Names::fill`].
+const INSTEAD: &str = "[[ {search_index} ranks files for a question as it stands.]][[ {grep_search} finds a pattern in one \
+                       directory or kind of file.]]";
+
 impl ToolError {
+    /// The message for an agent: what else it can do, with those of these tools that are offered.
+    pub fn for_agent(&self, names: &Names) -> String {
+        match self {
+            Self::TooBroad { .. } => format!("{self}{}", names.fill(INSTEAD)),
+            error => error.to_string(),
+        }
+    }
+
     /// A pattern that can't be used, or was not compiled in time.
     pub(crate) fn pattern(argument: &'static str, source: PatternError, stop: &Stop) -> Self {
         match source {

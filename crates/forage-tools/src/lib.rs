@@ -34,8 +34,8 @@ pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::Foreign;
 pub use border::Hidden;
 pub use context::{
-    AnswerForm, Context, EngineSetting, EvidenceForm, FilterMode, FilterSettings, LookupSettings,
-    OnModelFailure, SearchSettings,
+    AnswerForm, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterMode, FilterSettings,
+    LookupSettings, OnModelFailure, SearchSettings, Waiting,
 };
 pub use error::ToolError;
 pub use forage_search::external::Program;

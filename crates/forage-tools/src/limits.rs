@@ -128,6 +128,15 @@ pub const EVIDENCE_LINE_BYTES: usize = 400;
 /// compact one 3.7, so that a budget is rather undercut.
 pub const BYTES_PER_TOKEN: f64 = 3.2;
 
+/// Bytes of one term, and of all, that can be set: below a few kilobytes hardly a file can be shown, and above a megabyte no
+/// model reads it all.
+pub const BREADTH_BYTES_MIN: u64 = 4 << 10;
+/// See [`BREADTH_BYTES_MIN`].
+pub const BREADTH_BYTES_MAX: u64 = 1 << 20;
+
+/// Lines of context around matches that can be set at the most.
+pub const EVIDENCE_CONTEXT_MAX: u64 = 50;
+
 /// Tokens of evidence in one request, by default, at the least and at the most. 12,000 hold some forty files with a
 /// window or two each, which is more than a model finds relevant; above 32,000 answers get slow and models forget
 /// what stands in the middle.

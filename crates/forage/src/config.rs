@@ -38,7 +38,8 @@ pub(crate) use environment::{
     working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
-use filter::{Filter, FilterTable};
+use filter::Filter;
+pub(crate) use filter::FilterTable;
 use mcp::McpSettings;
 pub(crate) use mcp::{McpOverrides, UNUSABLE};
 pub(crate) use model_lists::KnownList;

@@ -7,15 +7,55 @@ use std::ops::Range;
 use forage_fs::{Pace, RelPath, Skipped, Stop, is_binary};
 use regex_syntax::hir::Hir;
 
-use super::account::{EvidenceLine, FileEvidence};
+use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
-use crate::limits::{EVIDENCE_CONTEXT, TERMS, WORK_PER_LOOK};
+use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
 use crate::lines::{LineFinder, MatchingLines, line_at};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
+
+/// What is gathered from each file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathering {
+    /// Bytes of output from which on a term is too broad.
+    pub(super) term_bytes: u64,
+    /// Lines of context.
+    pub(super) context: u64,
+    /// The lines of terms that a file makes too broad are counted nevertheless.
+    pub(super) counts_all: bool,
+    /// Bytes of a line that count as printed; of a longer one no more is shown.
+    pub(super) line_bytes: u64,
+}
+
+/// Which lines of a file are worth being held.
+pub(super) struct Wish<'a> {
+    /// Terms of which all lines are.
+    pub(super) complete: u64,
+    /// Lines of the other terms.
+    pub(super) most: usize,
+    /// What decides between them.
+    pub(super) worth: Worth<'a>,
+}
+
+/// What a line that these terms match is worth.
+pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
+
+impl Wish<'_> {
+    /// The indices of the chosen lines in order, of lines with these terms.
+    fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
+        let (mut chosen, mut others): (Vec<_>, Vec<_>) =
+            lines.enumerate().partition(|(_, terms)| terms & self.complete != 0);
+        others.sort_by(|a, b| (self.worth)(b.1).total_cmp(&(self.worth)(a.1)).then(a.0.cmp(&b.0)));
+        others.truncate(self.most);
+        chosen.append(&mut others);
+        let mut chosen: Vec<usize> = chosen.into_iter().map(|(index, _)| index).collect();
+        chosen.sort_unstable();
+        chosen
+    }
+}
 
 /// Finds the lines that any of the live terms matches, for one worker.
 pub(super) struct TermFinder<'p> {
@@ -24,8 +64,7 @@ pub(super) struct TermFinder<'p> {
     live: u64,
     /// Where the search began, to which printed paths are relative.
     start: &'p RelPath,
-    /// Bytes of output from which on a term is too broad.
-    term_bytes: u64,
+    gathering: Gathering,
     /// The terms found together by their literals, and the filter that finds them.
     together: Option<(Vec<usize>, Prefilter)>,
     /// The terms that are looked for one by one.
@@ -43,54 +82,101 @@ struct Hit {
 /// The matching lines of a file, as they are found term by term.
 struct Hits {
     found: Vec<Hit>,
-    /// Bytes printed for the matching lines of each term, at least.
-    bytes: [u64; TERMS],
-    /// Terms that the file alone makes too broad, and that are not looked for in it any more: their lines must not
-    /// pile up.
+    /// What is known of each term's lines.
+    counts: Vec<Count>,
+    /// Terms that the file alone makes too broad: their lines must not pile up.
     over: u64,
+    /// Terms that are not looked for in this file any more.
+    full: u64,
+    /// Terms whose lines are wanted, and not only how many there are.
+    wanted: u64,
     /// Bytes printed before each line, at least: path, number of one digit, marks.
     head: u64,
-    term_bytes: u64,
+    gathering: Gathering,
+}
+
+/// The lines of one term in one file.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    lines: u32,
+    /// Bytes that are printed for them without context, at least.
+    printed: u64,
+    /// The same, long lines cut.
+    cut: u64,
+    /// Bytes of the lines themselves.
+    text: u64,
+    /// Where the last of them ends.
+    end: usize,
 }
 
 impl Hits {
-    fn new(path_bytes: usize, term_bytes: u64) -> Self {
-        Self { found: Vec::new(), bytes: [0; TERMS], over: 0, head: path_bytes as u64 + 3, term_bytes }
+    fn new(path_bytes: usize, terms: usize, gathering: Gathering, wanted: u64) -> Self {
+        let counts = vec![Count::default(); terms.min(TERMS)];
+        Self { found: Vec::new(), counts, over: 0, full: 0, wanted, head: path_bytes as u64 + 3, gathering }
     }
 
-    /// Takes a line; false when the term has become too broad.
+    /// Takes a line; false when the term is not to be looked for any more.
     fn add(&mut self, term: usize, line: &Range<usize>) -> bool {
-        self.bytes[term] += self.head + line.len() as u64 + 1;
-        if self.bytes[term] > self.term_bytes {
+        let bytes = line.len() as u64 + 1;
+        let Some(count) = self.counts.get_mut(term) else { return false };
+        count.lines += 1;
+        count.printed += self.head + bytes;
+        count.cut += self.head + bytes.min(self.gathering.line_bytes);
+        count.text += bytes;
+        count.end = line.end;
+        if count.printed > self.gathering.term_bytes {
             self.over |= 1 << term;
-            return false;
+            let is_enough = !self.gathering.counts_all || count.lines >= COUNTED_LINES;
+            self.full |= u64::from(is_enough) << term;
+            return !is_enough;
         }
-        match self.found.last_mut() {
-            Some(last) if last.line.start == line.start => last.terms |= 1 << term,
-            _ => self.found.push(Hit { line: line.clone(), terms: 1 << term }),
+        if self.wanted >> term & 1 == 1 {
+            match self.found.last_mut() {
+                Some(last) if last.line.start == line.start => last.terms |= 1 << term,
+                _ => self.found.push(Hit { line: line.clone(), terms: 1 << term }),
+            }
         }
         true
     }
 
     /// All terms that match somewhere.
     fn terms(&self) -> u64 {
-        self.found.iter().fold(self.over, |terms, hit| terms | hit.terms)
+        let matching = self.counts.iter().enumerate().filter(|(_, count)| count.lines > 0);
+        matching.fold(0, |terms, (term, _)| terms | 1 << term)
     }
 
-    /// The lines in order, each once, of the terms that are not too broad.
-    fn into_lines(mut self) -> Vec<Hit> {
+    /// How much of a text of `bytes` each term matches.
+    fn matched(&self, bytes: usize) -> Vec<TermMatches> {
+        let matches = |term: usize| {
+            let count = self.counts[term];
+            let is_part = self.full >> term & 1 == 1;
+            let looked_at = if is_part { count.end } else { bytes }.max(1);
+            let share = (count.text as f32 / looked_at as f32).min(1.0);
+            TermMatches { term: term as u8, is_part, share, lines: count.lines, bytes: count.cut }
+        };
+        bits(self.terms()).map(matches).collect()
+    }
+
+    /// The lines in order, each once, with their terms.
+    fn into_all_lines(mut self) -> Vec<Hit> {
         self.found.sort_by_key(|hit| hit.line.start);
         self.found.dedup_by(|later, earlier| {
             let same = later.line.start == earlier.line.start;
             earlier.terms |= if same { later.terms } else { 0 };
             same
         });
+        self.found
+    }
+
+    /// Those of the terms that are not too broad.
+    fn into_lines(self) -> Vec<Hit> {
         let over = self.over;
-        self.found.retain_mut(|hit| {
+        let mut lines = self.into_all_lines();
+        lines.retain_mut(|hit| {
             hit.terms &= !over;
             hit.terms != 0
         });
-        self.found
+        lines
     }
 }
 
@@ -99,7 +185,7 @@ impl<'p> TermFinder<'p> {
         patterns: &'p [Option<Pattern>],
         live: u64,
         start: &'p RelPath,
-        term_bytes: u64,
+        gathering: Gathering,
         stop: &Stop,
     ) -> Self {
         let finder = |pattern: &'p Option<Pattern>| Some(LineFinder::new(pattern.as_ref()?, stop));
@@ -108,7 +194,7 @@ impl<'p> TermFinder<'p> {
             finders: patterns.iter().map(finder).collect(),
             live: 0,
             start,
-            term_bytes,
+            gathering,
             together: None,
             alone: Vec::new(),
             pace: Pace::new(stop, WORK_PER_LOOK),
@@ -154,9 +240,15 @@ impl<'p> TermFinder<'p> {
             prefilter.map(|prefilter| (together.iter().map(|(index, _)| *index).collect(), prefilter));
     }
 
-    /// Searches a decoded text.
-    pub(super) fn search(&mut self, path: &RelPath, text: &[u8], stop: &Stop) -> Option<FileEvidence> {
-        let mut hits = Hits::new(path.below(self.start).len(), self.term_bytes);
+    /// Searches a decoded text; lines come for the terms in `wanted` alone.
+    pub(super) fn search(
+        &mut self,
+        path: &RelPath,
+        text: &[u8],
+        wanted: u64,
+        stop: &Stop,
+    ) -> Option<FileEvidence> {
+        let mut hits = Hits::new(path.below(self.start).len(), self.patterns.len(), self.gathering, wanted);
         self.find(text, stop, &mut hits);
         let all = hits.terms();
         if all == 0 {
@@ -165,8 +257,58 @@ impl<'p> TermFinder<'p> {
         if is_binary(text) {
             return Some(FileEvidence { binary: all, ..self.file(path, Vec::new()) });
         }
-        let over = hits.over;
-        Some(FileEvidence { over, ..self.file(path, self.evidence(text, &hits.into_lines())) })
+        let (over, matched) = (hits.over, hits.matched(text.len()));
+        let lines = self.evidence(text, &hits.into_lines());
+        Some(FileEvidence { over, matched, ..self.file(path, lines) })
+    }
+
+    /// Searches a decoded text once more for the lines that say most of it. None is shown yet.
+    pub(super) fn best(
+        &mut self,
+        path: &RelPath,
+        text: &[u8],
+        wish: &Wish<'_>,
+        stop: &Stop,
+    ) -> Option<FileEvidence> {
+        let terms = self.patterns.len();
+        let mut hits = Hits::new(path.below(self.start).len(), terms, self.gathering, u64::MAX);
+        self.find(text, stop, &mut hits);
+        if hits.terms() == 0 || is_binary(text) {
+            return None;
+        }
+        let matched = hits.matched(text.len());
+        let all = hits.into_all_lines();
+        let chosen = wish.choose(all.iter().map(|hit| hit.terms));
+        let chosen: Vec<Hit> = chosen.into_iter().map(|index| all[index].clone()).collect();
+        let mut file = self.file(path, self.evidence(text, &chosen));
+        for line in &mut file.lines {
+            // A line beside one that was chosen may be another one.
+            let found = all.binary_search_by_key(&line.start, |hit| hit.line.start as u64);
+            line.terms = found.map_or(0, |index| all[index].terms);
+            line.is_shown = false;
+        }
+        Some(FileEvidence { matched, ..file })
+    }
+
+    /// As [`TermFinder::best`], of a file too large to be held.
+    pub(super) fn best_of_pieces(
+        &mut self,
+        path: &RelPath,
+        reader: &mut dyn Read,
+        wish: &Wish<'_>,
+        stop: &Stop,
+    ) -> Option<FileEvidence> {
+        let mut file = self.search_pieces(path, reader, true, stop, &mut Skipped::default())?;
+        let matching: Vec<(u64, u64)> =
+            file.lines.iter().filter(|line| line.terms != 0).map(|line| (line.number, line.terms)).collect();
+        let chosen = wish.choose(matching.iter().map(|(_, terms)| *terms));
+        let chosen: Vec<u64> = chosen.into_iter().map(|index| matching[index].0).collect();
+        let mut near = Near::of(chosen, self.gathering.context);
+        file.lines.retain_mut(|line| {
+            line.is_shown = false;
+            near.holds(line.number)
+        });
+        Some(file)
     }
 
     /// Finds the lines of a text.
@@ -191,7 +333,7 @@ impl<'p> TermFinder<'p> {
             if first || position > line.end {
                 (line, tried, first) = (line_at(text, position), 0, false);
             }
-            if (tried | hits.over) >> term & 1 == 0 {
+            if (tried | hits.full) >> term & 1 == 0 {
                 tried |= 1 << term;
                 if self.matches(term, &text[line.clone()]) {
                     hits.add(term, &line);
@@ -215,18 +357,24 @@ impl<'p> TermFinder<'p> {
         self.finders.get(term).and_then(Option::as_ref).is_some_and(|finder| finder.is_match(line))
     }
 
-    /// Searches a file too large to be held.
+    /// Searches a file too large to be held. Of a term that the file makes too broad the first lines are kept, or none.
     pub(super) fn search_pieces(
         &mut self,
         path: &RelPath,
         reader: &mut dyn Read,
+        keeps_first: bool,
         stop: &Stop,
         skipped: &mut Skipped,
     ) -> Option<FileEvidence> {
-        let context = EVIDENCE_CONTEXT as usize;
+        let context = self.gathering.context as usize;
         let any = AnyTerm { finder: self, over: Cell::new(0) };
-        let mut sink =
-            Collector { any: &any, file: self.file(path, Vec::new()), bytes: 0, room: COLLECTED_BYTES };
+        let mut sink = Collector {
+            any: &any,
+            file: self.file(path, Vec::new()),
+            bytes: 0,
+            room: COLLECTED_BYTES,
+            keeps_first,
+        };
         let mut keys = KeyBlocks::default();
         let matcher = LineMatcher(&any, stop);
         let is_text =
@@ -235,35 +383,57 @@ impl<'p> TermFinder<'p> {
         if !keys.is_empty() {
             file.lines.iter_mut().for_each(|line| line.mark_keys(&keys));
         }
+        file.matched = self.matched_of(&file);
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
+    }
+
+    /// How often the terms match, as far as the lines that were collected tell. Of a term that was given up no more is
+    /// known than that there are too many.
+    fn matched_of(&self, file: &FileEvidence) -> Vec<TermMatches> {
+        let terms = file.lines.iter().fold(file.over, |terms, line| terms | line.terms);
+        let matches = |term: usize| {
+            let is_part = file.over >> term & 1 == 1;
+            let (term_bytes, line_bytes) = (self.gathering.term_bytes, self.gathering.line_bytes);
+            let lines = file.lines.iter().filter(|line| line.terms >> term & 1 == 1);
+            let (lines, bytes) = match is_part {
+                true => (COUNTED_LINES, term_bytes),
+                false => lines.fold((0, 0), |(lines, bytes), line| {
+                    (lines + 1, bytes + file.head_bytes(line) + (line.bytes.len() as u64).min(line_bytes))
+                }),
+            };
+            TermMatches { term: term as u8, is_part, share: 0.0, lines, bytes }
+        };
+        bits(terms).map(matches).collect()
     }
 
     fn file(&self, path: &RelPath, lines: Vec<EvidenceLine>) -> FileEvidence {
         let printed_path = String::from_utf8_lossy(path.below(self.start)).into_owned();
-        FileEvidence { path: path.clone(), printed_path, lines, over: 0, binary: 0 }
+        let (path, context) = (path.clone(), self.gathering.context);
+        FileEvidence { path, printed_path, lines, matched: Vec::new(), context, over: 0, binary: 0 }
     }
 
     /// The lines of the hits and those around them.
     fn evidence(&self, text: &[u8], hits: &[Hit]) -> Vec<EvidenceLine> {
+        let context = self.gathering.context;
         let mut lines = Vec::new();
         let mut counter = LineCounter::default();
         let mut next = 0;
         let keys = if hits.is_empty() { KeyBlocks::default() } else { KeyBlocks::of(text) };
         for (index, hit) in hits.iter().enumerate() {
             let number = counter.number(text, hit.line.start);
-            let (start, up) = lines_before(text, hit.line.start, EVIDENCE_CONTEXT as usize, next);
+            let (start, up) = lines_before(text, hit.line.start, context as usize, next);
             let until = hits.get(index + 1).map_or(text.len(), |later| later.line.start);
             let mut line_number = number - up;
             next = start;
-            while next < until && line_number <= number + EVIDENCE_CONTEXT {
+            while next < until && line_number <= number + context {
                 let line = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
                 let terms = if line_number == number { hit.terms } else { 0 };
                 let whole = with_feed(text, &line);
                 next = whole.end;
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
-                let in_key = Vec::new();
-                let mut line = EvidenceLine { number: line_number, terms, first_match, start, bytes, in_key };
+                let (number, in_key, is_shown) = (line_number, Vec::new(), true);
+                let mut line = EvidenceLine { number, terms, first_match, start, bytes, in_key, is_shown };
                 if !keys.is_empty() {
                     line.mark_keys(&keys);
                 }
@@ -298,8 +468,9 @@ struct AnyTerm<'a, 'p> {
 impl MatchingLines for AnyTerm<'_, '_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         // How much of them is printed is counted by who collects them.
-        let mut hits = Hits::new(0, u64::MAX);
-        hits.over = self.over.get();
+        let gathering = Gathering { term_bytes: u64::MAX, ..self.finder.gathering };
+        let mut hits = Hits::new(0, self.finder.patterns.len(), gathering, u64::MAX);
+        (hits.over, hits.full) = (self.over.get(), self.over.get());
         self.finder.find(text, stop, &mut hits);
         let _ = hits.into_lines().into_iter().all(|hit| found(hit.line));
     }
@@ -317,6 +488,7 @@ struct Collector<'a, 'p> {
     bytes: usize,
     /// Bytes at which to give up terms again.
     room: usize,
+    keeps_first: bool,
 }
 
 impl Collector<'_, '_> {
@@ -326,12 +498,14 @@ impl Collector<'_, '_> {
 
     fn give_up_broad_terms(&mut self) {
         for term in bits(self.live()) {
-            if self.file.printed_bytes(1 << term).0 > self.any.finder.term_bytes {
+            if self.file.printed_bytes(1 << term).0 > self.any.finder.gathering.term_bytes {
                 self.file.over |= 1 << term;
             }
         }
         self.any.over.set(self.file.over);
-        self.file.retain_so_far(self.live());
+        if !self.keeps_first {
+            self.file.retain_so_far(self.live());
+        }
         self.bytes = self.file.weight();
         self.room = self.bytes + COLLECTED_BYTES;
     }
@@ -348,8 +522,8 @@ impl LineSink for Collector<'_, '_> {
         };
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
-        let (bytes, in_key) = (line.to_vec(), Vec::new());
-        self.file.lines.push(EvidenceLine { number, terms, first_match, start, bytes, in_key });
+        let (bytes, in_key, is_shown) = (line.to_vec(), Vec::new(), true);
+        self.file.lines.push(EvidenceLine { number, terms, first_match, start, bytes, in_key, is_shown });
         if self.bytes > self.room {
             self.give_up_broad_terms();
         }
@@ -358,6 +532,6 @@ impl LineSink for Collector<'_, '_> {
 }
 
 /// The indices of the set bits.
-fn bits(mask: u64) -> impl Iterator<Item = usize> {
+pub(super) fn bits(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |index| mask >> index & 1 == 1)
 }

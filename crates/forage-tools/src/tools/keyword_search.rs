@@ -13,7 +13,9 @@ mod request;
 use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, Stop, find_git_root};
-use forage_search::keyword::{EvidenceLine, Gathered, KeywordOptions, TermFate, TermReport, gather};
+use forage_search::keyword::{
+    Breadth, Detail, EvidenceLine, Gathered, KeywordOptions, TermFate, TermReport, gather,
+};
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,12 +24,12 @@ use self::answer::LineRange;
 use self::order::Found;
 use crate::arguments::Foreign;
 use crate::border::{Border, Line};
-use crate::context::{Context, FilterMode};
+use crate::context::{Context, FilterBreadth, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
 use crate::sanitize::{line_text, sanitize_line};
-use crate::text::{absolute, absolute_bytes, clip, grouped, quoted};
+use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
 use crate::tool::{Egress, Tool};
 use crate::verdict::{Verdict, unseen_matches};
 
@@ -61,9 +63,14 @@ pub struct Response {
     /// Files that any kept term matches.
     candidate_files: u64,
     terms: Vec<TermRecord>,
-    /// Bytes that ripgrep would print for the kept terms.
+    /// Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown.
     evidence_bytes: u64,
     files_searched: u64,
+    #[serde(skip)]
+    breadth: FilterBreadth,
+    /// Bytes of one term, and of all, for the notes.
+    #[serde(skip)]
+    bounds: (u64, u64),
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<ModelRecord>,
     /// For a search without hits: what is in files that were not searched.
@@ -88,9 +95,17 @@ struct FileRecord {
     not_filtered: bool,
     /// Numbers of the lines that a term matches, from our own search.
     match_lines: Vec<u64>,
+    /// At least so many more match.
+    #[serde(skip_serializing_if = "is_zero")]
+    more_match_lines: u64,
     /// The lines that say most, without a model's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     evidence: Vec<LineRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -110,6 +125,18 @@ struct TermRecord {
     bytes: u64,
     lines: u64,
     files: u64,
+    /// How much of it the model was shown, where that is less than all lines with all their context.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown: Option<ShownRecord>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ShownRecord {
+    /// All its lines.
+    Less { context_lines: u64 },
+    /// The best of its lines.
+    Best { lines: u64, files: u64 },
 }
 
 #[derive(Debug, Serialize)]
@@ -167,17 +194,24 @@ impl Tool for KeywordSearch {
         let bounds = KeywordOptions {
             max_file_bytes: context.max_file_bytes,
             index: context.index(root),
-            ..KeywordOptions::default()
+            ..bounds(settings)
         };
         let stop = context.stop.within(context.timeout);
         let gathered = gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
         if context.stop.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        refuse_if_nothing_is_left(&gathered)?;
+        refuse_if_nothing_is_left(&gathered, settings)?;
 
-        let mut outcome = Outcome::new(response(root, &start, &request, &gathered), false);
+        let mut outcome = Outcome::new(response(root, &start, &request, &gathered, settings), false);
         outcome.add_report(&gathered.report);
+        if gathered.beyond > 0 {
+            outcome.warnings.push(format!(
+                "{} that match were not among those of which the best were chosen: too many match; more specific terms \
+                 bring them in",
+                count(gathered.beyond, "file")
+            ));
+        }
         if gathered.files.is_empty() {
             if gathered.report.stopped.is_none() {
                 outcome.response.not_searched = unseen(context, root, &start, &gathered, &stop);
@@ -195,6 +229,17 @@ impl Tool for KeywordSearch {
         outcome.found = !outcome.response.files.is_empty();
         Ok(outcome)
     }
+}
+
+/// How the terms are gathered.
+fn bounds(settings: &FilterSettings) -> KeywordOptions {
+    let breadth = match (settings.breadth, settings.mode) {
+        (FilterBreadth::Requirement, _) => Breadth::Requirement,
+        (FilterBreadth::Adaptive, FilterMode::Model) => Breadth::Adaptive,
+        (FilterBreadth::Adaptive, FilterMode::Lexical) => Breadth::Ranked { files: limits::LEXICAL_RANKED },
+    };
+    let FilterSettings { term_bytes, evidence_bytes, context_lines: context, .. } = *settings;
+    KeywordOptions { term_bytes, evidence_bytes, context, breadth, ..KeywordOptions::default() }
 }
 
 fn check(request: &Request) -> Result<(), ToolError> {
@@ -249,7 +294,7 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
 }
 
 /// All terms too broad, or none of them valid: errors that name each.
-fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
+fn refuse_if_nothing_is_left(gathered: &Gathered, settings: &FilterSettings) -> Result<(), ToolError> {
     let all = |fits: fn(&TermFate) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
     if all(|fate| matches!(fate, TermFate::Invalid(_))) {
         let errors: Vec<String> =
@@ -268,10 +313,13 @@ fn refuse_if_nothing_is_left(gathered: &Gathered) -> Result<(), ToolError> {
                 quoted(&term.term),
                 clip(&sanitize_line(&error.to_string()), limits::NOTE_BYTES)
             ),
+            _ if settings.breadth == FilterBreadth::Adaptive => {
+                format!("- {}: on nearly every line of {}", quoted(&term.term), count(term.files, "file"))
+            }
             _ => format!(
                 "- {}: over {} bytes of matches with context",
                 quoted(&term.term),
-                grouped(forage_search::limits::TERM_BYTES)
+                grouped(settings.term_bytes)
             ),
         };
         return Err(ToolError::TooBroad {
@@ -299,7 +347,13 @@ fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathe
     }
 }
 
-fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered) -> Response {
+fn response(
+    root: &Root,
+    start: &RelPath,
+    request: &Request,
+    gathered: &Gathered,
+    settings: &FilterSettings,
+) -> Response {
     let term = |term: &TermReport| TermRecord {
         term: term.term.clone(),
         fate: match term.fate {
@@ -313,6 +367,7 @@ fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered
         bytes: term.bytes,
         lines: term.lines,
         files: term.files,
+        shown: shown(term),
     };
     Response {
         query: request.query.clone(),
@@ -320,18 +375,32 @@ fn response(root: &Root, start: &RelPath, request: &Request, gathered: &Gathered
         project: absolute(root, &RelPath::root()),
         filter: "model",
         files: Vec::new(),
-        candidate_files: gathered.files.len() as u64,
+        candidate_files: gathered.candidates,
         terms: gathered.terms.iter().map(term).collect(),
         evidence_bytes: gathered.bytes,
         files_searched: gathered.report.visited,
+        breadth: settings.breadth,
+        bounds: (settings.term_bytes, settings.evidence_bytes),
         model: None,
         not_searched: Verdict::none(),
     }
 }
 
+fn shown(term: &TermReport) -> Option<ShownRecord> {
+    match term.detail {
+        _ if term.fate != TermFate::Kept => None,
+        Detail::Whole => None,
+        Detail::Context(context_lines) => Some(ShownRecord::Less { context_lines }),
+        Detail::Best { lines, files } => Some(ShownRecord::Best { lines, files }),
+    }
+}
+
 fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: String) -> Option<FileRecord> {
     let file = gathered.files.get(index)?;
-    let match_lines = file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+    let match_lines: Vec<u64> =
+        file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+    let most = file.matched.iter().map(|matches| u64::from(matches.lines)).max().unwrap_or(0);
+    let more_match_lines = most.saturating_sub(match_lines.len() as u64);
     Some(FileRecord {
         path: absolute(root, &file.path),
         path_bytes: absolute_bytes(root, &file.path),
@@ -340,6 +409,7 @@ fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: Stri
         ranges: Vec::new(),
         not_filtered: false,
         match_lines,
+        more_match_lines,
         evidence: Vec::new(),
     })
 }
@@ -357,7 +427,7 @@ fn fill_lexical(response: &mut Response, found: &Found<'_>) {
 fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     let Found { root, gathered, .. } = *found;
     let file = gathered.files.get(index)?;
-    let hits = |term: usize| file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
+    let hits = |term: usize| file.lines_of(term);
     let terms = gathered.terms.iter().enumerate().map(|(term, report)| (report, hits(term)));
     let named: Vec<String> = terms
         .filter(|(_, hits)| *hits > 0)

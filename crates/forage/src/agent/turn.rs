@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, limits};
+use forage_tools::{Answer, Context, Names, limits};
 use serde_json::Value;
 
 use super::arguments;
@@ -156,7 +156,9 @@ impl Session<'_> {
     /// The result of a call that was made.
     fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, Call) {
         let (result, elapsed) = match ran {
-            Some(ran) => (ran.result.map_err(|error| error.to_string()), ran.elapsed),
+            Some(ran) => {
+                (ran.result.map_err(|error| error.for_agent(&Names::of(&self.agent.tools))), ran.elapsed)
+            }
             None => (Err("the result was lost".to_owned()), Default::default()),
         };
         let whole = matches!(&result, Ok(Answer { partial: false, .. }));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use forage_tools::{Waiting, sanitize_line};
+
 use crate::background::Background;
 
 const QUIET: Duration = Duration::from_millis(500);
@@ -17,17 +19,26 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn start(count: &Arc<AtomicU64>, what: &'static str) -> Self {
+        Self::waiting(count, what, &Waiting::default())
+    }
+
+    /// As [`Progress::start`], of work that waits for others at times.
+    pub(crate) fn waiting(count: &Arc<AtomicU64>, what: &'static str, waiting: &Waiting) -> Self {
         if !io::stderr().is_terminal() {
             return Self { _shown: None };
         }
-        let count = Arc::clone(count);
+        let (count, waiting) = (Arc::clone(count), waiting.clone());
         let shown = Background::start("progress", move |work| {
             let started = Instant::now();
             let mut wait = QUIET;
             let mut shown = false;
             while work.goes_on_after(wait) {
                 let (count, seconds) = (count.load(Ordering::Relaxed), started.elapsed().as_secs_f32());
-                let _ = write!(io::stderr(), "\r\x1b[K{count} {what}, {seconds:.1} s …");
+                let doing = match waiting.whom() {
+                    Some(model) => format!("waiting for {}", sanitize_line(&model)),
+                    None => format!("{count} {what}"),
+                };
+                let _ = write!(io::stderr(), "\r\x1b[K{doing}, {seconds:.1} s …");
                 (wait, shown) = (BETWEEN, true);
             }
             if shown {

@@ -224,7 +224,7 @@ pub(crate) fn answer(
     output: &mut Output,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = Progress::start(&context.progress, "files");
+        let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
         registry::find(tool)
             .and_then(|tool| tool.call(context, request))
             .map_err(|error| for_people(&error))?
@@ -272,5 +272,11 @@ pub(crate) fn warn(context: &Context, output: &mut Output) {
 
 /// The message alone: it says what its sources say.
 fn for_people(error: &ToolError) -> anyhow::Error {
+    if matches!(error, ToolError::TooBroad { .. }) {
+        return anyhow::anyhow!(
+            "{error} `forage rank QUESTION` ranks files for a question as it stands, and `forage grep PATTERN PATH` searches \
+             a part of the project."
+        );
+    }
     anyhow::anyhow!("{error}")
 }

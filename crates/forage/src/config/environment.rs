@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use forage_fs::PrivatePlace;
 
-use super::{ModelSetting, Overrides};
+use super::{FilterTable, ModelSetting, Overrides};
 
 /// The variables by which a model is configured, in the order in which the error without one names them.
 pub(super) const MODEL_VARIABLES: &[&str] =
@@ -188,6 +188,7 @@ const OWN_VARIABLES: &[&str] = &[
     "FORAGE_BASE_URL",
     "FORAGE_CONFIG",
     "FORAGE_FILTER",
+    "FORAGE_FILTER_BREADTH",
     "FORAGE_INDEX",
     "FORAGE_MAX_FILE_BYTES",
     "FORAGE_MODEL",
@@ -229,6 +230,7 @@ pub(super) fn overrides() -> anyhow::Result<Overrides> {
         max_file_bytes: number("FORAGE_MAX_FILE_BYTES")?,
         threads: number("FORAGE_THREADS")?,
         filter: variable("FORAGE_FILTER"),
+        filter_table: FilterTable::of_breadth(variable("FORAGE_FILTER_BREADTH")),
         on_model_failure: variable("FORAGE_ON_MODEL_FAILURE"),
         model: variable("FORAGE_MODEL"),
         base_url: variable("FORAGE_BASE_URL"),

@@ -1,7 +1,7 @@
 //! `[filter]`: the forms in which `keyword_search` asks its model.
 
 use anyhow::{Context as _, bail};
-use forage_tools::{AnswerForm, EvidenceForm, FilterSettings, limits};
+use forage_tools::{AnswerForm, EvidenceForm, FilterBreadth, FilterSettings, limits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,6 +12,10 @@ use super::Setting;
 #[serde(deny_unknown_fields)]
 pub(crate) struct FilterTable {
     pub(super) mode: Option<String>,
+    pub(super) breadth: Option<String>,
+    term_bytes: Option<u64>,
+    evidence_bytes: Option<u64>,
+    context_lines: Option<u64>,
     evidence: Option<String>,
     answer: Option<String>,
     shards: Option<usize>,
@@ -20,6 +24,11 @@ pub(crate) struct FilterTable {
 }
 
 impl FilterTable {
+    /// What is said of breadth alone.
+    pub(crate) fn of_breadth(breadth: Option<String>) -> Option<Self> {
+        breadth.map(|breadth| Self { breadth: Some(breadth), ..Self::default() })
+    }
+
     /// From `filter = "lexical"`, or from a table.
     pub(super) fn from_toml(value: toml::Value) -> anyhow::Result<Self> {
         match value {
@@ -32,6 +41,10 @@ impl FilterTable {
 /// The settings and where they come from.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
+    breadth: Setting<String>,
+    term_bytes: Setting<u64>,
+    evidence_bytes: Setting<u64>,
+    context_lines: Setting<u64>,
     evidence: Setting<String>,
     answer: Setting<String>,
     shards: Setting<usize>,
@@ -42,6 +55,10 @@ pub(super) struct Filter {
 impl Default for Filter {
     fn default() -> Self {
         Self {
+            breadth: Setting::default("adaptive".to_owned()),
+            term_bytes: Setting::default(forage_search::limits::TERM_BYTES),
+            evidence_bytes: Setting::default(forage_search::limits::EVIDENCE_BYTES),
+            context_lines: Setting::default(forage_search::limits::EVIDENCE_CONTEXT),
             evidence: Setting::default("requirement".to_owned()),
             answer: Setting::default("paths".to_owned()),
             shards: Setting::default(1),
@@ -53,6 +70,10 @@ impl Default for Filter {
 
 impl Filter {
     pub(super) fn apply(&mut self, table: FilterTable, source: &str) {
+        self.breadth.set(table.breadth, source);
+        self.term_bytes.set(table.term_bytes, source);
+        self.evidence_bytes.set(table.evidence_bytes, source);
+        self.context_lines.set(table.context_lines, source);
         self.evidence.set(table.evidence, source);
         self.answer.set(table.answer, source);
         self.shards.set(table.shards, source);
@@ -61,6 +82,8 @@ impl Filter {
     }
 
     pub(super) fn check(&self) -> anyhow::Result<()> {
+        self.breadth_form()?;
+        self.check_bytes()?;
         self.evidence_form()?;
         self.answer_form()?;
         let ranges = [
@@ -78,6 +101,33 @@ impl Filter {
             }
         }
         Ok(())
+    }
+
+    fn check_bytes(&self) -> anyhow::Result<()> {
+        let bytes = limits::BREADTH_BYTES_MIN..=limits::BREADTH_BYTES_MAX;
+        let ranges = [
+            ("term_bytes", &self.term_bytes, bytes.clone()),
+            ("evidence_bytes", &self.evidence_bytes, bytes),
+            ("context_lines", &self.context_lines, 0..=limits::EVIDENCE_CONTEXT_MAX),
+        ];
+        for (name, Setting { value, source }, range) in ranges {
+            if !range.contains(value) {
+                let (least, most) = (range.start(), range.end());
+                bail!("`filter.{name}` ({source}): {value} is out of range; give {least} to {most}");
+            }
+        }
+        Ok(())
+    }
+
+    fn breadth_form(&self) -> anyhow::Result<FilterBreadth> {
+        match self.breadth.value.as_str() {
+            "adaptive" => Ok(FilterBreadth::Adaptive),
+            "requirement" => Ok(FilterBreadth::Requirement),
+            other => bail!(
+                "`filter.breadth` ({}): {other:?} is neither \"adaptive\" nor \"requirement\"",
+                self.breadth.source
+            ),
+        }
     }
 
     fn evidence_form(&self) -> anyhow::Result<EvidenceForm> {
@@ -113,6 +163,10 @@ impl Filter {
 
     /// Sets the forms.
     pub(super) fn set(&self, settings: &mut FilterSettings) -> anyhow::Result<()> {
+        settings.breadth = self.breadth_form()?;
+        settings.term_bytes = self.term_bytes.value;
+        settings.evidence_bytes = self.evidence_bytes.value;
+        settings.context_lines = self.context_lines.value;
         settings.evidence = self.evidence_form()?;
         settings.answer = self.answer_form()?;
         settings.evidence_tokens = self.evidence_tokens.value;
@@ -124,6 +178,10 @@ impl Filter {
             (format!("filter.{name}"), json!(setting.value), setting.source.clone())
         }
         vec![
+            row("breadth", &self.breadth),
+            row("term_bytes", &self.term_bytes),
+            row("evidence_bytes", &self.evidence_bytes),
+            row("context_lines", &self.context_lines),
             row("evidence", &self.evidence),
             row("answer", &self.answer),
             row("shards", &self.shards),

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError, clip, sanitize_line};
+use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -42,15 +42,16 @@ impl Server {
             return Ok(failure(problem));
         }
         let served = self.shared.tool(&request.name)?;
-        let visited = Arc::<AtomicU64>::default();
+        let (visited, waiting) = (Arc::<AtomicU64>::default(), Waiting::default());
         let progress = context.meta.get_progress_token().map(|token| Progress {
             peer: context.peer.clone(),
             token,
             visited: Arc::clone(&visited),
+            waiting: waiting.clone(),
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, visited);
+        let answer = answer(&self.shared, &self.known, served, request, &context, (visited, waiting));
         tokio::select! {
             answer = told(answer, progress) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -65,7 +66,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    visited: Arc<AtomicU64>,
+    (visited, waiting): (Arc<AtomicU64>, Waiting),
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
     let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
@@ -87,12 +88,14 @@ async fn answer(
         return Ok(failure("the server is busy with other calls; call again in a few seconds"));
     };
 
+    let profile = client::profile(context);
+    let names = Names::written(&shared.offered(profile, true), |name| profile.written(name));
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
     let stop = StopOnDrop(Stop::never());
     let work = {
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
-        let text_bytes = client::profile(context).text_bytes;
+        let text_bytes = profile.text_bytes;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -104,7 +107,7 @@ async fn answer(
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
-            context.progress = visited;
+            (context.progress, context.waiting) = (visited, waiting);
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
                 context.text_bytes = text_bytes;
@@ -117,7 +120,7 @@ async fn answer(
                 .filter
                 .models
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match called(tool, &mut context, arguments) {
+            match called(tool, &names, &mut context, arguments) {
                 Ok(answer) => {
                     known.tell(root_paths);
                     Done::Answered(answer)
@@ -202,6 +205,7 @@ struct Progress {
     peer: Peer<RoleServer>,
     token: ProgressToken,
     visited: Arc<AtomicU64>,
+    waiting: Waiting,
     started: Instant,
 }
 
@@ -211,7 +215,12 @@ impl Progress {
     async fn tell(&self) {
         let visited = self.visited.load(Ordering::Relaxed);
         let seconds = (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        let message = format!("{visited} files visited in {seconds} s");
+        let message = match self.waiting.whom() {
+            Some(model) => {
+                format!("waiting for {} to judge what was found, {seconds} s", sanitize_line(&model))
+            }
+            None => format!("{visited} files visited in {seconds} s"),
+        };
         let progress = ProgressNotificationParam::new(self.token.clone(), seconds).with_message(message);
         // A client that has gone ends the call by other ways.
         let _ = self.peer.notify_progress(progress).await;
@@ -220,7 +229,12 @@ impl Progress {
 
 /// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
 /// so; else the error says what the call would have to look like.
-fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result<Answer, String> {
+fn called(
+    tool: &dyn AnyTool,
+    names: &Names,
+    context: &mut Context,
+    arguments: Value,
+) -> Result<Answer, String> {
     let error = match tool.call(context, arguments.clone()) {
         Ok(answer) => return Ok(answer),
         Err(error) => error,
@@ -232,6 +246,7 @@ fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result
             let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
             return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
         }
+        ToolError::TooBroad { .. } => return Err(error.for_agent(names)),
         ToolError::ModelsFailed { errors } => {
             return Err(format!(
                 "no model could filter the results: use search_index for a question, or grep_search for a pattern. {errors}"

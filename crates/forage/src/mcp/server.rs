@@ -199,7 +199,7 @@ const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
 
 impl Shared {
     /// The tools that a client is shown.
-    fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
+    pub(super) fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
         let is_agent = match self.tool_set {
             ToolSet::ByClient => profile.has_files(),
             ToolSet::Agent => true,

@@ -167,7 +167,7 @@ impl Headings<'_> {
     /// The terms that match in a file, each with its number of lines.
     fn terms(&self, file: &FileEvidence) -> String {
         let named = self.gathered.terms.iter().enumerate().filter_map(|(term, report)| {
-            let hits = file.lines.iter().filter(|line| line.terms >> term & 1 == 1).count();
+            let hits = file.lines_of(term);
             let name = clip(&sanitize_line(&report.term), limits::COMPACT_TERM_BYTES);
             (hits > 0).then(|| format!("{name} ×{hits}"))
         });
@@ -200,10 +200,10 @@ struct Candidate<'a> {
 }
 
 /// A line without its secrets.
-struct Line {
-    text: String,
+pub(super) struct Line {
+    pub(super) text: String,
     /// A byte to show when it is too long to be shown whole.
-    middle: usize,
+    pub(super) middle: usize,
     /// Secrets taken out of it, but for private keys.
     redacted: usize,
     /// It was a line of a private key.
@@ -221,6 +221,11 @@ impl Line {
 
 /// Secrets taken out of these lines. A private key is one, however many lines it has.
 fn secrets(lines: &[Line]) -> usize {
+    secrets_of(&lines.iter().collect::<Vec<_>>())
+}
+
+/// The same of lines that need not be neighbours.
+pub(super) fn secrets_of(lines: &[&Line]) -> usize {
     let keys = lines.chunk_by(|a, b| a.in_key == b.in_key).filter(|run| run.iter().any(|line| line.in_key));
     lines.iter().map(|line| line.redacted).sum::<usize>() + keys.count()
 }
@@ -337,7 +342,7 @@ fn mark(terms: u64) -> char {
 
 /// The lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of context, of which only a few will be
 /// shown: a key whose first line is left out must not pass as text.
-fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
+pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
         let raw: Vec<String> = group.iter().map(|line| line_text(&line.bytes)).collect();

@@ -7,6 +7,7 @@ use forage_fs::Root;
 use forage_llm::Redactor;
 use forage_search::keyword::{EvidenceLine, FileEvidence, Gathered};
 
+use super::compact;
 use crate::border::concealed;
 use crate::limits;
 use crate::sanitize::line_text;
@@ -37,9 +38,11 @@ impl Block {
 /// A block for every file.
 pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with_ids: bool) -> Vec<Block> {
     let block = |(file, evidence): (usize, &FileEvidence)| {
+        if evidence.lines.iter().any(|line| !line.is_shown) {
+            return chosen(root, file, evidence, redactor, with_ids);
+        }
         let (id, mut redacted) = (file + 1, 0);
-        let path = absolute(root, &evidence.path);
-        let mut text = if with_ids { format!("\nFILE F{id} {path}\n") } else { format!("\nFILE {path}\n") };
+        let mut text = heading(root, id, evidence, with_ids);
         for (index, group) in evidence.groups().enumerate() {
             if index > 0 {
                 text.push_str("  --\n");
@@ -61,6 +64,38 @@ pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with
     gathered.files.iter().enumerate().map(block).collect()
 }
 
+fn heading(root: &Root, id: usize, evidence: &FileEvidence, with_ids: bool) -> String {
+    let path = absolute(root, &evidence.path);
+    if with_ids { format!("\nFILE F{id} {path}\n") } else { format!("\nFILE {path}\n") }
+}
+
+/// A block of a file of which only some lines are shown. As in compact evidence, secrets are taken out with the others in
+/// view: those may be what shows that a line has one.
+fn chosen(root: &Root, file: usize, evidence: &FileEvidence, redactor: &Redactor, with_ids: bool) -> Block {
+    let id = file + 1;
+    let lines = compact::lines(evidence, redactor);
+    let shown: Vec<(&EvidenceLine, &compact::Line)> =
+        evidence.lines.iter().zip(&lines).filter(|(line, _)| line.is_shown).collect();
+    let mut text = heading(root, id, evidence, with_ids);
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for (line, redacted) in &shown {
+        match ranges.last_mut() {
+            Some(last) if last.end() + 1 == line.number => *last = *last.start()..=line.number,
+            last => {
+                if last.is_some() {
+                    text.push_str("  --\n");
+                }
+                ranges.push(line.number..=line.number);
+            }
+        }
+        let mark = if line.terms == 0 { ' ' } else { '>' };
+        let _ = write!(text, "{mark} {}: ", line.number);
+        push_cut(&mut text, &redacted.text, redacted.middle);
+    }
+    let redacted = compact::secrets_of(&shown.iter().map(|(_, line)| *line).collect::<Vec<_>>());
+    Block { file, id, text, shown: ranges, redacted }
+}
+
 /// Adds a line, cut around its first match when it is long. A long line is redacted before it is cut: of half a
 /// secret no rule would know what it is.
 fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usize {
@@ -73,7 +108,13 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
     // Redaction moves what comes after it; the offset is a place to look around, not a border.
     let removed = raw.len().saturating_sub(whole.as_str().len());
     let middle = line.first_match.saturating_sub(removed);
-    let (before, shown, after) = window(whole.as_str(), middle, limits::EVIDENCE_LINE_BYTES);
+    push_cut(text, whole.as_str(), middle);
+    whole.counts().total()
+}
+
+/// Adds a line, cut around a place in it when it is long.
+fn push_cut(text: &mut String, whole: &str, middle: usize) {
+    let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
     if before > 0 {
         let _ = write!(text, "[{} bytes] …", grouped(before as u64));
     }
@@ -82,7 +123,6 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
         let _ = write!(text, "… [{} bytes more]", grouped(after as u64));
     }
     text.push('\n');
-    whole.counts().total()
 }
 
 /// A line as text, with the mark in place of what lies in a private key: that it does is known from the whole file, and

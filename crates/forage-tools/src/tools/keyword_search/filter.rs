@@ -16,7 +16,7 @@ use super::order::Found;
 use super::request::{Framing, PROMPT_VERSION};
 use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical_record};
 use crate::answer_cache::CacheKey;
-use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure};
+use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure, Waiting};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
@@ -35,7 +35,13 @@ pub(super) fn fill(
     // The call's own deadline, where it has one, holds for the models too.
     let deadline = context.stop.within(settings.timeout).deadline().unwrap_or(started + settings.timeout);
     let cancelled = || context.stop.is_cancelled();
-    let asking = Asking { settings, root, gathered, budget: CallBudget::new(deadline, &cancelled) };
+    let asking = Asking {
+        settings,
+        root,
+        gathered,
+        waiting: &context.waiting,
+        budget: CallBudget::new(deadline, &cancelled),
+    };
     if shards.is_empty() {
         let errors = "no file fits into the budget of evidence; raise `filter.evidence_tokens`".to_owned();
         return Err(ToolError::ModelsFailed { errors });
@@ -134,7 +140,9 @@ fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Re
         }
     };
     let query = outcome.response.query.clone();
-    let framing = Framing { root, query: &query, form: settings.evidence, by_id, redactor };
+    let is_part = settings.evidence == EvidenceForm::Requirement
+        && gathered.files.iter().any(|file| file.lines.iter().any(|line| !line.is_shown));
+    let framing = Framing { root, query: &query, form: settings.evidence, by_id, is_part, redactor };
     let shard = |blocks: Vec<Block>| {
         let (request, redacted) = framing.request(&blocks);
         Shard { request, blocks, redacted }
@@ -189,6 +197,7 @@ struct Asking<'a> {
     settings: &'a FilterSettings,
     root: &'a Root,
     gathered: &'a Gathered,
+    waiting: &'a Waiting,
     budget: CallBudget<'a>,
 }
 
@@ -282,7 +291,10 @@ impl Asking<'_> {
         let share = if is_last { 1 } else { 2 };
         let deadline = Instant::now() + self.budget.remaining() / share;
         let budget = CallBudget { deadline, ..self.budget };
-        let answer = match complete_first(std::slice::from_ref(model), &shard.request, &budget) {
+        self.waiting.set(Some(model.name()));
+        let completed = complete_first(std::slice::from_ref(model), &shard.request, &budget);
+        self.waiting.set(None);
+        let answer = match completed {
             Ok((answer, _)) => answer,
             Err(all) if all.is_cancelled() => return ControlFlow::Break(Err(Failure::Cancelled)),
             Err(all) => {

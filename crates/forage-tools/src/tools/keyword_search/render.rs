@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use super::answer::LineRange;
-use super::{FileRecord, Response, TermRecord};
+use super::{FileRecord, Response, ShownRecord, TermRecord};
 use crate::border::Border;
+use crate::context::FilterBreadth;
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
@@ -55,7 +56,20 @@ fn nothing(outcome: &Outcome<Response>) -> String {
             count(response.candidate_files, "file")
         );
     }
-    let mut text = "No matches found for the given search terms.".to_owned();
+    let is_broad = |term: &TermRecord| matches!(term.fate, "too_broad" | "dropped");
+    let broad: Vec<String> =
+        response.terms.iter().filter(|term| is_broad(term)).map(|term| quoted(&term.term)).collect();
+    let mut text = match broad.as_slice() {
+        [] => "No matches found for the given search terms.".to_owned(),
+        broad => format!(
+            "Nothing was found by the terms that are specific enough: {} too much to be shown, the others nothing.",
+            if broad.len() == 1 {
+                format!("{} matches", broad[0])
+            } else {
+                format!("{} match", broad.join(", "))
+            },
+        ),
+    };
     if outcome.truncated_by.is_some() {
         text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
     }
@@ -120,7 +134,7 @@ fn ranges(file: &FileRecord) -> String {
 
 fn match_lines(file: &FileRecord, shown: usize) -> String {
     let numbers: Vec<String> = file.match_lines.iter().take(shown).map(u64::to_string).collect();
-    let more = file.match_lines.len().saturating_sub(shown);
+    let more = file.match_lines.len().saturating_sub(shown) as u64 + file.more_match_lines;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let lines = if file.match_lines.len() == 1 { "line" } else { "lines" };
     format!("  matching {lines}: {}{more}\n", numbers.join(", "))
@@ -138,16 +152,51 @@ fn term_notes(response: &Response) -> Vec<String> {
     let invalid = |term: &TermRecord| {
         term.error.as_ref().map(|error| format!("invalid term, left out: {}: {error}", quoted(&term.term)))
     };
-    let mut notes: Vec<String> = [
-        note("too_broad", "terms skipped because they match too much (over 64 KiB each)"),
-        note("dropped", "least important terms dropped to keep the evidence under 128 KiB"),
-        note("no_hits", "terms without matches"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let (broad, dropped) = match response.breadth {
+        FilterBreadth::Adaptive => (
+            "terms skipped because they are on nearly every line".to_owned(),
+            "terms left out because their lines would push out those of rarer ones".to_owned(),
+        ),
+        FilterBreadth::Requirement => (
+            format!("terms skipped because they match too much (over {} each)", size(response.bounds.0)),
+            format!("least important terms dropped to keep the evidence under {}", size(response.bounds.1)),
+        ),
+    };
+    let mut notes: Vec<String> =
+        [note("too_broad", &broad), note("dropped", &dropped), note("no_hits", "terms without matches")]
+            .into_iter()
+            .flatten()
+            .collect();
+    notes.extend(less_shown(response));
     notes.extend(response.terms.iter().filter_map(invalid));
     notes
+}
+
+/// Which terms match too much to be shown whole, and how much of them was.
+fn less_shown(response: &Response) -> Option<String> {
+    let part = |term: &TermRecord| {
+        let shown = match term.shown.as_ref()? {
+            ShownRecord::Less { context_lines } => {
+                format!("{} of context", count(*context_lines, "line"))
+            }
+            ShownRecord::Best { lines, files } => format!(
+                "{} of {} lines, in {} of {} files",
+                grouped(*lines),
+                grouped(term.lines),
+                grouped(*files),
+                grouped(term.files)
+            ),
+        };
+        Some(format!("{} ({shown})", quoted(&term.term)))
+    };
+    let parts: Vec<String> = response.terms.iter().filter_map(part).collect();
+    (!parts.is_empty())
+        .then(|| format!("broad terms, of which less was shown to the model: {}", parts.join(", ")))
+}
+
+/// Bytes in their largest whole unit.
+fn size(bytes: u64) -> String {
+    if bytes % 1024 == 0 { format!("{} KiB", bytes / 1024) } else { format!("{} bytes", grouped(bytes)) }
 }
 
 fn model_notes(response: &Response) -> Vec<String> {

@@ -1,0 +1,336 @@
+//! Evidence within a budget of bytes when the terms match more than that: what is shown of which file.
+//!
+//! What is wanted is that the files somebody looks for are among those that are shown, with enough of them to be judged.
+//! The requirement's rule decides by terms, all or nothing, and so loses a file whose words are a little too common. Here a
+//! term gives way by degrees, and files take the place of terms when even its bare lines are too many:
+//!
+//! 1. A term on nearly every line says nothing of any file, and is left out ([`refuse`]).
+//! 2. Terms whose bare lines fit, the rarest first, are *complete*: all their lines are shown ([`complete`]). Rare words
+//!    decide which file is meant (inverse document frequency, Spärck Jones 1972).
+//! 3. Of the other terms the files are shown in which the terms together say most ([`super::score`], after BM25), each with
+//!    its best line, as long as half of the budget lasts ([`Choice::breadth`]). Measured for rankings of code: to be named
+//!    costs a file little, and brings the right one in more often than anything else that the bytes could buy.
+//! 4. Complete terms get as many lines of context as there is room for: the broadest gives way first, and one over its own
+//!    bound at least as far as that ([`Choice::context`]).
+//! 5. What is left goes to the best files, an eighth of it to each in turn, as more lines or more context
+//!    ([`Choice::depth`]). Lines that stand together say more than the same bytes taken from all over, and a geometric share
+//!    spends most where a file leads clearly and still reaches the next ones.
+//!
+//! Only counts are held of all files, some 20 bytes for each term. The chosen ones are read once more for their lines;
+//! there are not more of them than the budget has room for. Costs are never less than what is shown takes, so that the sum
+//! stays under the budget.
+
+use std::cmp::Reverse;
+
+use super::account::FileEvidence;
+use super::again::Again;
+use super::draft::Draft;
+use super::file::{Wish, Worth, bits};
+use super::{Breadth, Detail, Gathered, KeywordOptions, TermFate, mask_of, score};
+use crate::limits;
+
+/// Bytes before a file's lines: a heading with its path, which is absolute.
+const HEADING_BYTES: u64 = 16;
+
+/// Bytes that a line without its neighbours takes beside what is printed for it: that it stands apart.
+const APART_BYTES: u64 = 5;
+
+/// How far a file is shown, tried in turn: its best lines, and the context of each.
+const DEPTHS: [(usize, u64); 7] = [(24, 10), (24, 5), (16, 3), (8, 3), (8, 1), (4, 1), (3, 0)];
+
+/// What is known of a term in all files.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    lines: u64,
+    files: u64,
+    /// Bytes for its lines without context, with all that goes with them.
+    bare: u64,
+    /// Sum of the parts that it has of files.
+    share: f64,
+    /// It was not counted to the end everywhere.
+    is_part: bool,
+}
+
+/// Chooses the evidence anew, from the counts of all files.
+pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Again<'_>) {
+    gathered.files.truncate(limits::CANDIDATES);
+    let heading = again.root.path().as_os_str().len() as u64 + HEADING_BYTES;
+    let tallies = tally(gathered, heading);
+    refuse(gathered, &tallies, bounds);
+    let usable = gathered.kept_mask();
+    gathered.files.retain_mut(|file| {
+        file.lines = Vec::new();
+        file.keep_counts(usable);
+        !file.matched.is_empty()
+    });
+    gathered.candidates = gathered.files.len() as u64;
+    let weights = score::weights(&gathered.terms, gathered.candidates);
+    let worth = |terms: u64| bits(terms).filter_map(|term| weights.get(term)).sum::<f64>();
+    let order = score::order(&gathered.files, &gathered.terms, &weights);
+    if let Breadth::Ranked { files } = bounds.breadth {
+        let paths: Vec<_> =
+            order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
+        let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
+        gathered.files = again.read(&paths, usable, wish);
+        gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
+        gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
+    } else {
+        let complete = complete(&tallies, usable, bounds);
+        let paths: Vec<_> = to_read(&gathered.files, &order, complete, bounds, heading)
+            .map(|file| file.path.clone())
+            .collect();
+        let most =
+            |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
+        let read = again.read(&paths, usable, |place| Wish { complete, most: most(place), worth: &worth });
+        let drafts = read.into_iter().map(Draft::new).collect();
+        let choice =
+            Choice { drafts, total: 0, complete, others: usable & !complete, heading, bounds, worth: &worth };
+        choice.all(gathered, &tallies);
+    }
+    gathered.files.sort_by(|a, b| a.path.cmp(&b.path));
+    gathered.report.stopped = again.stop.check();
+}
+
+/// What is known of each term; the reports get it, too.
+fn tally(gathered: &mut Gathered, heading: u64) -> Vec<Tally> {
+    let mut tallies = vec![Tally::default(); gathered.terms.len()];
+    for matches in gathered.files.iter().flat_map(|file| &file.matched) {
+        let Some(tally) = tallies.get_mut(usize::from(matches.term)) else { continue };
+        tally.lines += u64::from(matches.lines);
+        tally.files += 1;
+        // A number has up to seven digits, of which one is counted already.
+        tally.bare += matches.bytes + u64::from(matches.lines) * (APART_BYTES + 6) + heading;
+        tally.share += f64::from(matches.share);
+        tally.is_part |= matches.is_part;
+    }
+    for (term, tally) in gathered.terms.iter_mut().zip(&tallies) {
+        (term.lines, term.files) = (tally.lines, tally.files);
+        term.at_least |= tally.is_part;
+    }
+    tallies
+}
+
+/// Keeps all terms but those that are on nearly every line, for which there is no telling one file from another.
+fn refuse(gathered: &mut Gathered, tallies: &[Tally], bounds: &KeywordOptions) {
+    let visited = gathered.report.visited as f64;
+    for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
+        let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
+        let is_on_most = tally.share >= tally.files as f64 * limits::NEARLY_EVERY;
+        let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermFate::TooBroad;
+        if matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
+            && !(may_refuse && is_in_most && is_on_most)
+        {
+            term.fate = TermFate::Kept;
+        }
+    }
+}
+
+/// The terms of which all lines are shown: the rarest, as long as there is room; half of it when others get the rest.
+fn complete(tallies: &[Tally], usable: u64, bounds: &KeywordOptions) -> u64 {
+    let mut terms: Vec<usize> = bits(usable).filter(|&term| !tallies[term].is_part).collect();
+    terms.sort_by_key(|&term| (tallies[term].bare, term));
+    let within = |room: u64| {
+        let mut used = 0;
+        let fits = |&term: &usize| {
+            used += tallies[term].bare;
+            tallies[term].bare <= bounds.term_bytes && used < room
+        };
+        mask_of(terms.iter().copied().take_while(fits))
+    };
+    let all = within(bounds.evidence_bytes);
+    if all == usable { all } else { within(bounds.evidence_bytes / 2) }
+}
+
+/// The files that may be shown, best first: those with complete terms, and of the others as many as there is room for.
+fn to_read<'a>(
+    files: &'a [FileEvidence],
+    order: &'a [usize],
+    complete: u64,
+    bounds: &KeywordOptions,
+    heading: u64,
+) -> impl Iterator<Item = &'a FileEvidence> {
+    let mut room = bounds.evidence_bytes;
+    order.iter().map(|&index| &files[index]).filter(move |file| {
+        if file.matched.iter().any(|matches| complete >> matches.term & 1 == 1) {
+            return true;
+        }
+        let line = |matches: &super::TermMatches| matches.bytes / u64::from(matches.lines.max(1));
+        let least = file.matched.iter().map(line).min().unwrap_or(0) + heading;
+        let fits = least <= room;
+        room = room.saturating_sub(least);
+        fits
+    })
+}
+
+/// Evidence that is being chosen, the best files first.
+struct Choice<'a> {
+    drafts: Vec<Draft>,
+    /// Bytes of what is shown.
+    total: u64,
+    complete: u64,
+    /// Terms that are shown in the best files alone.
+    others: u64,
+    heading: u64,
+    bounds: &'a KeywordOptions,
+    worth: Worth<'a>,
+}
+
+impl Choice<'_> {
+    fn all(mut self, gathered: &mut Gathered, tallies: &[Tally]) {
+        let complete = self.complete;
+        self.show_all(|terms| (terms & complete != 0).then_some(0));
+        self.breadth();
+        let contexts = self.context(gathered, tallies);
+        self.depth();
+        for (term, &context) in bits(complete).zip(&contexts) {
+            gathered.terms[term].detail =
+                if context == self.bounds.context { Detail::Whole } else { Detail::Context(context) };
+        }
+        gathered.bytes = self.total;
+        gathered.files = self.drafts.into_iter().filter_map(Draft::finish).collect();
+        for term in bits(self.others) {
+            let shown = |file: &FileEvidence| {
+                file.lines.iter().filter(|line| line.is_shown && line.terms >> term & 1 == 1).count() as u64
+            };
+            let per_file = gathered.files.iter().map(shown).filter(|&lines| lines > 0);
+            let (lines, files) = per_file.fold((0, 0), |(lines, files), more| (lines + more, files + 1));
+            let report = &mut gathered.terms[term];
+            report.detail = Detail::Best { lines, files };
+            if lines == 0 {
+                report.fate = TermFate::Dropped;
+            }
+        }
+    }
+
+    /// Bytes that may still be spent; the whole stays under the bound.
+    fn room(&self) -> u64 {
+        self.bounds.evidence_bytes.saturating_sub(1).saturating_sub(self.total)
+    }
+
+    /// What the terms without room for all their lines may take together.
+    fn room_of_others(&self) -> u64 {
+        self.bounds.term_bytes.saturating_mul(u64::from(self.others.count_ones()))
+    }
+
+    fn show_all(&mut self, context: impl Fn(u64) -> Option<u64>) {
+        for draft in &mut self.drafts {
+            let reach = draft.with_context(&context);
+            draft.show(reach, self.heading);
+        }
+        self.total = self.drafts.iter().map(|draft| draft.cost).sum();
+    }
+
+    /// Shows so much of a file if it costs no more than `room`; whether it does.
+    fn try_to_show(&mut self, index: usize, reach: Vec<Option<u64>>, room: u64) -> bool {
+        let draft = &mut self.drafts[index];
+        let (before, after) = (draft.cost, draft.cost_of(&reach, self.heading));
+        if after > before + room {
+            return false;
+        }
+        draft.show(reach, self.heading);
+        self.total = self.total - before + after;
+        true
+    }
+
+    /// The best line of every file that has none yet.
+    fn breadth(&mut self) {
+        let mut room = self.room().min(self.bounds.evidence_bytes / 2).min(self.room_of_others());
+        for index in 0..self.drafts.len() {
+            if self.drafts[index].is_shown() {
+                continue;
+            }
+            let reach = self.drafts[index].with_best(1, 0, self.worth);
+            if self.try_to_show(index, reach, room) {
+                room -= self.drafts[index].cost;
+            }
+        }
+    }
+
+    /// Shows as much context of the complete terms as there is room for; the lines of context of each.
+    fn context(&mut self, gathered: &Gathered, tallies: &[Tally]) -> Vec<u64> {
+        let levels = levels(self.bounds.context);
+        let terms: Vec<usize> = bits(self.complete).collect();
+        let is_over = |term: usize| gathered.terms[term].bytes > self.bounds.term_bytes;
+        let own: Vec<usize> =
+            terms.iter().map(|&term| if is_over(term) { self.own_level(term, &levels) } else { 0 }).collect();
+        let mut broadest: Vec<usize> = (0..terms.len()).collect();
+        broadest.sort_by_key(|&index| Reverse((tallies[terms[index]].bare, index)));
+        // After so many steps, each of which takes the next term down by one level.
+        let after = |steps: usize| {
+            let mut lines = vec![0; terms.len()];
+            for (place, &index) in broadest.iter().enumerate() {
+                let level = steps / terms.len() + usize::from(place < steps % terms.len());
+                lines[index] = levels[level.max(own[index]).min(levels.len() - 1)];
+            }
+            lines
+        };
+        let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
+        let limit = self.total + self.room().saturating_sub(kept_back.min(self.room_of_others()));
+        let reach = |draft: &Draft, lines: &[u64]| {
+            let of = |mask: u64| {
+                terms
+                    .iter()
+                    .zip(lines)
+                    .filter(|(term, _)| mask >> **term & 1 == 1)
+                    .map(|(_, &lines)| lines)
+                    .max()
+            };
+            let mut reach = draft.with_context(of);
+            if reach.iter().all(Option::is_none) {
+                reach = draft.reach().to_vec();
+            }
+            reach
+        };
+        let cost = |lines: &[u64]| -> u64 {
+            self.drafts.iter().map(|draft| draft.cost_of(&reach(draft, lines), self.heading)).sum()
+        };
+        let (mut least, mut most) = (0, terms.len() * (levels.len() - 1));
+        while least < most {
+            let middle = least.midpoint(most);
+            if cost(&after(middle)) <= limit { most = middle } else { least = middle + 1 }
+        }
+        let lines = after(least);
+        let reaches: Vec<_> = self.drafts.iter().map(|draft| reach(draft, &lines)).collect();
+        for (draft, reach) in self.drafts.iter_mut().zip(reaches) {
+            draft.show(reach, self.heading);
+        }
+        self.total = self.drafts.iter().map(|draft| draft.cost).sum();
+        lines
+    }
+
+    /// The first level at which a term alone stays within its bound.
+    fn own_level(&self, term: usize, levels: &[u64]) -> usize {
+        let fits = |&context: &u64| {
+            let of = |terms: u64| (terms >> term & 1 == 1).then_some(context);
+            let cost = |draft: &Draft| draft.cost_of(&draft.with_context(of), self.heading);
+            self.drafts.iter().map(cost).sum::<u64>() <= self.bounds.term_bytes
+        };
+        levels.iter().position(fits).unwrap_or(levels.len() - 1)
+    }
+
+    /// More of the best files, an eighth of what is left for each.
+    fn depth(&mut self) {
+        if self.others == 0 {
+            return;
+        }
+        let mut room = self.room().min(self.room_of_others());
+        for index in 0..self.drafts.len().min(limits::DEEP_FILES) {
+            for (count, context) in DEPTHS {
+                let context = context.min(self.bounds.context);
+                let reach = self.drafts[index].with_best(count, context, self.worth);
+                let before = self.total;
+                if self.try_to_show(index, reach, room / 8) {
+                    room -= self.total - before;
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Lines of context that are tried, from all to none.
+fn levels(context: u64) -> Vec<u64> {
+    let mut levels: Vec<u64> = [10, 7, 5, 3, 2, 1, 0].iter().map(|tenths| context * tenths / 10).collect();
+    levels.dedup();
+    levels
+}

@@ -1,0 +1,94 @@
+//! Reading chosen files once more, for the lines that were only counted.
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forage_fs::{Contents, Decoded, RelPath, Root, Stop, decode_head};
+
+use super::account::FileEvidence;
+use super::file::{Gathering, TermFinder, Wish};
+use crate::limits;
+use crate::pattern::Pattern;
+
+/// What a file is read with.
+pub(super) struct Again<'a> {
+    pub(super) root: &'a Arc<Root>,
+    pub(super) start: &'a RelPath,
+    pub(super) patterns: &'a [Option<Pattern>],
+    pub(super) gathering: Gathering,
+    pub(super) max_file_bytes: Option<u64>,
+    pub(super) threads: usize,
+    pub(super) stop: &'a Stop,
+}
+
+impl Again<'_> {
+    /// The best lines for `terms` of some files, in their order; what has gone or changed since, and what comes after the
+    /// deadline, is left out. `wish` says what is wanted of the file at a place.
+    pub(super) fn read<'w>(
+        &self,
+        paths: &[RelPath],
+        terms: u64,
+        wish: impl Fn(usize) -> Wish<'w> + Sync,
+    ) -> Vec<FileEvidence> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut finder = TermFinder::new(self.patterns, terms, self.start, self.gathering, self.stop);
+            let (mut buffer, mut read) = (Vec::new(), Vec::new());
+            while self.stop.check().is_none() {
+                let places = next_places(&next, paths.len());
+                if places.is_empty() {
+                    break;
+                }
+                for place in places {
+                    let file = self.one(&mut finder, &mut buffer, &paths[place], &wish(place));
+                    read.extend(file.map(|file| (place, file)));
+                }
+            }
+            read
+        };
+        let threads = self.threads.min(paths.len().div_ceil(FILES_AT_ONCE)).max(1);
+        let mut read: Vec<(usize, FileEvidence)> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut read = work();
+            for other in others {
+                read.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            read
+        });
+        read.sort_by_key(|(place, _)| *place);
+        read.into_iter().map(|(_, file)| file).collect()
+    }
+
+    fn one(
+        &self,
+        finder: &mut TermFinder<'_>,
+        buffer: &mut Vec<u8>,
+        path: &RelPath,
+        wish: &Wish<'_>,
+    ) -> Option<FileEvidence> {
+        let mut file = self.root.open_file(path).ok()?;
+        if self.max_file_bytes.is_some_and(|limit| file.size() > limit) {
+            return None;
+        }
+        match file.read_into(buffer, limits::WHOLE_FILE_BYTES).ok()? {
+            Contents::Whole => match decode_head(buffer) {
+                Decoded::Binary => None,
+                Decoded::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
+            },
+            Contents::TooLarge => {
+                let mut reader = Read::chain(&buffer[..], file.reader());
+                finder.best_of_pieces(path, &mut reader, wish, self.stop)
+            }
+        }
+    }
+}
+
+/// Files that a thread takes at a time.
+const FILES_AT_ONCE: usize = 16;
+
+fn next_places(next: &AtomicUsize, all: usize) -> Range<usize> {
+    let first = next.fetch_add(FILES_AT_ONCE, Ordering::Relaxed).min(all);
+    first..(first + FILES_AT_ONCE).min(all)
+}

@@ -1,0 +1,91 @@
+//! What of a file is shown, while that is being decided, and what it costs.
+
+use super::account::{FileEvidence, SEPARATOR, lossy_bytes};
+use super::file::Worth;
+use crate::limits::CHOSEN_LINE_BYTES;
+
+/// A file's lines, and how far around each of its matches is shown.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) file: FileEvidence,
+    /// One for each line: the lines of context that are shown with it; `None` for a line that is not shown for itself.
+    reach: Vec<Option<u64>>,
+    /// Bytes of what is shown.
+    pub(super) cost: u64,
+}
+
+impl Draft {
+    pub(super) fn new(file: FileEvidence) -> Self {
+        let reach = vec![None; file.lines.len()];
+        Self { file, reach, cost: 0 }
+    }
+
+    pub(super) fn is_shown(&self) -> bool {
+        self.reach.iter().any(Option::is_some)
+    }
+
+    /// How far around each line is shown.
+    pub(super) fn reach(&self) -> &[Option<u64>] {
+        &self.reach
+    }
+
+    /// The matching lines with as much context as `context` gives to their terms.
+    pub(super) fn with_context(&self, context: impl Fn(u64) -> Option<u64>) -> Vec<Option<u64>> {
+        let lines = self.file.lines.iter();
+        lines.map(|line| if line.terms == 0 { None } else { context(line.terms) }).collect()
+    }
+
+    /// What is shown now, and beside it the `count` lines that are worth most, with `context`.
+    pub(super) fn with_best(&self, count: usize, context: u64, worth: Worth<'_>) -> Vec<Option<u64>> {
+        let lines = &self.file.lines;
+        let mut best: Vec<usize> = (0..lines.len()).filter(|&index| lines[index].terms != 0).collect();
+        best.sort_by(|&a, &b| worth(lines[b].terms).total_cmp(&worth(lines[a].terms)).then(a.cmp(&b)));
+        let mut reach = self.reach.clone();
+        for index in best.into_iter().take(count) {
+            reach[index] = reach[index].max(Some(context));
+        }
+        reach
+    }
+
+    pub(super) fn show(&mut self, reach: Vec<Option<u64>>, heading: u64) {
+        self.cost = self.cost_of(&reach, heading);
+        self.reach = reach;
+    }
+
+    /// Bytes that are printed for what is shown so, with `heading` bytes for the file itself; never less than it takes.
+    pub(super) fn cost_of(&self, reach: &[Option<u64>], heading: u64) -> u64 {
+        let (mut cost, mut previous) = (0, None);
+        for (line, _) in self.file.lines.iter().zip(self.shown(reach)).filter(|(_, is_shown)| *is_shown) {
+            if previous.is_none_or(|previous| previous + 1 != line.number) {
+                cost += SEPARATOR.len() as u64 + 2;
+            }
+            previous = Some(line.number);
+            cost += self.file.head_bytes(line) + lossy_bytes(&line.bytes).min(CHOSEN_LINE_BYTES);
+        }
+        if cost > 0 { cost + heading } else { 0 }
+    }
+
+    /// Whether each line is shown.
+    fn shown(&self, reach: &[Option<u64>]) -> Vec<bool> {
+        let lines = &self.file.lines;
+        let mut shown = vec![false; lines.len()];
+        let mut until = 0;
+        for (index, line) in lines.iter().enumerate() {
+            until = until.max(reach[index].map_or(0, |reach| line.number + reach));
+            shown[index] = line.number <= until;
+        }
+        let mut from = u64::MAX;
+        for (index, line) in lines.iter().enumerate().rev() {
+            from = from.min(reach[index].map_or(u64::MAX, |reach| line.number.saturating_sub(reach)));
+            shown[index] |= line.number >= from;
+        }
+        shown
+    }
+
+    /// The evidence, with the lines marked that are shown; `None` if none is.
+    pub(super) fn finish(mut self) -> Option<FileEvidence> {
+        let shown = self.shown(&self.reach);
+        self.file.lines.iter_mut().zip(&shown).for_each(|(line, &is_shown)| line.is_shown = is_shown);
+        shown.contains(&true).then_some(self.file)
+    }
+}
