@@ -50,7 +50,10 @@ def shown(options, url, directory):
             tree = options.trees.get(case["tree"])
             if tree is None:
                 continue
-            labelled = [path for path in case["relevant"] if path in matched(options.rg, tree, case["terms"])]
+            # Some sets name lines of a file, too.
+            case["relevant"] = [entry if isinstance(entry, str) else entry["path"] for entry in case["relevant"]]
+            hits = matched(options.rg, tree, case["terms"])
+            labelled = [path for path in case["relevant"] if path in hits]
             for breadth in BREADTHS:
                 settings = {"breadth": breadth, "evidence": options.evidence}
                 bodies, records = ask(options, url, case, settings, directory)

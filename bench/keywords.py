@@ -3,7 +3,7 @@
 
 The procedure: one `rg` for each term, where a term with more than 64 KiB of output is too broad; then one `rg` for all
 that are left, and as long as that prints 128 KiB or more, the least important term is dropped and `rg` runs again.
-Before anything is timed, both must agree on what becomes of every term. No model is asked: `--filter lexical`.
+Before anything is timed, both must agree on what becomes of every term. No model is asked: `--filter lexical`; the rule is asked for: `--breadth requirement`.
 """
 
 import argparse
@@ -16,6 +16,9 @@ from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, Sample, arguments, in_tu
 
 TERM_BYTES = 64 * 1024
 EVIDENCE_BYTES = 128 * 1024
+
+# The rule that the procedure is.
+KEYWORD = ["keyword", "--filter", "lexical", "--breadth", "requirement"]
 
 # Name, query, terms in order of importance: for the Linux sources.
 SETS = [
@@ -95,7 +98,7 @@ def check(bench, options, query, terms):
     """Compares the decisions. Gives the number of ripgrep runs, the fates, the evidence's bytes, and what differs."""
     procedure = Procedure(bench, options.rg)
     fates, evidence = procedure.run(terms)
-    bench.run([options.forage, "keyword", "--filter", "lexical", "--json", query, *terms], "records")
+    bench.run([options.forage, *KEYWORD, "--json", query, *terms], "records")
     try:
         records = json.loads(bench.output("records").read_bytes())
         ours = {record["term"]: record["fate"] for record in records["terms"]}
@@ -128,7 +131,7 @@ def main():
             of_this_fate = ", ".join(f"`{term}`" for term in terms if fates[term] == fate)
             if of_this_fate:
                 fate_rows.append([name, fate.replace("_", " "), of_this_fate])
-        command = [options.forage, "keyword", "--filter", "lexical", query, *terms]
+        command = [options.forage, *KEYWORD, query, *terms]
         series = in_turn(
             options.runs,
             {

@@ -38,10 +38,11 @@ impl Draft {
     /// What is shown now, and beside it the `count` lines that are worth most, with `context`.
     pub(super) fn with_best(&self, count: usize, context: u64, worth: Worth<'_>) -> Vec<Option<u64>> {
         let lines = &self.file.lines;
-        let mut best: Vec<usize> = (0..lines.len()).filter(|&index| lines[index].terms != 0).collect();
-        best.sort_by(|&a, &b| worth(lines[b].terms).total_cmp(&worth(lines[a].terms)).then(a.cmp(&b)));
+        let matching = lines.iter().enumerate().filter(|(_, line)| line.terms != 0);
+        let mut best: Vec<(usize, f64)> = matching.map(|(index, line)| (index, worth(line.terms))).collect();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut reach = self.reach.clone();
-        for index in best.into_iter().take(count) {
+        for (index, _) in best.into_iter().take(count) {
             reach[index] = reach[index].max(Some(context));
         }
         reach

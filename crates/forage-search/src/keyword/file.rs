@@ -46,12 +46,16 @@ pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 impl Wish<'_> {
     /// The indices of the chosen lines in order, of lines with these terms.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
-        let (mut chosen, mut others): (Vec<_>, Vec<_>) =
-            lines.enumerate().partition(|(_, terms)| terms & self.complete != 0);
-        others.sort_by(|a, b| (self.worth)(b.1).total_cmp(&(self.worth)(a.1)).then(a.0.cmp(&b.0)));
-        others.truncate(self.most);
-        chosen.append(&mut others);
-        let mut chosen: Vec<usize> = chosen.into_iter().map(|(index, _)| index).collect();
+        let (mut chosen, mut others) = (Vec::new(), Vec::new());
+        for (index, terms) in lines.enumerate() {
+            if terms & self.complete != 0 {
+                chosen.push(index)
+            } else {
+                others.push((index, (self.worth)(terms)))
+            }
+        }
+        others.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        chosen.extend(others.into_iter().take(self.most).map(|(index, _)| index));
         chosen.sort_unstable();
         chosen
     }

@@ -5,6 +5,7 @@
 )]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod breadth;
 #[cfg(target_os = "linux")]
 mod dialects;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,6 @@
 //! Requests that can't be answered: every message names the argument and says what to write instead.
 
+use forage_tools::FilterBreadth;
 use serde_json::{Value, json};
 
 use crate::support::{NEEDLE, Tree, answer, refusal};
@@ -186,11 +187,10 @@ fn keyword_search_refuses() {
 fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     let tree = Tree::new();
     tree.write("broad.txt", "common words everywhere\n".repeat(10_000));
-    let error = refusal(
-        &tree.context(),
-        "keyword_search",
-        json!({"query": "q", "search_terms": ["common", "w.rds", "("]}),
-    );
+    let mut context = tree.context();
+    context.filter.breadth = FilterBreadth::Requirement;
+    let request = json!({"query": "q", "search_terms": ["common", "w.rds", "("]});
+    let error = refusal(&context, "keyword_search", request.clone());
     assert!(error.starts_with("each of those search terms yielded too many results\n"), "{error}");
     for part in
         ["- `common`: over 65,536 bytes", "- `w.rds`: over 65,536 bytes", "- `(`: invalid", "more specific"]
@@ -199,9 +199,22 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     }
     // One specific term among them is enough.
     tree.write("rare.txt", format!("{NEEDLE}\n"));
-    let found =
-        answer(&tree.context(), "keyword_search", json!({"query": "q", "search_terms": ["common", NEEDLE]}));
+    let terms = json!({"query": "q", "search_terms": ["common", NEEDLE]});
+    let found = answer(&context, "keyword_search", terms.clone());
     assert!(found.text.contains("rare.txt") && found.text.contains("terms skipped"), "{}", found.text);
+    // One that finds nothing is told apart from one that nothing matches.
+    let found =
+        answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
+    assert!(
+        found.text.starts_with("Nothing was found by the terms that are specific enough"),
+        "{}",
+        found.text
+    );
+    // By default nothing is refused where nothing is sent.
+    let found = answer(&tree.context(), "keyword_search", request);
+    assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);
+    let found = answer(&tree.context(), "keyword_search", terms);
+    assert!(found.text.contains("rare.txt") && found.text.contains("broad.txt"), "{}", found.text);
 }
 
 #[test]

@@ -660,3 +660,36 @@ fn only_the_shards_that_are_not_in_the_cache_are_asked() {
     assert_eq!(healed.sent().len(), 1);
     assert!(answer.text.contains("[3 answers from the cache, up to 2 h old]"), "{}", answer.text);
 }
+
+/// A line that is shown alone is redacted with those around it in view, as if they were shown, too.
+#[test]
+fn what_shows_that_a_line_has_a_secret_need_not_be_shown() {
+    let tree = Tree::new();
+    let plain =
+        |at: usize| format!("{at} {}\n", if at % 5 == 2 { "a needle with much text beside it" } else { "x" });
+    (0..300).for_each(|file| {
+        tree.write(format!("f{file}.txt"), (0..60).map(plain).collect::<String>());
+    });
+    let key = "needleMIIEowIBAAKCAQEA1c7Vn0Zq8Jx5kX2mB9Lr4Yt6Wu3Hs7Dp0Gf8Ea2Qv5".to_owned();
+    let body = format!("{key}\n").repeat(30);
+    tree.write(
+        "zz/key.txt",
+        format!("-----BEGIN RSA PRIVATE KEY-----\n{body}-----END RSA PRIVATE KEY-----\n"),
+    );
+    let sent_with = |is_redacted: bool| {
+        let model = Scripted::saying("No relevant files found");
+        let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        if !is_redacted {
+            context.filter.redactor = Arc::new(forage_llm::Redactor::off());
+        }
+        let answer = search(&context, &["needle"]).unwrap();
+        assert!(answer.text.contains("of which less was shown"), "{}", answer.text);
+        model.sent().concat()
+    };
+    let sent = sent_with(true);
+    assert!(sent.contains("zz/key.txt") && !sent.contains(&key[..24]), "the file is there, its key is not");
+    // The control: without redaction it would have been sent, and not all of the file.
+    let sent = sent_with(false);
+    assert!(sent.contains(&key), "the line is chosen");
+    assert!(sent.matches(&key).count() < 30, "not all lines are shown");
+}

@@ -84,7 +84,7 @@ fn a_line_that_matches_at_every_byte() {
     });
 }
 
-/// A term that matches every one of two million short lines is too broad long before all of them are held.
+/// Of terms that match every one of two million short lines, the lines are not all held.
 #[test]
 fn many_short_lines_that_all_match() {
     in_child("limits::many_short_lines_that_all_match", || {
@@ -94,7 +94,7 @@ fn many_short_lines_that_all_match() {
         let terms = ["a", "[ab]", "[ac]", "[ad]", "[ae]", "[af]", "[ag]", "^a$", "absent"];
         let (result, growth) =
             memory_growth(|| call(&context, "keyword_search", json!({"query": "q", "search_terms": terms})));
-        assert!(result.unwrap().text.contains("match too much"));
+        assert!(result.unwrap().text.contains("short.txt"));
         assert!(growth < GROWTH, "keyword_search took {} MB", growth / MEGABYTE);
     });
 }

@@ -74,6 +74,9 @@ fn mistakes_are_named_with_their_place() {
         ("nonsense = 1\n", "unknown field `nonsense`"),
         ("[limits]\ntext_bytes = \"many\"\n", "invalid type"),
         ("[limits]\ntext_bytes = 5\n", "5 is out of range; give 2000 to 100000"),
+        ("[filter]\nbreadth = \"wide\"\n", "\"wide\" is neither \"adaptive\" nor \"requirement\""),
+        ("[filter]\nterm_bytes = 10\n", "`filter.term_bytes`"),
+        ("[filter]\ncontext_lines = 51\n", "51 is out of range; give 0 to 50"),
         ("filter = \"none\"\n", "\"none\" is neither \"model\" nor \"lexical\""),
         (
             "[[models]]\nmodel = \"m\"\nbase_url = \"http://example.com/v1\"\nkey_env = \"K\"\n",

@@ -229,22 +229,55 @@ fn no_hits_and_too_broad_terms_never_reach_the_model() {
     let run = project.run(&["keyword", "q", "absent_term"]);
     assert_eq!(run.status, 1);
     assert!(run.stdout.starts_with("No matches found for the given search terms."), "{run:?}");
-    let run = project.run(&["keyword", "q", "needle", "line that"]);
+    let strict =
+        |terms: &[&str]| project.run(&[&["keyword", "--breadth", "requirement", "q"], terms].concat());
+    let run = strict(&["needle", "line that"]);
     assert_eq!(run.status, 2);
     assert!(
         run.stderr
             .contains("each of those search terms yielded too many results\n- `needle`: over 65,536 bytes"),
         "{run:?}"
     );
-    let run = project.run(&["keyword", "q", "needle", "absent_term"]);
+    assert!(run.stderr.contains("forage rank QUESTION"), "{run:?}");
+    let run = strict(&["needle", "absent_term"]);
     assert!(
         run.status == 1
+            && run.stdout.starts_with("Nothing was found by the terms that are specific enough")
             && run
                 .stdout
                 .contains("[terms skipped because they match too much (over 64 KiB each): `needle`]"),
         "{run:?}"
     );
+    // By default, too, where nothing tells one file from another.
+    (0..9).for_each(|number| project.write(&format!("more/{number}.txt"), &line.repeat(200)));
+    let run = project.run(&["keyword", "q", "needle"]);
+    assert!(run.status == 2 && run.stderr.contains("- `needle`: on nearly every line of "), "{run:?}");
     assert_eq!(peer.requests().len(), 0);
+}
+
+/// What the requirement's rule refuses is asked by default, with less of it, and the answer says so.
+#[test]
+fn a_broad_term_is_asked_with_less_around_it() {
+    let project = project();
+    let text = |rest: &str| {
+        (0..60).map(|at| format!("{at} {}\n", if at % 9 == 4 { rest } else { "x" })).collect::<String>()
+    };
+    (0..200).for_each(|number| {
+        project
+            .write(&format!("f{number}.txt"), &text("the backlog in a line that is long enough to add up"));
+    });
+    project.write("here.txt", &text("the backlog of the zebra"));
+    let peer = Peer::start([answer(&["here.txt: it"])]);
+    project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{}\"\n", peer.url()));
+    let run = project.run(&["keyword", "q", "backlog", "zebra"]);
+    assert!(run.status == 0 && run.stdout.contains("here.txt"), "{run:?}");
+    assert!(
+        run.stdout.contains("[broad terms, of which less was shown to the model: `backlog` ("),
+        "{run:?}"
+    );
+    let request = peer.requests().concat();
+    assert!(request.contains("f199.txt") && request.len() < 200 << 10, "{} bytes", request.len());
+    assert!(request.contains("only the best lines are shown"), "{}", &request[..3000]);
 }
 
 /// A long line is redacted before it is cut: of half a secret no rule would know what it is.

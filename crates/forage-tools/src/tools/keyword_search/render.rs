@@ -176,6 +176,7 @@ fn term_notes(response: &Response) -> Vec<String> {
 fn less_shown(response: &Response) -> Option<String> {
     let part = |term: &TermRecord| {
         let shown = match term.shown.as_ref()? {
+            ShownRecord::Less { context_lines: 0 } => "without context".to_owned(),
             ShownRecord::Less { context_lines } => {
                 format!("{} of context", count(*context_lines, "line"))
             }

@@ -457,6 +457,30 @@ fn tools_and_instructions_fit_the_client() {
     }
 }
 
+/// By the names that they have here, and only those that are offered.
+#[test]
+fn terms_on_nearly_every_line_lead_to_the_tools_that_are_offered() {
+    let project = project();
+    let line = "common words in a line that is long enough to add up\n";
+    (0..40).for_each(|number| project.write(&format!("broad/{number}.txt"), &line.repeat(200)));
+    for (settings, told, untold) in [
+        ("", "search_index ranks files", "my_"),
+        ("[mcp]\nprefix = \"my_\"\n", " my_grep_search finds a pattern", " grep_search"),
+        ("[tools.search_index]\nenabled = false\n", " grep_search finds a pattern", "search_index"),
+    ] {
+        project.configure(settings);
+        let mut pipes = Pipes::start(&project, &[]);
+        let mut hello = initialize("2025-11-25", 0);
+        hello["params"]["capabilities"] = json!({ "sampling": {} });
+        pipes.handshake(hello);
+        let terms = json!({ "query": "what is common?", "search_terms": ["common"] });
+        let answer = pipes.ask(&call("2025-11-25", 1, "keyword_search", terms));
+        let (text, is_error) = text(&answer);
+        assert!(is_error && text.starts_with("each of those search terms yielded too many"), "{text}");
+        assert!(text.contains(told) && !text.contains(untold) && !text.contains("forage rank"), "{text}");
+    }
+}
+
 /// Clients whose model is asked by the server are offered what it filters; those that wait without end are not.
 #[test]
 fn keyword_search_is_offered_where_a_model_can_answer() {

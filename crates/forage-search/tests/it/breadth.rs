@@ -1,0 +1,167 @@
+//! Evidence that is chosen, because the terms match more than there is room for.
+
+use std::fs;
+use std::path::Path;
+
+use forage_fs::{RelPath, Stop, WalkOptions};
+use forage_search::keyword::{Breadth, Detail, Gathered, KeywordOptions, TermFate, gather};
+
+use crate::search::open;
+use crate::trees::{Random, tree};
+
+const TERMS: &[&str] =
+    &["foo", "needle", "retry|backoff", r"error_\w+", "absent", r"\bif\b", "^foo", ".", "foo_bar", "e", "("];
+
+fn gathered(root: &Path, terms: &[String], bounds: &KeywordOptions, threads: usize) -> Gathered {
+    let options = WalkOptions { threads, ..WalkOptions::default() };
+    gather(&open(root), &RelPath::root(), &options, terms, bounds, &Stop::never()).unwrap()
+}
+
+fn named(terms: &[&str]) -> Vec<String> {
+    terms.iter().map(|&term| term.to_owned()).collect()
+}
+
+fn adaptive(term_bytes: u64, evidence_bytes: u64) -> KeywordOptions {
+    KeywordOptions { term_bytes, evidence_bytes, breadth: Breadth::Adaptive, ..KeywordOptions::default() }
+}
+
+/// What is shown of each file, as a test compares it.
+fn shown(gathered: &Gathered) -> Vec<(String, Vec<u64>)> {
+    let lines = |file: &forage_search::keyword::FileEvidence| {
+        file.lines.iter().filter(|line| line.is_shown).map(|line| line.number).collect()
+    };
+    gathered.files.iter().map(|file| (file.path.display().into_owned(), lines(file))).collect()
+}
+
+/// Over random trees and bounds: never more than the budget, the same for any number of threads, the requirement's form
+/// where that has all, and no line that is there for a term which does not match it.
+#[test]
+fn chosen_evidence_keeps_its_promises() {
+    let (mut chosen, mut whole) = (0, 0);
+    for seed in 0..150 {
+        let mut random = Random::new(seed + 40_000);
+        let (_keep, root) = tree(&mut random, false);
+        let terms: Vec<String> = (0..1 + random.below(6)).map(|_| random.pick(TERMS).to_owned()).collect();
+        let term_bytes = 1_000 + random.below(12_000) as u64;
+        let bounds = adaptive(term_bytes, term_bytes + random.below(9_000) as u64);
+        let ours = gathered(&root, &terms, &bounds, 1);
+        let what = format!("seed {seed} {terms:?}");
+        assert_eq!(shown(&ours), shown(&gathered(&root, &terms, &bounds, 4)), "{what}");
+        assert!(ours.bytes < bounds.evidence_bytes, "{what}: {} bytes", ours.bytes);
+        let printed = ours.to_ripgrep_output();
+        if printed.lines().all(|line| line.len() < 400) {
+            assert!(printed.len() as u64 <= ours.bytes, "{what}: {} of {} bytes", printed.len(), ours.bytes);
+        }
+        let requirement = KeywordOptions { breadth: Breadth::Requirement, ..bounds };
+        let theirs = gathered(&root, &terms, &requirement, 2);
+        let lacks = |term: &forage_search::keyword::TermReport| {
+            matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
+        };
+        if theirs.terms.iter().any(lacks) {
+            chosen += 1;
+            for file in &ours.files {
+                assert!(file.lines.iter().any(|line| line.is_shown && line.terms != 0), "{what}");
+            }
+        } else {
+            whole += 1;
+            assert_eq!((&ours.terms, &ours.files), (&theirs.terms, &theirs.files), "{what}");
+            assert_eq!((ours.bytes, ours.candidates), (theirs.bytes, theirs.candidates), "{what}");
+        }
+    }
+    assert!(chosen > 30 && whole > 30, "too little was decided: {chosen} chosen, {whole} whole");
+}
+
+/// 300 files with a broad word on many lines, one of them with a rare word, too, and one with two broad ones that meet.
+fn broad() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 0..300 {
+        let other = if number == 217 { "session" } else { "other" };
+        let line = |at: usize| match at % 4 {
+            0 => format!("client {other} in line {at} of file {number}, which is long enough to add up\n"),
+            _ => format!("nothing in line {at}\n"),
+        };
+        let text: String = (0..60).map(line).collect();
+        fs::write(directory.path().join(format!("f{number:03}.txt")), text).unwrap();
+    }
+    fs::write(directory.path().join("rare.txt"), "one\nzebra\nclient\n").unwrap();
+    directory
+}
+
+#[test]
+fn a_broad_term_is_shown_in_the_files_where_the_terms_say_most() {
+    let directory = broad();
+    let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
+    let found = gathered(directory.path(), &named(&["client", "session", "zebra"]), &bounds, 2);
+    let files: Vec<String> = found.files.iter().map(|file| file.path.display().into_owned()).collect();
+    assert!(files.contains(&"rare.txt".to_owned()), "{files:?}");
+    let [client, session, zebra] = &found.terms[..] else { panic!("three terms") };
+    assert_eq!((client.files, client.lines), (301, 300 * 15 + 1));
+    assert_eq!((session.detail, zebra.detail), (Detail::Whole, Detail::Whole));
+    assert!(matches!(client.detail, Detail::Best { files: 301, lines } if lines > 301), "{client:?}");
+    // The file in which two terms meet is shown whole, others by a line.
+    let lines = |name: &str| {
+        let file = found.files.iter().find(|file| file.path.display() == name).unwrap();
+        file.lines.iter().filter(|line| line.is_shown).count()
+    };
+    assert!(lines("f217.txt") >= 50 && lines("f299.txt") < 5, "{} {}", lines("f217.txt"), lines("f299.txt"));
+    // The control: by the requirement's rule the broad term is out.
+    let strict =
+        gathered(directory.path(), &named(&["client", "session", "zebra"]), &KeywordOptions::default(), 2);
+    assert_eq!((strict.terms[0].fate.clone(), strict.files.len()), (TermFate::TooBroad, 2));
+}
+
+#[test]
+fn a_term_a_little_too_broad_keeps_all_its_lines_with_less_context() {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 0..40 {
+        let line = |at: usize| {
+            if at == 20 { "the needle\n".to_owned() } else { format!("{at} {}\n", "x".repeat(90)) }
+        };
+        fs::write(directory.path().join(format!("{number}.txt")), (0..41).map(line).collect::<String>())
+            .unwrap();
+    }
+    let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
+    let found = gathered(directory.path(), &named(&["needle"]), &bounds, 2);
+    let Detail::Context(context) = found.terms[0].detail else { panic!("{:?}", found.terms) };
+    assert!((1..10).contains(&context) && found.files.len() == 40, "{context}");
+    let numbers: Vec<u64> = (21 - context..=21 + context).collect();
+    assert!(shown(&found).iter().all(|(_, lines)| *lines == numbers), "{:?}", shown(&found));
+}
+
+#[test]
+fn only_what_is_on_nearly_every_line_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 0..30 {
+        let line = |at: usize| format!("common words{}\n", if at % 5 == 0 { " and needle" } else { "" });
+        fs::write(directory.path().join(format!("{number}.txt")), (0..300).map(line).collect::<String>())
+            .unwrap();
+    }
+    let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
+    let found = gathered(directory.path(), &named(&["common", "needle"]), &bounds, 2);
+    let fates: Vec<&TermFate> = found.terms.iter().map(|term| &term.fate).collect();
+    assert_eq!(fates, [&TermFate::TooBroad, &TermFate::Kept]);
+    assert_eq!((found.files.len(), found.terms[0].files), (30, 30));
+    // Where nothing is sent, nothing is.
+    let bounds = KeywordOptions { breadth: Breadth::Ranked { files: 7 }, ..bounds };
+    let found = gathered(directory.path(), &named(&["common"]), &bounds, 2);
+    assert_eq!((&found.terms[0].fate, found.files.len(), found.candidates), (&TermFate::Kept, 7, 30));
+}
+
+/// A file over the bound up to which files are read whole, and lines too long to be shown.
+#[test]
+fn large_files_and_long_lines_take_no_more_than_their_share() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = format!("common {}\n", "x".repeat(60));
+    fs::write(directory.path().join("large.txt"), line.repeat(150_000) + "zebra\n").unwrap();
+    fs::write(
+        directory.path().join("bundle.js"),
+        format!("{}common{}", "y".repeat(90_000), "z".repeat(90_000)),
+    )
+    .unwrap();
+    (0..5).for_each(|number| fs::write(directory.path().join(format!("{number}.txt")), "common\n").unwrap());
+    let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
+    let found = gathered(directory.path(), &named(&["zebra", "common"]), &bounds, 2);
+    assert_eq!(found.files.len(), 7, "{:?}", shown(&found));
+    assert!(found.terms.iter().all(|term| term.fate == TermFate::Kept), "{:?}", found.terms);
+    assert!(found.bytes < bounds.evidence_bytes);
+}
