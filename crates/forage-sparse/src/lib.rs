@@ -9,8 +9,8 @@ mod bm42;
 mod chunk;
 mod contract;
 mod encoder;
-mod english;
 mod fill;
+mod language;
 pub mod limits;
 mod patience;
 mod retriever;
@@ -21,8 +21,9 @@ mod vector;
 pub use bm25::FastEmbedBm25;
 pub use bm42::Bm42;
 pub use contract::Contract;
-pub use encoder::{Encoder, EncodingError};
+pub use encoder::{Encoder, EncodingError, Form};
 pub use fill::{FillError, Filled, Filling, Redact};
+pub use language::{Language, Prose};
 pub use retriever::{CollectionError, EncoderSource, Lookup, LookupState, Retriever, SCORE_STEP};
 pub use store::{
     Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
