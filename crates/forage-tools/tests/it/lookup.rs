@@ -56,9 +56,11 @@ fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
         encoder: None,
+        prose: None,
         backend: "memory",
         using: "text-sparse".to_owned(),
         fields: ["path", "lines", "repo", "text"].map(str::to_owned).into(),
+        text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(10),
     }
 }
