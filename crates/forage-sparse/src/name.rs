@@ -2,6 +2,7 @@
 
 use crate::language::is_word_character;
 use crate::limits;
+use crate::superset::identifiers;
 
 /// What a text has of a name. The best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -10,6 +11,8 @@ pub enum Held {
     Whole,
     /// All of it, with other letters large or small.
     OtherCase,
+    /// All of it in another spelling: `parseHTTPHeader` for `parse_http_header`.
+    OtherSpelling,
     /// It stands within a longer name.
     Inside,
     /// Parts of it alone.
@@ -27,17 +30,23 @@ impl Held {
         }
         let lower =
             |text: &str| if name.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() };
-        let (text, name) = (lower(text), lower(name));
-        match (has_whole(&text, &name), text.contains(&name)) {
-            (true, _) => Self::OtherCase,
-            (false, true) => Self::Inside,
-            (false, false) => Self::Parts,
+        let (lower_text, lower_name) = (lower(text), lower(name));
+        match () {
+            () if has_whole(&lower_text, &lower_name) => Self::OtherCase,
+            () if is_respelled(text, name) => Self::OtherSpelling,
+            () if lower_text.contains(&lower_name) => Self::Inside,
+            () => Self::Parts,
         }
     }
 
-    /// Whether all of the name is there, and nothing is joined to it.
+    /// Whether all of the name is there, in any case, and nothing is joined to it.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::OtherCase)
+    }
+
+    /// Whether the name is there in any spelling.
+    pub fn is_same(self) -> bool {
+        self.is_whole() || self == Self::OtherSpelling
     }
 }
 
@@ -63,6 +72,17 @@ fn is_written_as_one(name: &str) -> bool {
     let is_capitals = letters().count() > 1 && letters().all(char::is_uppercase);
     let has_hump = name.chars().skip(1).any(char::is_uppercase);
     name.chars().any(|it| it.is_numeric() || is_sign(it)) || is_capitals || has_hump
+}
+
+/// Whether the text has an identifier of the same letters and digits, whatever their case and what joins them.
+fn is_respelled(text: &str, name: &str) -> bool {
+    if !name.chars().all(|it| is_word_character(it) || it == '-') {
+        return false;
+    }
+    let squeezed =
+        |text: &str| text.chars().filter(|it| !matches!(it, '_' | '-')).collect::<String>().to_lowercase();
+    let wanted = squeezed(name);
+    identifiers(text).any(|identifier| squeezed(identifier) == wanted)
 }
 
 fn has_whole(text: &str, name: &str) -> bool {
@@ -149,6 +169,10 @@ mod tests {
             ("retry_after", "retry_after_ms", Held::Inside),
             ("retry_after", "XRETRY_AFTER", Held::Inside),
             ("retry_after", "retry, and after", Held::Parts),
+            ("parse_http_header", "parseHTTPHeader()", Held::OtherSpelling),
+            ("parse-http-header", "parse_HTTP_header", Held::OtherSpelling),
+            ("RETRY-99999", "RETRY99999", Held::OtherSpelling),
+            ("foo::bar", "foobar foo_bar", Held::Parts),
             ("RETRY-99999", "RETRY-99999: x", Held::Whole),
             ("RETRY-99999", "RETRY-99999-2", Held::Inside),
             ("RETRY-99999", "MAX-RETRY-99999", Held::Inside),

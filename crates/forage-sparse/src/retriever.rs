@@ -122,7 +122,7 @@ impl Lookup {
         let mut held = std::mem::take(&mut self.held).into_iter();
         let kept = std::mem::take(&mut self.hits).into_iter().map(|hit| (hit, held.next()));
         let is_kept = |(hit, held): &(Hit, Option<Held>)| {
-            hit.score >= best * limits::SCORE_SHARE || held.is_some_and(Held::is_whole)
+            hit.score >= best * limits::SCORE_SHARE || held.is_some_and(Held::is_same)
         };
         for (hit, held) in kept.filter(is_kept) {
             self.hits.push(hit);

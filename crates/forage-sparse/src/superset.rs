@@ -205,7 +205,7 @@ fn shown(word: &str) -> String {
 
 /// The identifiers, numbers and codes of a text, and what hyphens join of them (`ORA-00942`, `get-user-name`) once more
 /// as a whole.
-fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let compounds = text
         .split(|character| !is_word_character(character) && character != '-')
         .map(|compound| compound.trim_matches('-'))

@@ -53,7 +53,7 @@ impl Named<'_> {
         };
         let without_text = candidates.with(Held::Unknown).len();
         let mut hits = std::mem::take(&mut lookup.hits);
-        for held in [Held::Whole, Held::OtherCase] {
+        for held in [Held::Whole, Held::OtherCase, Held::OtherSpelling] {
             let filter = self.asked.filter.among(candidates.with(held));
             if !filter.is_nothing() {
                 hits.extend(

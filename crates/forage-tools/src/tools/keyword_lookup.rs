@@ -1,15 +1,18 @@
 //! `keyword_lookup`: words looked up in a collection of sparse vectors.
 
+mod conditions;
+mod event;
 mod render;
 
 use std::time::Instant;
 
 use forage_fs::{Pace, Stop};
-use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
+use forage_sparse::{Beyond, CollectionError, Filter, Held, Hit, Lookup, LookupState, NameFacts, Retriever};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+pub use self::event::fallback;
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
@@ -37,6 +40,9 @@ pub struct Request {
     path: Option<String>,
     /// Language to look in, such as "rust".
     language: Option<String>,
+    /// Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
+    /// FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
+    filter: Option<Vec<String>>,
 }
 
 /// The records of `keyword_lookup`.
@@ -49,8 +55,91 @@ pub struct Response {
     /// Why nothing was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Best first; those that score the same by id.
+    /// What results had to be beside having the words, a condition each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    filter: Vec<String>,
+    /// Where the query is one identifier or code: what is known of it as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<NameRecord>,
+    /// Where nothing was found under the filter: what there is without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_filter: Option<BeyondRecord>,
+    /// Results that are left out because they score less than a hundredth of the best.
+    cut: usize,
+    /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
     hits: Vec<Record>,
+}
+
+/// What is known of a name.
+#[derive(Debug, Serialize)]
+struct NameRecord {
+    name: String,
+    /// Whether the collection has it, under the filter.
+    presence: Presence,
+    /// Chunks that have it as it is written, as far as they were compared.
+    whole: usize,
+    /// Chunks that have it in another case alone.
+    other_case: usize,
+    /// Chunks whose texts were compared with it.
+    compared: usize,
+    /// Chunks that may have it and have no text to compare.
+    without_text: usize,
+    /// Whether all chunks that can have it were compared.
+    complete: bool,
+    /// Where none has it under the filter: how many have it without the filter, in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_filter: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Presence {
+    Present,
+    /// In another case alone.
+    OtherCase,
+    /// For certain.
+    Absent,
+    /// None of those that were compared has it.
+    Unknown,
+}
+
+impl NameRecord {
+    fn of(facts: NameFacts) -> Self {
+        let presence = match () {
+            () if facts.whole > 0 => Presence::Present,
+            () if facts.other_case > 0 => Presence::OtherCase,
+            () if facts.is_absent() => Presence::Absent,
+            () => Presence::Unknown,
+        };
+        let NameFacts { name, whole, other_case, compared, without_text, is_complete, beyond } = facts;
+        let without_filter = beyond;
+        Self {
+            name,
+            presence,
+            whole,
+            other_case,
+            compared,
+            without_text,
+            complete: is_complete,
+            without_filter,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct BeyondRecord {
+    /// Chunks that have any of the words.
+    chunks: usize,
+    /// There may be more of them.
+    at_least: bool,
+    /// Chunks that the filter lets through, whatever words they have.
+    under_filter: u64,
+}
+
+impl BeyondRecord {
+    fn of(Beyond { points, is_at_least, under_filter }: Beyond) -> Self {
+        Self { chunks: points, at_least: is_at_least, under_filter }
+    }
 }
 
 /// What became of the lookup.
@@ -58,8 +147,12 @@ pub struct Response {
 #[serde(rename_all = "snake_case")]
 enum Status {
     Found,
+    /// The query is a name that nothing has; the results have parts of it.
+    PartsOnly,
     /// Nothing has any of the words.
     NoMatch,
+    /// Nothing that the filter lets through has any of the words; other chunks have.
+    NoMatchUnderFilter,
     /// The query has no word that can be looked up, as one of stop words alone.
     NoUsableWord,
     /// Nothing was looked up: queries can't be encoded.
@@ -78,7 +171,9 @@ impl Status {
     fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
+            Self::PartsOnly => "parts_only",
             Self::NoMatch => "no_match",
+            Self::NoMatchUnderFilter => "no_match_under_filter",
             Self::NoUsableWord => "no_usable_word",
             Self::EncoderUnavailable => "encoder_unavailable",
             Self::StoreUnavailable => "store_unavailable",
@@ -90,10 +185,40 @@ impl Status {
 struct Record {
     id: String,
     score: f32,
+    /// Where the query is a name: what the text has of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    has: Option<Has>,
     /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
     payload: Map<String, Value>,
     /// The lines of the text that have most of the words.
     lines: Vec<LineRecord>,
+}
+
+/// What a text has of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Has {
+    Whole,
+    OtherCase,
+    OtherSpelling,
+    /// Within a longer name.
+    Inside,
+    Parts,
+    /// There is no text to compare.
+    Unknown,
+}
+
+impl From<Held> for Has {
+    fn from(held: Held) -> Self {
+        match held {
+            Held::Whole => Self::Whole,
+            Held::OtherCase => Self::OtherCase,
+            Held::OtherSpelling => Self::OtherSpelling,
+            Held::Inside => Self::Inside,
+            Held::Parts => Self::Parts,
+            Held::Unknown => Self::Unknown,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -119,9 +244,15 @@ impl Tool for KeywordLookup {
         ("lang", Foreign::Same("language")),
         ("max_results", Foreign::Same("limit")),
         ("top_k", Foreign::Same("limit")),
+        ("filters", Foreign::Same("filter")),
+        ("where", Foreign::Same("filter")),
     ];
     type Request = Request;
     type Response = Response;
+
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        conditions::adapt(fields)
+    }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let mut clamp = Clamp::default();
@@ -135,25 +266,33 @@ impl Tool for KeywordLookup {
             let problem = format!("it has more than {} bytes; give the words alone", limits::QUERY_BYTES);
             return Err(ToolError::argument("query", problem));
         }
-        let retriever =
-            context.lookup.retriever.as_ref().map_err(|problem| ToolError::Collection(problem.clone()))?;
+        let settings = &context.lookup;
+        let retriever = settings.retriever.as_ref().map_err(|problem| {
+            if let Some(telemetry) = &settings.telemetry {
+                telemetry.record(fallback(Self::NAME, limit));
+            }
+            ToolError::Collection(problem.clone())
+        })?;
         let named = [("repo", &request.repo), ("path", &request.path), ("language", &request.language)];
-        let fields = named
+        let named = named
             .into_iter()
-            .filter_map(|(name, value)| value.as_ref().map(|value| (name.to_owned(), vec![value.clone()])));
-        let filter = Filter { fields: fields.collect() };
+            .filter_map(|(name, value)| Some(Filter::any_of(name, [value.as_ref()?.as_str()]).conditions));
+        let mut conditions: Vec<_> = named.flatten().collect();
+        let fields = conditions::filterable(&retriever.fields, &settings.text_field);
+        conditions.extend(conditions::parse(request.filter.as_deref().unwrap_or_default(), &fields)?);
+        let filter = Filter { conditions, ids: None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let began = Instant::now();
         let stop = context.stop.within(context.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
-        if let Some(telemetry) = &context.lookup.telemetry {
-            telemetry.record(event(retriever, limit, &looked_up, began));
+        if let Some(telemetry) = &settings.telemetry {
+            telemetry.record(event::event(Self::NAME, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection(error.to_string()),
         })?;
-        let mut outcome = outcome(context, retriever, request.query, lookup, &stop);
+        let mut outcome = outcome(context, retriever, request.query, &filter, lookup, &stop);
         outcome.warnings.splice(..0, clamp.warnings);
         if context.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
     }
@@ -163,10 +302,11 @@ fn outcome(
     context: &Context,
     retriever: &Retriever,
     query: String,
+    filter: &Filter,
     lookup: Lookup,
     stop: &Stop,
 ) -> Outcome<Response> {
-    let status = status(&lookup.state);
+    let status = status(&lookup);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
         LookupState::StoreUnavailable(error) => Some(error.to_string()),
@@ -177,10 +317,25 @@ fn outcome(
     let pace = Pace::new(stop, COMPARED_BYTES_PER_LOOK);
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
-    let hits = lookup.hits.into_iter().map(|hit| record(hit, text_field, &words, &pace, &mut border));
+    let mut held = lookup.held.into_iter().map(Has::from);
+    let hits = lookup
+        .hits
+        .into_iter()
+        .map(|hit| Record { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
     let hits: Vec<Record> = hits.collect();
-    let found = !hits.is_empty();
-    let response = Response { query, collection: retriever.store.place(), status, reason, hits };
+    // A name that nothing has was not found, whatever has parts of it.
+    let found = status == Status::Found;
+    let response = Response {
+        query,
+        collection: retriever.store.place(),
+        status,
+        reason,
+        filter: filter.conditions.iter().map(ToString::to_string).collect(),
+        name: lookup.name.map(NameRecord::of),
+        without_filter: lookup.beyond.map(BeyondRecord::of),
+        cut: lookup.cut,
+        hits,
+    };
     let mut outcome = Outcome::new(response, found);
     outcome.hidden = hidden;
     if lookup.is_arbitrary {
@@ -199,48 +354,21 @@ fn outcome(
     outcome
 }
 
-fn status(state: &LookupState) -> Status {
-    match state {
+fn status(lookup: &Lookup) -> Status {
+    let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
+    match &lookup.state {
+        LookupState::Found if is_absent && !lookup.held.iter().any(|held| held.is_same()) => {
+            Status::PartsOnly
+        }
         LookupState::Found => Status::Found,
+        LookupState::NoMatch if lookup.beyond.is_some_and(|beyond| beyond.points > 0) => {
+            Status::NoMatchUnderFilter
+        }
         LookupState::NoMatch => Status::NoMatch,
         LookupState::NoWord => Status::NoUsableWord,
         LookupState::EncoderUnavailable(_) => Status::EncoderUnavailable,
         LookupState::StoreUnavailable(_) => Status::StoreUnavailable,
     }
-}
-
-/// What is told of a lookup: nothing of its words.
-fn event(
-    retriever: &Retriever,
-    limit: usize,
-    result: &Result<Lookup, CollectionError>,
-    began: Instant,
-) -> Map<String, Value> {
-    let (state, error, count) = match result {
-        Ok(lookup) => {
-            let error = match &lookup.state {
-                LookupState::EncoderUnavailable(_) => Some("encoder_unavailable"),
-                LookupState::StoreUnavailable(error) => Some(error.kind()),
-                _ => None,
-            };
-            (status(&lookup.state).name(), error, lookup.hits.len())
-        }
-        Err(error) => ("refused", Some(error.kind()), 0),
-    };
-    let is_fallback = matches!(result, Ok(Lookup { state: LookupState::EncoderUnavailable(_), .. }));
-    let fields = [
-        ("retrieval.backend", json!(retriever.backend)),
-        ("retrieval.tool", json!(KeywordLookup::NAME)),
-        ("retrieval.vector", json!(retriever.using)),
-        ("retrieval.top_k", json!(limit)),
-        ("retrieval.return_count", json!(count)),
-        ("retrieval.latency_ms", json!(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))),
-        ("retrieval.sparse_fallback", json!(is_fallback)),
-        ("retrieval.qdrant_timeout_s", json!(retriever.timeout.as_secs_f64())),
-        ("retrieval.status", json!(state)),
-    ];
-    let error = error.map(|error| ("retrieval.error_type", json!(error)));
-    fields.into_iter().chain(error).map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// The words of a query as lines are compared with them: in lower case.
@@ -258,7 +386,7 @@ fn record(hit: Hit, text_field: &str, words: &[String], pace: &Pace, border: &mu
     for value in payload.values_mut() {
         cut(value);
     }
-    Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words, pace) }
+    Record { id: id.to_string(), score, has: None, payload, lines: best_lines(&text, first, words, pace) }
 }
 
 /// Takes the secrets out of texts, at any depth, and writes out what hides text.
