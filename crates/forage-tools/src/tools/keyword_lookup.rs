@@ -2,17 +2,20 @@
 
 mod conditions;
 mod event;
+mod records;
 mod render;
 
 use std::time::Instant;
 
 use forage_fs::{Pace, Stop};
-use forage_sparse::{Beyond, CollectionError, Filter, Held, Hit, Lookup, LookupState, NameFacts, Retriever};
+use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::event::fallback;
+pub use self::records::Response;
+use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Record, Status, status};
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
@@ -43,189 +46,6 @@ pub struct Request {
     /// Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
     /// FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
     filter: Option<Vec<String>>,
-}
-
-/// The records of `keyword_lookup`.
-#[derive(Debug, Serialize)]
-pub struct Response {
-    query: String,
-    /// Where was looked; empty where none is configured.
-    collection: String,
-    status: Status,
-    /// Why nothing was looked up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// What results had to be beside having the words, a condition each.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    filter: Vec<String>,
-    /// Where the query is one identifier or code: what is known of it as a whole.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<NameRecord>,
-    /// Where nothing was found under the filter: what there is without it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    without_filter: Option<BeyondRecord>,
-    /// Results that are left out because they score less than a hundredth of the best.
-    cut: usize,
-    /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
-    hits: Vec<Record>,
-}
-
-/// What is known of a name.
-#[derive(Debug, Serialize)]
-struct NameRecord {
-    name: String,
-    /// Whether the collection has it, under the filter.
-    presence: Presence,
-    /// Chunks that have it as it is written, as far as they were compared.
-    whole: usize,
-    /// Chunks that have it in another case alone.
-    other_case: usize,
-    /// Chunks whose texts were compared with it.
-    compared: usize,
-    /// Chunks that may have it and have no text to compare.
-    without_text: usize,
-    /// Whether all chunks that can have it were compared.
-    complete: bool,
-    /// Where none has it under the filter: how many have it without the filter, in any case.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    without_filter: Option<usize>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Presence {
-    Present,
-    /// In another case alone.
-    OtherCase,
-    /// For certain.
-    Absent,
-    /// None of those that were compared has it.
-    Unknown,
-}
-
-impl NameRecord {
-    fn of(facts: NameFacts) -> Self {
-        let presence = match () {
-            () if facts.whole > 0 => Presence::Present,
-            () if facts.other_case > 0 => Presence::OtherCase,
-            () if facts.is_absent() => Presence::Absent,
-            () => Presence::Unknown,
-        };
-        let NameFacts { name, whole, other_case, compared, without_text, is_complete, beyond } = facts;
-        let without_filter = beyond;
-        Self {
-            name,
-            presence,
-            whole,
-            other_case,
-            compared,
-            without_text,
-            complete: is_complete,
-            without_filter,
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct BeyondRecord {
-    /// Chunks that have any of the words.
-    chunks: usize,
-    /// There may be more of them.
-    at_least: bool,
-    /// Chunks that the filter lets through, whatever words they have.
-    under_filter: u64,
-}
-
-impl BeyondRecord {
-    fn of(Beyond { points, is_at_least, under_filter }: Beyond) -> Self {
-        Self { chunks: points, at_least: is_at_least, under_filter }
-    }
-}
-
-/// What became of the lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Found,
-    /// The query is a name that nothing has; the results have parts of it.
-    PartsOnly,
-    /// Nothing has any of the words.
-    NoMatch,
-    /// Nothing that the filter lets through has any of the words; other chunks have.
-    NoMatchUnderFilter,
-    /// The query has no word that can be looked up, as one of stop words alone.
-    NoUsableWord,
-    /// Nothing was looked up: queries can't be encoded.
-    EncoderUnavailable,
-    /// Nothing was looked up: the store doesn't answer.
-    StoreUnavailable,
-}
-
-impl Status {
-    /// Whether the answer tells what is in the collection.
-    fn was_looked_up(self) -> bool {
-        !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
-    }
-
-    /// As records and telemetry call it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::PartsOnly => "parts_only",
-            Self::NoMatch => "no_match",
-            Self::NoMatchUnderFilter => "no_match_under_filter",
-            Self::NoUsableWord => "no_usable_word",
-            Self::EncoderUnavailable => "encoder_unavailable",
-            Self::StoreUnavailable => "store_unavailable",
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct Record {
-    id: String,
-    score: f32,
-    /// Where the query is a name: what the text has of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    has: Option<Has>,
-    /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
-    payload: Map<String, Value>,
-    /// The lines of the text that have most of the words.
-    lines: Vec<LineRecord>,
-}
-
-/// What a text has of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Has {
-    Whole,
-    OtherCase,
-    OtherSpelling,
-    /// Within a longer name.
-    Inside,
-    Parts,
-    /// There is no text to compare.
-    Unknown,
-}
-
-impl From<Held> for Has {
-    fn from(held: Held) -> Self {
-        match held {
-            Held::Whole => Self::Whole,
-            Held::OtherCase => Self::OtherCase,
-            Held::OtherSpelling => Self::OtherSpelling,
-            Held::Inside => Self::Inside,
-            Held::Parts => Self::Parts,
-            Held::Unknown => Self::Unknown,
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct LineRecord {
-    /// Where the text says where it begins.
-    line_number: Option<u64>,
-    text: String,
 }
 
 impl Tool for KeywordLookup {
@@ -352,23 +172,6 @@ fn outcome(
         outcome.warnings.push("of some results the first lines are shown, not the best ones".to_owned());
     }
     outcome
-}
-
-fn status(lookup: &Lookup) -> Status {
-    let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
-    match &lookup.state {
-        LookupState::Found if is_absent && !lookup.held.iter().any(|held| held.is_same()) => {
-            Status::PartsOnly
-        }
-        LookupState::Found => Status::Found,
-        LookupState::NoMatch if lookup.beyond.is_some_and(|beyond| beyond.points > 0) => {
-            Status::NoMatchUnderFilter
-        }
-        LookupState::NoMatch => Status::NoMatch,
-        LookupState::NoWord => Status::NoUsableWord,
-        LookupState::EncoderUnavailable(_) => Status::EncoderUnavailable,
-        LookupState::StoreUnavailable(_) => Status::StoreUnavailable,
-    }
 }
 
 /// The words of a query as lines are compared with them: in lower case.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use forage_sparse::{CollectionError, Lookup, LookupState, Retriever};
 use serde_json::{Map, Value, json};
 
-use super::status;
+use super::records::status;
 
 pub(super) fn event(
     tool: &str,

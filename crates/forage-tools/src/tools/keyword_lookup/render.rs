@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Has, Presence, Record, Response, Status};
+use super::records::{Has, Presence, Record, Response, Status};
 use crate::border::Border;
 use crate::limits;
 use crate::lines::fit_steps;
