@@ -24,9 +24,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let retriever = Retriever {
         store: Arc::new(EmbeddedStore::open(Path::new(directory), collection)?),
         encoder: Some(EncoderSource::new(Box::new(|| Ok(encoder)))),
+        prose: None,
         backend: "embedded",
         using: "text-sparse".to_owned(),
-        fields: ["repo", "path", "lines"].map(str::to_owned).into(),
+        fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
+        text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(60),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;

@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
-use forage_sparse::{Filter, Hit, Page, Point, PointId, Query, Scan, SparseVector, StoreError};
+use forage_sparse::{
+    Condition, Filter, Hit, Page, Point, PointId, Query, Readings, Scan, Side, SparseVector, StoreError, Test,
+};
 use qdrant_edge::external::uuid::Uuid;
 use qdrant_edge::{self as edge, EdgeShard, OperationError, OperationResult, UpdateOperation};
 use serde_json::Value;
@@ -300,16 +302,49 @@ fn wanted(fields: &[String]) -> Result<edge::WithPayloadInterface, StoreError> {
 
 /// `None` if no point can pass; else what the engine is told, which is nothing if all do.
 fn engine_filter(filter: &Filter) -> Result<Option<Option<edge::Filter>>, StoreError> {
-    if filter.fields.iter().any(|(_, values)| values.is_empty()) {
+    if filter.is_nothing() {
         return Ok(None);
     }
-    if filter.fields.is_empty() {
+    if filter.is_empty() {
         return Ok(Some(None));
     }
-    let conditions = filter.fields.iter().map(|(field, values)| {
-        let values = edge::Match::from(values.clone());
-        Ok(edge::Condition::Field(edge::FieldCondition::new_match(field_path(field)?, values)))
-    });
-    let must = Some(conditions.collect::<Result<_, StoreError>>()?);
-    Ok(Some(Some(edge::Filter { should: None, min_should: None, must, must_not: None })))
+    let mut must: Vec<_> = filter.conditions.iter().map(engine_condition).collect::<Result<_, _>>()?;
+    if let Some(ids) = &filter.ids {
+        let ids = edge::HasIdCondition::from_iter(ids.iter().copied().map(engine_id));
+        must.push(edge::Condition::HasId(ids));
+    }
+    Ok(Some(Some(edge::Filter { should: None, min_should: None, must: Some(must), must_not: None })))
+}
+
+fn engine_condition(condition: &Condition) -> Result<edge::Condition, StoreError> {
+    let field = field_path(&condition.field)?;
+    let matches =
+        |it: edge::Match| edge::Condition::Field(edge::FieldCondition::new_match(field.clone(), it));
+    let range = |gt: Option<f64>, gte: Option<f64>, lt: Option<f64>, lte: Option<f64>| {
+        let [gt, gte, lt, lte] = [gt, gte, lt, lte].map(|bound| bound.map(Into::into));
+        let range = edge::Range { lt, gt, gte, lte };
+        edge::Condition::Field(edge::FieldCondition::new_range(field.clone(), range))
+    };
+    let values = match &condition.test {
+        Test::Bound(side, number) => {
+            let at = |wanted: Side| (*side == wanted).then_some(*number);
+            return Ok(range(at(Side::Above), at(Side::From), at(Side::Below), at(Side::To)));
+        }
+        Test::AnyOf(values) => Readings::of(values),
+    };
+    let mut any = vec![matches(values.texts.into())];
+    if !values.integers.is_empty() {
+        any.push(matches(values.integers.into()));
+    }
+    any.extend(values.floats.into_iter().map(|float| range(None, Some(float), None, Some(float))));
+    any.extend(values.flags.into_iter().map(|flag| matches(flag.into())));
+    Ok(match any.len() {
+        1 => any.remove(0),
+        _ => edge::Condition::Filter(edge::Filter {
+            should: Some(any),
+            min_should: None,
+            must: None,
+            must_not: None,
+        }),
+    })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forage_sparse::{Filter, PointId, SparseVector};
+use forage_sparse::{Condition, Filter, PointId, Readings, Side, SparseVector, Test};
 use qdrant_client::qdrant::{self, value::Kind, with_payload_selector::SelectorOptions};
 use serde_json::{Map, Number, Value};
 
@@ -35,17 +35,46 @@ pub(crate) enum Chosen {
     Some(qdrant::Filter),
 }
 
-/// Every field has one of its values, by exact match of keywords.
+/// Conditions of which all must hold; values by exact match.
 pub(crate) fn to_filter(filter: &Filter) -> Chosen {
-    if filter.fields.is_empty() {
+    if filter.is_empty() {
         return Chosen::All;
     }
-    if filter.fields.iter().any(|(_, values)| values.is_empty()) {
+    if filter.is_nothing() {
         return Chosen::Nothing;
     }
-    let any_of =
-        |(field, values): &(String, Vec<String>)| qdrant::Condition::matches(field.as_str(), values.clone());
-    Chosen::Some(qdrant::Filter::must(filter.fields.iter().map(any_of)))
+    let ids = filter.ids.iter().map(|ids| qdrant::Condition::has_id(ids.iter().map(|&id| to_id(id))));
+    Chosen::Some(qdrant::Filter::must(filter.conditions.iter().map(to_condition).chain(ids)))
+}
+
+fn to_condition(condition: &Condition) -> qdrant::Condition {
+    let field = condition.field.as_str();
+    let range = |range: qdrant::Range| qdrant::Condition::range(field, range);
+    let values = match &condition.test {
+        Test::Bound(side, number) => {
+            let (mut bounds, number) = (qdrant::Range::default(), Some(*number));
+            match side {
+                Side::Above => bounds.gt = number,
+                Side::From => bounds.gte = number,
+                Side::Below => bounds.lt = number,
+                Side::To => bounds.lte = number,
+            }
+            return range(bounds);
+        }
+        Test::AnyOf(values) => Readings::of(values),
+    };
+    let mut any = vec![qdrant::Condition::matches(field, values.texts)];
+    if !values.integers.is_empty() {
+        any.push(qdrant::Condition::matches(field, values.integers));
+    }
+    let exactly =
+        |float: f64| range(qdrant::Range { gte: Some(float), lte: Some(float), ..Default::default() });
+    any.extend(values.floats.into_iter().map(exactly));
+    any.extend(values.flags.into_iter().map(|flag| qdrant::Condition::matches(field, flag)));
+    match any.len() {
+        1 => any.remove(0),
+        _ => qdrant::Filter::should(any).into(),
+    }
 }
 
 /// The payload fields that are wanted, and no others.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use forage_sparse::{Filter, Point, StoreError};
+use forage_sparse::{Filter, Point, Readings, StoreError, Test};
 use qdrant_client::qdrant::{CollectionClusterInfoResponse, ShardKey, ShardKeySelector};
 use serde_json::Value;
 
@@ -35,8 +35,10 @@ impl Shards {
 
     /// The shards where the points of a filter are; `None` if they may be in every one.
     pub(crate) fn of_filter(&self, filter: &Filter) -> Option<ShardKeySelector> {
-        let (_, values) = filter.fields.iter().find(|(field, _)| *field == self.field)?;
-        let values: BTreeSet<&str> = values.iter().map(String::as_str).collect();
+        let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
+        let Test::AnyOf(values) = &condition.test else { return None };
+        // Shards are named by texts.
+        let values: BTreeSet<String> = Readings::of(values).texts.into_iter().collect();
         Some(selector(values.into_iter().map(ShardKey::from).collect()))
     }
 

@@ -1,8 +1,8 @@
 //! FastEmbed's `Qdrant/bm25`, number by number (fastembed 0.9.1, `sparse/bm25.py`).
 
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError};
-use crate::english::{Stems, counts, dimension, is_stop_word, is_word_character};
+use crate::encoder::{Encoder, EncodingError, Form};
+use crate::language::{Prose, Stems, counts, dimension, is_word_character};
 use crate::limits;
 use crate::superset::CodeSuperset;
 use crate::vector::SparseVector;
@@ -16,9 +16,10 @@ const B: f64 = 0.75;
 /// Words of a text of average length. A constant, whatever the collection: FastEmbed knows one text at a time.
 const AVERAGE_LENGTH: f64 = 256.0;
 
-/// Equal to FastEmbed's `Qdrant/bm25` for English in ids and weights, so that a collection may be filled by one and
-/// asked by the other.
+/// Equal to FastEmbed's `Qdrant/bm25` in ids and weights, so that a collection may be filled by one and asked by the
+/// other.
 pub struct FastEmbedBm25 {
+    prose: Prose,
     stems: Stems,
 }
 
@@ -28,28 +29,52 @@ impl FastEmbedBm25 {
 
     /// For English, with FastEmbed's parameters.
     pub fn new() -> Self {
-        Self { stems: Stems::new() }
+        Self::of(Prose::default())
+    }
+
+    /// With FastEmbed's parameters but `language` and `disable_stemmer`.
+    pub fn of(prose: Prose) -> Self {
+        Self { prose, stems: prose.stems() }
+    }
+
+    /// What its words are.
+    pub(crate) fn prose(&self) -> Prose {
+        self.prose
     }
 
     /// What changes a number.
     pub(crate) fn parameters(&self) -> String {
-        format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={} language=english", limits::WORD_CHARACTERS)
+        let (most, prose) = (limits::WORD_CHARACTERS, self.prose.parameters());
+        format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={most} {prose}")
     }
 
     /// The weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
+        self.weighed(text, |stem, weight| (dimension(stem), weight))
+    }
+
+    /// The stems of a text with their dimensions.
+    pub(crate) fn stems(&self, text: &str) -> Vec<(u32, String)> {
+        self.weighed(text, |stem, _| (dimension(stem), stem.to_owned()))
+    }
+
+    fn weighed<T>(&self, text: &str, make: impl Fn(&str, f64) -> T) -> Vec<T> {
         let words = words(text);
         // A text has its words more than once: each is judged and stemmed once.
         let words = counts(words.split(' ').filter(|word| !word.is_empty()).map(|word| (word, 1)));
-        let kept = words.into_iter().filter(|(word, _)| is_kept(word));
+        let kept = words.into_iter().filter(|(word, _)| self.is_kept(word));
         let stems: Vec<_> = kept.map(|(word, count)| (self.stems.of(word), count)).collect();
         let stems = stems.iter().map(|(stem, count)| (stem.as_ref(), *count));
         let stems = counts(stems.filter(|(stem, _)| !stem.is_empty()));
         let length = stems.iter().map(|&(_, count)| count as usize).sum();
-        stems
-            .into_iter()
-            .map(|(stem, count)| (dimension(stem), weight(count, length, AVERAGE_LENGTH)))
-            .collect()
+        stems.into_iter().map(|(stem, count)| make(stem, weight(count, length, AVERAGE_LENGTH))).collect()
+    }
+
+    /// Neither a stop word nor longer than FastEmbed takes. It takes `_` alone for punctuation.
+    fn is_kept(&self, word: &str) -> bool {
+        let most = limits::WORD_CHARACTERS;
+        let is_short = word.len() <= most || word.chars().count() <= most;
+        word != "_" && is_short && !self.prose.is_stop_word(word)
     }
 }
 
@@ -73,7 +98,18 @@ impl Encoder for FastEmbedBm25 {
     }
 
     fn reads(&self, contract: &Contract) -> bool {
-        *contract == self.contract() || *contract == CodeSuperset::new().contract()
+        *contract == self.contract() || *contract == CodeSuperset::of(self.prose).contract()
+    }
+
+    fn words(&self, text: &str, _: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+        Ok(self.stems(text))
+    }
+
+    fn needed(&self, name: &str) -> Vec<u32> {
+        // The lower case of other letters may depend on what stands beside them.
+        let mut stems = if name.is_ascii() { self.stems(name) } else { Vec::new() };
+        stems.sort_by_key(|(_, stem)| std::cmp::Reverse(stem.len()));
+        stems.into_iter().map(|(id, _)| id).collect()
     }
 }
 
@@ -98,10 +134,4 @@ fn words(text: &str) -> String {
     let lower = text.chars().map(spaced).collect::<String>().to_lowercase();
     // The lower case of a letter may hold a mark, which is no letter: `İ`.
     lower.chars().map(spaced).collect()
-}
-
-/// Neither a stop word nor longer than FastEmbed takes. It takes `_` alone for punctuation.
-fn is_kept(word: &str) -> bool {
-    let is_short = word.len() <= limits::WORD_CHARACTERS || word.chars().count() <= limits::WORD_CHARACTERS;
-    word != "_" && is_short && !is_stop_word(word)
 }

@@ -19,8 +19,8 @@ use self::model::Model;
 use self::word_pieces::{Cut, WordPieces};
 use self::words::stems;
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError};
-use crate::english::{Stems, dimension};
+use crate::encoder::{Encoder, EncodingError, Form};
+use crate::language::{Prose, Stems, dimension};
 use crate::limits;
 use crate::vector::SparseVector;
 
@@ -50,7 +50,7 @@ impl Bm42 {
     pub fn open(directory: &Path) -> Result<Self, EncodingError> {
         let pieces = WordPieces::open(directory)?;
         let model = Model::open(directory, &pieces)?;
-        Ok(Self { pieces, model, stems: Stems::new(), directory: directory.to_owned() })
+        Ok(Self { pieces, model, stems: Prose::default().stems(), directory: directory.to_owned() })
     }
 
     fn cut(&self, text: &str) -> Cut {
@@ -104,5 +104,10 @@ impl Encoder for Bm42 {
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError> {
         let cut = self.cut(text);
         Ok(SparseVector::ones(stems(&cut.words, &self.stems).map(|(stem, _)| dimension(&stem))))
+    }
+
+    fn words(&self, text: &str, _: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+        let cut = self.cut(text);
+        Ok(stems(&cut.words, &self.stems).map(|(stem, _)| (dimension(&stem), stem.into_owned())).collect())
     }
 }

@@ -25,6 +25,28 @@ pub trait Encoder: Send + Sync {
     /// # Errors
     /// What it needs is not there.
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError>;
+
+    /// What the dimensions of the text's vector stand for, for people: a dimension may have several words.
+    ///
+    /// # Errors
+    /// As those of the vector.
+    fn words(&self, text: &str, form: Form) -> Result<Vec<(u32, String)>, EncodingError>;
+
+    /// Dimensions of which every document has each that has `name` in it as a whole, in any case of its letters; first
+    /// those of which there are probably fewer. So a collection without one of them doesn't have the name. Nothing
+    /// where that can't be said.
+    fn needed(&self, _name: &str) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// Which of the two vectors of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it is stored.
+    Document,
+    /// As it is asked.
+    Query,
 }
 
 /// A text can't be encoded.

@@ -18,10 +18,11 @@ use serde_json::{Map, Value, json};
 
 use crate::chunk::chunks;
 use crate::encoder::{Encoder, EncodingError};
+use crate::filter::Filter;
 use crate::limits;
 use crate::patience::again;
 use crate::retriever::{CollectionError, check};
-use crate::store::{Creation, Filter, Point, PointId, Scan, Sharding, Store, StoreError};
+use crate::store::{Creation, Point, PointId, Scan, Sharding, Store, StoreError};
 
 /// Changes when the same file would be cut or described otherwise.
 const FORMAT: &str = "1";
@@ -261,7 +262,7 @@ impl Filling<'_> {
 
     /// What the collection has of the repository, by path.
     fn known(&self, stop: &Stop) -> Result<HashMap<String, Known>, FillError> {
-        let filter = Filter { fields: vec![(field::REPO.to_owned(), vec![self.repository.to_owned()])] };
+        let filter = Filter::any_of(field::REPO, [self.repository]);
         let fields = [field::PATH, field::CONTENT, field::CHUNK, field::CHUNKS].map(str::to_owned);
         let mut known: HashMap<String, Known> = HashMap::new();
         let mut scan = Scan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };

@@ -9,9 +9,11 @@ mod bm42;
 mod chunk;
 mod contract;
 mod encoder;
-mod english;
 mod fill;
+mod filter;
+mod language;
 pub mod limits;
+mod name;
 mod patience;
 mod retriever;
 mod store;
@@ -21,12 +23,16 @@ mod vector;
 pub use bm25::FastEmbedBm25;
 pub use bm42::Bm42;
 pub use contract::Contract;
-pub use encoder::{Encoder, EncodingError};
+pub use encoder::{Encoder, EncodingError, Form};
 pub use fill::{FillError, Filled, Filling, Redact};
-pub use retriever::{CollectionError, EncoderSource, Lookup, LookupState, Retriever, SCORE_STEP};
+pub use filter::{Condition, Filter, FilterError, Readings, Side, Test, Wanted};
+pub use language::{Language, Prose};
+pub use name::Held;
+pub use retriever::{
+    Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Retriever, SCORE_STEP,
+};
 pub use store::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError,
-    VectorFacts,
+    Collection, Creation, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

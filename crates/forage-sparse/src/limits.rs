@@ -52,6 +52,23 @@ pub const HITS: usize = 100;
 /// Points that are asked for at the most, however many score the same.
 pub const HITS_ASKED: usize = 10_000;
 
+/// Points whose texts are compared with a name, to tell whether the collection has it. With their texts they are some
+/// megabytes.
+pub const NAMES_COMPARED: usize = 1_000;
+
+/// Bytes of a name, as in [`IDENTIFIER_BYTES`]: what is longer is no name.
+pub const NAME_BYTES: usize = 200;
+
+/// The share of the best score below which a result is left out: it has nothing in common with the query but a word that
+/// nearly everything has.
+pub const SCORE_SHARE: f32 = 0.01;
+
+/// Values of a condition of a filter.
+pub const FILTER_VALUES: usize = 64;
+
+/// Bytes of the name of a payload field in a filter.
+pub const FILTER_FIELD_BYTES: usize = 200;
+
 /// Requests that are made again when a store is busy or away for a moment.
 pub const RETRIES: u32 = 2;
 

@@ -1,5 +1,7 @@
 //! From a query to points in an order that is always the same.
 
+mod named;
+
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -8,9 +10,12 @@ use forage_fs::Stop;
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
+use crate::filter::Filter;
+use crate::language::Prose;
 use crate::limits;
+use crate::name::{Held, name_of};
 use crate::patience::again;
-use crate::store::{Collection, Filter, Hit, Query, Store, StoreError};
+use crate::store::{Collection, Hit, Query, Store, StoreError};
 use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
@@ -19,12 +24,16 @@ pub struct Retriever {
     pub store: Arc<dyn Store>,
     /// What makes vectors of queries, or why there is none; `None` for what the collection says of itself.
     pub encoder: Option<EncoderSource>,
+    /// What a collection that says itself what it was encoded with has to say of its words; `None` for anything.
+    pub prose: Option<Prose>,
     /// What telemetry calls the store.
     pub backend: &'static str,
     /// The name of the sparse vector.
     pub using: String,
     /// Payload fields that come with a point.
     pub fields: Vec<String>,
+    /// The payload field with the text, in which names are looked for as a whole; `None` for points without one.
+    pub text_field: Option<String>,
     /// Time for one lookup, with all waits.
     pub timeout: Duration,
 }
@@ -38,13 +47,89 @@ pub type EncoderSource = LazyLock<
 /// What became of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lookup {
-    /// The best first: by score, and by id where scores are the same to [`SCORE_STEP`].
+    /// The best first: by score, and by id where scores are the same to [`SCORE_STEP`]. Where the query is a name, those
+    /// that have it as a whole come before all others.
     pub hits: Vec<Hit>,
+    /// What each of the hits has of the name that the query is; empty if it is none.
+    pub held: Vec<Held>,
     /// Why there are so many and no more.
     pub state: LookupState,
+    /// What is known of the name that the query is.
+    pub name: Option<NameFacts>,
+    /// Results that were left out because they score less than [`limits::SCORE_SHARE`] of the best.
+    pub cut: usize,
+    /// Where nothing was found under a filter, what there is without it.
+    pub beyond: Option<Beyond>,
     /// More points than could be asked for score as the last one, so that which of them are returned is the store's
     /// choice.
     pub is_arbitrary: bool,
+}
+
+/// What is known of a name in a collection, under the filter.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameFacts {
+    /// The name.
+    pub name: String,
+    /// Points that have it as a whole, as it is written.
+    pub whole: usize,
+    /// Points that have it in another case alone.
+    pub other_case: usize,
+    /// Points whose texts were compared with it.
+    pub compared: usize,
+    /// Points that could have it, and have no text to compare.
+    pub without_text: usize,
+    /// All points that can have it are among those: what none of them has, the collection doesn't have.
+    pub is_complete: bool,
+    /// Where none has it under the filter: how many have it without the filter, in any case.
+    pub beyond: Option<usize>,
+}
+
+impl NameFacts {
+    /// Whether the collection doesn't have it, for certain.
+    pub fn is_absent(&self) -> bool {
+        self.is_complete && self.without_text == 0 && self.whole + self.other_case == 0
+    }
+}
+
+/// What there is without a filter that let nothing through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    /// Points with any of the words.
+    pub points: usize,
+    /// There may be more of them.
+    pub is_at_least: bool,
+    /// Points that the filter lets through, whatever words they have.
+    pub under_filter: u64,
+}
+
+impl Lookup {
+    fn nothing(state: LookupState) -> Self {
+        Self {
+            hits: Vec::new(),
+            held: Vec::new(),
+            state,
+            name: None,
+            cut: 0,
+            beyond: None,
+            is_arbitrary: false,
+        }
+    }
+
+    /// Leaves out what scores next to nothing beside the best, but nothing that has the name as a whole.
+    fn cut(&mut self) {
+        let best = self.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
+        let before = self.hits.len();
+        let mut held = std::mem::take(&mut self.held).into_iter();
+        let kept = std::mem::take(&mut self.hits).into_iter().map(|hit| (hit, held.next()));
+        let is_kept = |(hit, held): &(Hit, Option<Held>)| {
+            hit.score >= best * limits::SCORE_SHARE || held.is_some_and(Held::is_same)
+        };
+        for (hit, held) in kept.filter(is_kept) {
+            self.hits.push(hit);
+            self.held.extend(held);
+        }
+        self.cut = before - self.hits.len();
+    }
 }
 
 /// Why a lookup gave what it gave.
@@ -52,7 +137,7 @@ pub struct Lookup {
 pub enum LookupState {
     /// There are hits.
     Found,
-    /// No point has any of the words.
+    /// No point has any of the words, of those that the filter lets through.
     NoMatch,
     /// The query has no word that the encoder keeps, as one of stop words alone.
     NoWord,
@@ -101,7 +186,8 @@ pub enum CollectionError {
     /// It was encoded with something else.
     #[error(
         "{place} was encoded with `{theirs}`, and this is `{ours}`: its numbers mean other words; set \
-         `retrieval.encoder` to what it was encoded with, or index it anew under another name"
+         `retrieval.encoder`, `retrieval.language` and `retrieval.disable_stemmer` to what it was encoded with, or index it anew \
+         under another name"
     )]
     Encoding {
         /// The collection.
@@ -172,7 +258,7 @@ impl Retriever {
         filter: &Filter,
         stop: &Stop,
     ) -> Result<Lookup, CollectionError> {
-        let nothing = |state| Ok(Lookup { hits: Vec::new(), state, is_arbitrary: false });
+        let nothing = |state| Ok(Lookup::nothing(state));
         let encode = |encoder: &dyn Encoder| match encoder.query(query) {
             Ok(vector) if vector.is_empty() => Err(LookupState::NoWord),
             Ok(vector) => Ok(vector),
@@ -199,7 +285,7 @@ impl Retriever {
         let (encoder, vector) = match encoded {
             Some(encoded) => encoded,
             None => {
-                let encoder = encoder_of(&collection, &place)?;
+                let encoder = encoder_of(&collection, self.prose, &place)?;
                 match encode(&*encoder) {
                     Ok(vector) => (encoder, vector),
                     Err(state) => return nothing(state),
@@ -207,12 +293,41 @@ impl Retriever {
             }
         };
         check(&collection, &*encoder, &self.using, &place)?;
-        let query = Query { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
-        match self.best(query, &stop) {
-            Ok((hits, _)) if hits.is_empty() => nothing(LookupState::NoMatch),
-            Ok((hits, is_arbitrary)) => Ok(Lookup { hits, state: LookupState::Found, is_arbitrary }),
+        let asked = Query { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
+        match self.found(query, &asked, &*encoder, &stop) {
+            Ok(lookup) => Ok(lookup),
             Err(error) => self.fails(error).and_then(nothing),
         }
+    }
+
+    fn found(
+        &self,
+        query: &str,
+        asked: &Query<'_>,
+        encoder: &dyn Encoder,
+        stop: &Stop,
+    ) -> Result<Lookup, StoreError> {
+        let (hits, is_arbitrary) = self.best(asked.clone(), stop)?;
+        if hits.is_empty() {
+            let beyond = if asked.filter.is_empty() { None } else { self.beyond(asked, stop)? };
+            return Ok(Lookup { beyond, ..Lookup::nothing(LookupState::NoMatch) });
+        }
+        let mut lookup = Lookup { hits, is_arbitrary, ..Lookup::nothing(LookupState::Found) };
+        if let Some((name, field)) = name_of(query).zip(self.text_field.as_deref()) {
+            let named = named::Named { retriever: self, name, field, encoder, asked, stop };
+            named.put_first(&mut lookup)?;
+        }
+        lookup.cut();
+        Ok(lookup)
+    }
+
+    /// What a query finds without its filter.
+    fn beyond(&self, asked: &Query<'_>, stop: &Stop) -> Result<Option<Beyond>, StoreError> {
+        let (limit, everything) = (limits::NAMES_COMPARED, Filter::default());
+        let query = Query { limit, fields: &[], filter: &everything, ..*asked };
+        let points = again(stop, || self.store.query(&query, stop))?.len();
+        let under_filter = again(stop, || self.store.count(asked.filter, stop))?;
+        Ok(Some(Beyond { points, is_at_least: points >= limit, under_filter }))
     }
 
     /// What an error of the store is to whoever asked: a state of the answer, unless asking again is of no use.
@@ -269,10 +384,29 @@ impl CollectionError {
 }
 
 /// The encoder that a collection names, of those that need no files.
-fn encoder_of(collection: &Collection, place: &str) -> Result<Arc<dyn Encoder>, CollectionError> {
+fn encoder_of(
+    collection: &Collection,
+    wanted: Option<Prose>,
+    place: &str,
+) -> Result<Arc<dyn Encoder>, CollectionError> {
     let place = place.to_owned();
     let Some(contract) = &collection.contract else { return Err(CollectionError::Unsaid(place)) };
-    let known: [Arc<dyn Encoder>; 2] = [Arc::new(CodeSuperset::new()), Arc::new(FastEmbedBm25::new())];
-    let named = known.into_iter().find(|encoder| encoder.contract() == *contract);
-    named.ok_or_else(|| CollectionError::Unknown { place, theirs: contract.to_string() })
+    type Make = fn(Prose) -> Arc<dyn Encoder>;
+    let known: [Make; 2] =
+        [|prose| Arc::new(CodeSuperset::of(prose)), |prose| Arc::new(FastEmbedBm25::of(prose))];
+    let named = Prose::all().flat_map(|prose| known.map(|make| (prose, make)));
+    let named = named.map(|(prose, make)| (prose, make, make(prose)));
+    let Some((prose, make, encoder)) =
+        named.into_iter().find(|(_, _, encoder)| encoder.contract() == *contract)
+    else {
+        return Err(CollectionError::Unknown { place, theirs: contract.to_string() });
+    };
+    match wanted.filter(|wanted| *wanted != prose) {
+        Some(wanted) => Err(CollectionError::Encoding {
+            place,
+            theirs: contract.to_string(),
+            ours: make(wanted).contract().to_string(),
+        }),
+        None => Ok(encoder),
+    }
 }

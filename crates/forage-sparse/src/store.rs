@@ -11,6 +11,7 @@ use forage_fs::Stop;
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
+use crate::filter::Filter;
 use crate::vector::SparseVector;
 
 /// Keeps points of one collection, in this process or on a server.
@@ -171,13 +172,6 @@ pub struct Point {
     pub vector: SparseVector,
     /// What is told of it.
     pub payload: Map<String, Value>,
-}
-
-/// Which points are looked at: every field has one of its values. No field: all points.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// Payload fields and the values that each may have.
-    pub fields: Vec<(String, Vec<String>)>,
 }
 
 /// A query.

@@ -7,8 +7,8 @@
 
 use crate::bm25::{FastEmbedBm25, weight};
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError};
-use crate::english::{counts, dimension, is_stop_word, is_word_character};
+use crate::encoder::{Encoder, EncodingError, Form};
+use crate::language::{Language, Prose, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
 
@@ -44,6 +44,13 @@ impl Kind {
         }
     }
 
+    /// What people call it.
+    fn name(letter: char) -> Option<&'static str> {
+        let all =
+            [(Self::Part, "part"), (Self::Pair, "pair"), (Self::Joined, "joined"), (Self::Exact, "exact")];
+        all.into_iter().find(|(kind, _)| kind.letter() == letter).map(|(_, name)| name)
+    }
+
     /// The word that is hashed.
     fn word(self, text: &str) -> String {
         let mut word = String::with_capacity(text.len() + 3);
@@ -67,22 +74,24 @@ impl CodeSuperset {
     pub fn new() -> Self {
         Self::default()
     }
-}
 
-impl Encoder for CodeSuperset {
-    fn contract(&self) -> Contract {
-        let most = limits::IDENTIFIER_BYTES;
-        Contract::new(
-            "code-superset/2",
-            &format!(
-                "{} code_avg_len={AVERAGE_LENGTH} max_identifier={most} pairs={}",
-                self.prose.parameters(),
-                limits::PAIRED_PARTS
-            ),
-        )
+    /// With FastEmbed's words in another language.
+    pub fn of(prose: Prose) -> Self {
+        Self { prose: FastEmbedBm25::of(prose) }
     }
 
-    fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
+    /// Words that stand between those that are meant.
+    fn is_filler(&self, word: &str) -> bool {
+        match self.prose.prose() {
+            Prose::Of(language) => language.is_stop_word(word),
+            Prose::AsWritten => Language::English.is_stop_word(word),
+        }
+    }
+}
+
+impl CodeSuperset {
+    /// The words of code of a document with their counts, and how many parts it has.
+    fn document_words(text: &str) -> (Vec<(String, u32)>, usize) {
         let mut words = Vec::new();
         let mut length = 0;
         for (identifier, count) in counts(identifiers(text).map(|identifier| (identifier, 1))) {
@@ -93,17 +102,15 @@ impl Encoder for CodeSuperset {
             words.push((Kind::Joined.word(&parts.concat()), count));
             words.push((Kind::Exact.word(identifier), count));
         }
-        let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
-        let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
-        // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
-        Ok(SparseVector::new(code.chain(self.prose.weights(text))))
+        (words, length)
     }
 
-    fn query(&self, text: &str) -> Result<SparseVector, EncodingError> {
+    /// The words of code of a query with their weights, the largest last.
+    fn query_words(&self, text: &str) -> Vec<(String, f64)> {
         let identifiers: Vec<(&str, Vec<String>)> =
             identifiers(text).map(|identifier| (identifier, parts(identifier))).collect();
         // Words that stand between those that are meant find everything; a query of nothing else means them.
-        let is_filler = |(identifier, _): &(&str, Vec<String>)| is_stop_word(&identifier.to_lowercase());
+        let is_filler = |(identifier, _): &(&str, Vec<String>)| self.is_filler(&identifier.to_lowercase());
         let means_fillers = identifiers.iter().all(is_filler);
         let meant: Vec<_> = identifiers.into_iter().filter(|it| means_fillers || !is_filler(it)).collect();
         let mut words = Vec::new();
@@ -133,15 +140,72 @@ impl Encoder for CodeSuperset {
         words.extend(pairs(&parts, limits::PAIRED_WORDS).map(|((one, left), (other, right))| {
             (pair(left, right), if one == other { 1.0 } else { APART })
         }));
-        // Of each dimension the last weight counts: the largest.
+        // Of each dimension the last weight counts.
         words.sort_by(|left, right| left.1.total_cmp(&right.1));
+        words
+    }
+}
+
+impl Encoder for CodeSuperset {
+    fn contract(&self) -> Contract {
+        let most = limits::IDENTIFIER_BYTES;
+        Contract::new(
+            "code-superset/2",
+            &format!(
+                "{} code_avg_len={AVERAGE_LENGTH} max_identifier={most} pairs={}",
+                self.prose.parameters(),
+                limits::PAIRED_PARTS
+            ),
+        )
+    }
+
+    fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
+        let (words, length) = Self::document_words(text);
+        let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
+        let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
+        // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
+        Ok(SparseVector::new(code.chain(self.prose.weights(text))))
+    }
+
+    fn query(&self, text: &str) -> Result<SparseVector, EncodingError> {
+        let words = self.query_words(text);
         Ok(SparseVector::new(words.iter().map(|(word, weight)| (dimension(word), *weight))))
     }
+
+    fn words(&self, text: &str, form: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+        let (code, prose): (Vec<String>, _) = match form {
+            Form::Document => {
+                let words = Self::document_words(text).0.into_iter();
+                (words.map(|(word, _)| word).collect(), self.prose.stems(text))
+            }
+            Form::Query => (self.query_words(text).into_iter().map(|(word, _)| word).collect(), Vec::new()),
+        };
+        Ok(code.iter().map(|word| (dimension(word), shown(word))).chain(prose).collect())
+    }
+
+    fn needed(&self, name: &str) -> Vec<u32> {
+        if !name.is_ascii() {
+            return Vec::new();
+        }
+        // What hyphens join is a whole of its own only where nothing else is joined to it.
+        let mut words: Vec<String> =
+            identifiers(name).filter(|it| !it.contains('-')).map(|it| parts(it).concat()).collect();
+        words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+        words.dedup();
+        words.into_iter().map(|word| dimension(&Kind::Joined.word(&word))).collect()
+    }
+}
+
+/// A word of code as people read it: `joined:parsehttp`.
+fn shown(word: &str) -> String {
+    let mut characters = word.strip_prefix(NAMESPACE).unwrap_or(word).chars();
+    let kind = characters.next().and_then(Kind::name).unwrap_or("word");
+    format!("{kind}{}", characters.as_str())
 }
 
 /// The identifiers, numbers and codes of a text, and what hyphens join of them (`ORA-00942`, `get-user-name`) once more
 /// as a whole.
-fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let compounds = text
         .split(|character| !is_word_character(character) && character != '-')
         .map(|compound| compound.trim_matches('-'))

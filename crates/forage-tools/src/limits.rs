@@ -254,6 +254,12 @@ pub const LOOKUP_HITS_MAX: u64 = forage_sparse::limits::HITS as u64;
 /// Bytes of a text in the records of `keyword_lookup`.
 pub const LOOKUP_TEXT_BYTES: usize = 4_000;
 
+/// Conditions of the filter of `keyword_lookup`.
+pub const LOOKUP_CONDITIONS: usize = 16;
+
+/// Bytes of one of them.
+pub const LOOKUP_CONDITION_BYTES: usize = 2_000;
+
 /// Lines that `keyword_lookup` shows of a result.
 pub const LOOKUP_LINES: usize = 3;
 

@@ -10,7 +10,7 @@ pub mod search;
 mod search_index;
 
 pub use grep_search::GrepSearch;
-pub use keyword_lookup::KeywordLookup;
+pub use keyword_lookup::{KeywordLookup, fallback as lookup_fallback};
 pub use keyword_search::KeywordSearch;
 pub use list_directory::ListDirectory;
 pub use read_file::ReadFile;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forage_fs::{Stop, Stopped};
 use forage_sparse::{
     Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page,
-    Point, PointId, Query, Scan, Store, StoreError,
+    Point, PointId, Prose, Query, Scan, Store, StoreError,
 };
 
 /// How long an embedded store stays open without use. It is one process's alone while it is open.
@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// Why this program can't open it, whatever there is.
-    fn missing(&self) -> Option<String> {
+    pub(crate) fn missing(&self) -> Option<String> {
         let (is_built, what, feature) = match &self.home {
             Home::Embedded { .. } => {
                 (cfg!(feature = "embedded-store"), "the embedded store", "embedded-store")
@@ -98,10 +98,14 @@ impl Place {
 }
 
 /// The encoder of a name; `directory` is where one that needs files has them.
-pub(crate) fn encoder(name: &str, directory: Option<&Path>) -> Result<Arc<dyn Encoder>, EncodingError> {
+pub(crate) fn encoder(
+    name: &str,
+    prose: Prose,
+    directory: Option<&Path>,
+) -> Result<Arc<dyn Encoder>, EncodingError> {
     match (name, directory) {
-        (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::new())),
-        (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::new())),
+        (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::of(prose))),
+        (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::of(prose))),
         (Bm42::NAME, Some(directory)) => Ok(Arc::new(Bm42::open(directory)?)),
         (name, _) => Err(EncodingError::Unavailable(format!("there is no encoder {name:?}"))),
     }

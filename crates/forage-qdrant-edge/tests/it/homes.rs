@@ -10,8 +10,8 @@ use forage_fs::Stop;
 use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{
-    CodeSuperset, Creation, Encoder, FastEmbedBm25, Filter, Point, PointId, Query, Retriever, SCORE_STEP,
-    Sharding, SparseVector, Store,
+    CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, Filter, Held, Point, PointId, Query,
+    Retriever, SCORE_STEP, Sharding, SparseVector, Store,
 };
 use serde_json::json;
 
@@ -88,9 +88,11 @@ fn retriever(store: Arc<dyn Store>) -> Retriever {
     Retriever {
         store,
         encoder: None,
+        prose: None,
         backend: "test",
         using: USING.to_owned(),
         fields: vec!["path".to_owned(), "repo".to_owned()],
+        text_field: None,
         timeout: Duration::from_secs(60),
     }
 }
@@ -186,7 +188,7 @@ fn agree(
     while agreed.queries.len() < QUERIES {
         let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
         let filter = match asked % 4 {
-            3 => Filter { fields: vec![("repo".to_owned(), vec!["r1".to_owned()])] },
+            3 => Filter::any_of("repo", ["r1"]),
             _ => Filter::default(),
         };
         asked += 1;
@@ -205,7 +207,7 @@ fn agree(
         for (id, score, _) in &found {
             assert!((scores[id] - f64::from(*score)).abs() < 1e-3, "{text}: {id} {score} {}", scores[id]);
         }
-        if !filter.fields.is_empty() {
+        if !filter.is_empty() {
             assert!(found.iter().all(|hit| hit.2["repo"] == "r1"));
             continue;
         }
@@ -300,6 +302,81 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
     }
 }
 
+/// Conditions of every kind, and names: what the embedded engine says of them is what the server says, over the wire.
+#[test]
+fn both_homes_filter_the_same_and_say_the_same_of_names() {
+    let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());
+    let texts =
+        ["retry_after here", "RETRY_AFTER there", "retry_after_ms", "retry RETRY-9 and after", "other"];
+    let points: Vec<Point> = (1..)
+        .zip(texts)
+        .map(|(id, text)| {
+            let draft = id % 2 == 0;
+            let payload = json!({"text": text, "repo": format!("r{}", id % 2), "page": id, "share": 0.5 * id as f64,
+                "draft": draft, "lines": {"start": 10 * id}, "tags": ["a", format!("t{id}")], "doc": id.to_string()});
+            let vector = encoder.document(text).unwrap();
+            Point { id: PointId::Number(id), vector, payload: payload.as_object().unwrap().clone() }
+        })
+        .collect();
+    let directory = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let guard = runtime.enter();
+    let (address, server) = Peer::new().unwrap().serve(0, None).unwrap();
+    runtime.spawn(server);
+    drop(guard);
+    let settings = ServerSettings::new(&format!("http://{address}"), "code");
+    let homes: [Arc<dyn Store>; 2] = [
+        Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap()),
+        Arc::new(ServerStore::connect(settings).unwrap()),
+    ];
+    for home in homes {
+        fill(&*home, &*encoder, &points);
+        let retriever = Retriever { text_field: Some("text".to_owned()), ..retriever(home) };
+        let retriever = Retriever { fields: vec!["text".to_owned()], ..retriever };
+        let ask = |query: &str, conditions: &[&str]| {
+            let conditions = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
+            let filter = Filter { conditions, ids: None };
+            retriever.look_up(query, 10, &filter, &Stop::never()).unwrap()
+        };
+        for (conditions, expected) in [
+            (&["repo=r0"][..], &[2, 4][..]),
+            (&["repo=r0|r1"], &[1, 2, 3, 4]),
+            (&["page=3"], &[3]),
+            (&["page=3|4", "repo=r1"], &[3]),
+            (&["doc=3"], &[3]),
+            (&["page=\"3\""], &[]),
+            (&["share=1.5|x"], &[3]),
+            (&["share=2"], &[4]),
+            (&["draft=true"], &[2, 4]),
+            (&["page>1", "page<=3"], &[2, 3]),
+            (&["share>=1", "share<2"], &[2, 3]),
+            (&["lines.start=20"], &[2]),
+            (&["tags=t4|t1"], &[1, 4]),
+            (&["absent=1"], &[]),
+        ] {
+            let mut ids: Vec<_> = ask("retry after", conditions).hits.into_iter().map(|hit| hit.id).collect();
+            ids.sort_unstable();
+            assert_eq!(
+                ids,
+                expected.iter().map(|id| PointId::Number(*id)).collect::<Vec<_>>(),
+                "{conditions:?}"
+            );
+        }
+        let found = ask("retry_after", &[]);
+        let ids: Vec<_> = found.hits.iter().map(|hit| hit.id).collect();
+        assert_eq!(ids, [1, 2, 3, 4].map(PointId::Number));
+        assert_eq!(found.held, [Held::Whole, Held::OtherCase, Held::Inside, Held::Parts]);
+        let name = ask("retry_after", &["repo=r0", "draft=true"]).name.unwrap();
+        assert_eq!((name.whole, name.other_case, name.is_complete), (0, 1, true));
+        let absent = ask("RETRY-99999", &[]);
+        assert!(absent.name.unwrap().is_absent() && !absent.hits.is_empty());
+        let elsewhere = ask("RETRY-9", &["repo=r1"]).name.unwrap();
+        assert!(elsewhere.is_absent() && elsewhere.beyond == Some(1), "{elsewhere:?}");
+        let beyond = ask("retry", &["repo=nope"]).beyond.unwrap();
+        assert_eq!((beyond.points, beyond.under_filter), (4, 0));
+    }
+}
+
 /// What the retriever makes of a vector that was encoded before.
 fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn Encoder>) -> Vec<PointId> {
     struct Fixed(SparseVector, Arc<dyn Encoder>);
@@ -315,6 +392,14 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
         fn query(&self, _: &str) -> Result<SparseVector, forage_sparse::EncodingError> {
             Ok(self.0.clone())
         }
+
+        fn words(
+            &self,
+            text: &str,
+            form: forage_sparse::Form,
+        ) -> Result<Vec<(u32, String)>, forage_sparse::EncodingError> {
+            self.1.words(text, form)
+        }
     }
     let fixed: Arc<dyn Encoder> = Arc::new(Fixed(vector.clone(), Arc::clone(encoder)));
     let retriever = Retriever {
@@ -322,6 +407,7 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
         store: Arc::clone(&retriever.store),
         using: retriever.using.clone(),
         fields: Vec::new(),
+        text_field: None,
         ..*retriever
     };
     let found = retriever.look_up("", LIMIT, &Filter::default(), &Stop::never()).unwrap();

@@ -419,30 +419,50 @@ fn sparse(indices: Vec<u32>, values: Vec<f32>) -> Result<edge::SparseVector, Sta
 }
 
 fn filter(filter: wire::Filter) -> Result<edge::Filter, Status> {
-    if !filter.should.is_empty() || !filter.must_not.is_empty() || filter.min_should.is_some() {
-        return Err(Status::invalid_argument("Wrong input: the peer takes filters of `must` alone"));
+    if !filter.must_not.is_empty() || filter.min_should.is_some() {
+        return Err(Status::invalid_argument(
+            "Wrong input: the peer takes filters of `must` and `should` alone",
+        ));
     }
-    let must = filter.must.into_iter().map(condition).collect::<Result<_, _>>()?;
-    Ok(edge::Filter { should: None, min_should: None, must: Some(must), must_not: None })
+    let conditions = |conditions: Vec<wire::Condition>| -> Result<Option<Vec<_>>, Status> {
+        let all: Vec<_> = conditions.into_iter().map(condition).collect::<Result<_, _>>()?;
+        Ok((!all.is_empty()).then_some(all))
+    };
+    let (should, must) = (conditions(filter.should)?, conditions(filter.must)?);
+    Ok(edge::Filter { should, min_should: None, must, must_not: None })
 }
 
 fn condition(condition: wire::Condition) -> Result<edge::Condition, Status> {
     use wire::{condition::ConditionOneOf, r#match::MatchValue};
 
-    let values = match condition.condition_one_of {
-        Some(ConditionOneOf::Field(wire::FieldCondition { key, r#match: Some(values), .. })) => {
-            values.match_value.map(|values| (key, values))
+    let unknown =
+        || Status::invalid_argument("Wrong input: the peer takes conditions on values, ranges and ids alone");
+    let (key, values, range) = match condition.condition_one_of {
+        Some(ConditionOneOf::Field(field)) => (field.key, field.r#match, field.range),
+        Some(ConditionOneOf::Filter(inner)) => return filter(inner).map(edge::Condition::Filter),
+        Some(ConditionOneOf::HasId(ids)) => {
+            let ids = ids.has_id.into_iter().map(|id| engine_id(Some(id))).collect::<Result<Vec<_>, _>>()?;
+            return Ok(edge::Condition::HasId(edge::HasIdCondition::from_iter(ids)));
         }
-        _ => None,
+        _ => return Err(unknown()),
     };
-    let (key, values) = match values {
-        Some((key, MatchValue::Keyword(value))) => (key, vec![value]),
-        Some((key, MatchValue::Keywords(values))) => (key, values.strings),
-        _ => {
-            return Err(Status::invalid_argument("Wrong input: the peer takes conditions on keywords alone"));
+    let key = path(&key)?;
+    let condition = match (values.and_then(|values| values.match_value), range) {
+        (Some(MatchValue::Keyword(value)), _) => edge::FieldCondition::new_match(key, vec![value].into()),
+        (Some(MatchValue::Keywords(values)), _) => {
+            edge::FieldCondition::new_match(key, values.strings.into())
         }
+        (Some(MatchValue::Integers(values)), _) => {
+            edge::FieldCondition::new_match(key, values.integers.into())
+        }
+        (Some(MatchValue::Boolean(value)), _) => edge::FieldCondition::new_match(key, value.into()),
+        (None, Some(wire::Range { lt, gt, gte, lte })) => {
+            let [lt, gt, gte, lte] = [lt, gt, gte, lte].map(|bound| bound.map(Into::into));
+            edge::FieldCondition::new_range(key, edge::Range { lt, gt, gte, lte })
+        }
+        _ => return Err(unknown()),
     };
-    Ok(edge::Condition::Field(edge::FieldCondition::new_match(path(&key)?, edge::Match::from(values))))
+    Ok(edge::Condition::Field(condition))
 }
 
 fn wanted(selector: Option<wire::WithPayloadSelector>) -> Result<edge::WithPayloadInterface, Status> {

@@ -111,11 +111,12 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
     let store = created(home.path());
     upsert(&store, some_points(30));
     let both = Filter {
-        fields: [
-            only("language", &["rust", "go"]).fields,
-            only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).fields,
+        conditions: [
+            only("language", &["rust", "go"]).conditions,
+            only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).conditions,
         ]
         .concat(),
+        ids: None,
     };
     // With an index, without one, both, a value nobody has, a field nobody has, and no value at all.
     let cases = [

@@ -33,7 +33,10 @@ fn check(store: &EmbeddedStore, points: &[Point], filter: &Filter, round: &str) 
     for ids in queries {
         let mut expected = formula(points, ids);
         // A filter chooses points; it does not change how rare a word is.
-        if let Some((field, values)) = filter.fields.first() {
+        if let Some(forage_sparse::Condition { field, test: forage_sparse::Test::AnyOf(values) }) =
+            filter.conditions.first()
+        {
+            let values = forage_sparse::Readings::of(values).texts;
             expected.retain(|id, _| {
                 let point = points.iter().find(|point| point.id == *id).unwrap();
                 point

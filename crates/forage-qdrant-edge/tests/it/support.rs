@@ -49,7 +49,7 @@ pub(crate) fn upsert(store: &EmbeddedStore, points: Vec<Point>) {
 
 /// A filter of one field.
 pub(crate) fn only(field: &str, values: &[&str]) -> Filter {
-    Filter { fields: vec![(field.to_owned(), values.iter().map(|&value| value.to_owned()).collect())] }
+    Filter::any_of(field, values.iter().copied())
 }
 
 /// Everything, page by page.

@@ -43,8 +43,8 @@ fn key() -> ApiKey {
 }
 
 fn filter(fields: &[(&str, &[&str])]) -> Filter {
-    let owned = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect();
-    Filter { fields: fields.iter().map(|&(field, values)| (field.to_owned(), owned(values))).collect() }
+    let one = |&(field, values): &(&str, &[&str])| Filter::any_of(field, values.iter().copied()).conditions;
+    Filter { conditions: fields.iter().flat_map(one).collect(), ids: None }
 }
 
 /// A query for two dimensions, whatever the store makes of it.

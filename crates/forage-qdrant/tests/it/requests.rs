@@ -55,6 +55,41 @@ fn a_query_names_vector_limit_fields_and_filter() {
 }
 
 #[test]
+fn conditions_go_over_the_wire_by_the_types_that_a_value_may_have() {
+    use forage_sparse::Condition;
+    use qdrant::{Condition as Sent, Range};
+    let texts = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<String>>();
+    let range = |range| Sent::range("n", range);
+    let cases = [
+        ("n=a", Sent::matches("n", texts(&["a"]))),
+        ("n=\"3\"", Sent::matches("n", texts(&["3"]))),
+        (
+            "n=3|true",
+            qdrant::Filter::should([
+                Sent::matches("n", texts(&["3", "true"])),
+                Sent::matches("n", vec![3_i64]),
+                range(Range { gte: Some(3.0), lte: Some(3.0), ..Range::default() }),
+                Sent::matches("n", true),
+            ])
+            .into(),
+        ),
+        ("n>=3", range(Range { gte: Some(3.0), ..Range::default() })),
+        ("n>3", range(Range { gt: Some(3.0), ..Range::default() })),
+        ("n<=3", range(Range { lte: Some(3.0), ..Range::default() })),
+        ("n<3", range(Range { lt: Some(3.0), ..Range::default() })),
+    ];
+    for (written, sent) in cases {
+        let peer = Peer::start();
+        peer.on(|_: &QueryPoints| no_hits());
+        let conditions = vec![Condition::parse(written).unwrap()];
+        let filter = forage_sparse::Filter { conditions, ids: Some(vec![forage_sparse::PointId::Number(7)]) };
+        assert_eq!(ask_among(&store(&peer), &filter, &Stop::never()), Ok(0));
+        let asked: QueryPoints = peer.asked_once();
+        assert_eq!(asked.filter, Some(qdrant::Filter::must([sent, Sent::has_id([7])])), "{written}");
+    }
+}
+
+#[test]
 fn hits_have_both_kinds_of_ids_and_their_payload_as_it_was() {
     let peer = Peer::start();
     peer.on(|_: &QueryPoints| {

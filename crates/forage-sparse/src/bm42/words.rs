@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::word_pieces::Word;
-use crate::english::{Stems, is_stop_word};
+use crate::language::{Language, Stems};
 
 /// The stem and the tokens of every word that is neither a stop word nor ASCII punctuation; FastEmbed keeps other
 /// punctuation.
@@ -16,5 +16,5 @@ pub(super) fn stems<'a>(
 
 fn is_kept(word: &str) -> bool {
     let is_punctuation = matches!(word.as_bytes(), [byte] if byte.is_ascii_punctuation());
-    !is_punctuation && !is_stop_word(word)
+    !is_punctuation && !Language::English.is_stop_word(word)
 }

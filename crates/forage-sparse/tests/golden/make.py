@@ -19,7 +19,7 @@ from pathlib import Path
 from fastembed.sparse.bm25 import Bm25
 
 HERE = Path(__file__).parent
-STOP_WORDS = HERE.parent.parent / "src" / "english_stop_words.txt"
+STOP_WORDS = HERE.parent.parent / "src" / "stop_words" / "english.txt"
 
 # A text each.
 IDENTIFIERS = """

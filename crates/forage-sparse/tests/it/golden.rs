@@ -1,6 +1,6 @@
 //! Vectors of FastEmbed's own classes, number by number. `golden/make.py` writes them.
 
-use forage_sparse::{Encoder, FastEmbedBm25, SparseVector};
+use forage_sparse::{CodeSuperset, Encoder, FastEmbedBm25, Language, Prose, SparseVector};
 use serde_json::Value;
 
 /// Texts that `make.py` chooses.
@@ -8,6 +8,9 @@ const TEXTS: &str = include_str!("../golden/bm25.jsonl");
 
 /// Texts with their vectors from a run of FastEmbed by others.
 const ORACLE: &str = include_str!("../golden/bm25_oracle.json");
+
+/// Texts of every language, and without a stemmer, that `make_languages.py` chooses.
+const LANGUAGES: &str = include_str!("../golden/languages.jsonl");
 
 /// How far weights may differ.
 const TOLERANCE: f64 = 1e-6;
@@ -57,7 +60,10 @@ fn difference(expected: &[(u32, f64)], vector: &SparseVector) -> Option<String> 
 }
 
 fn differences(cases: &[Case]) -> Vec<String> {
-    let encoder = FastEmbedBm25::new();
+    differences_of(&FastEmbedBm25::new(), cases)
+}
+
+fn differences_of(encoder: &dyn Encoder, cases: &[Case]) -> Vec<String> {
     let mut found = Vec::new();
     for case in cases {
         let start: String = case.text.chars().take(80).collect();
@@ -82,6 +88,53 @@ fn documents_and_queries_equal_those_of_the_oracle() {
     let cases = oracle();
     assert!(cases.len() >= 30, "{} texts", cases.len());
     assert_eq!(differences(&cases), [""; 0]);
+}
+
+/// The cases of each language; `AsWritten` for those without a stemmer.
+fn languages() -> Vec<(Prose, Vec<Case>)> {
+    let lines: Vec<Value> = LANGUAGES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |prose: Prose| {
+        let is_of = |line: &&Value| match (line["language"].as_str(), prose) {
+            (name, Prose::Of(language)) => name == Some(language.name()),
+            (name, Prose::AsWritten) => name.is_none(),
+        };
+        lines.iter().filter(is_of).map(|line| Case::of(line, "document")).collect()
+    };
+    Prose::all().map(|prose| (prose, of(prose))).collect()
+}
+
+#[test]
+fn every_language_and_none_equal_those_of_fastembed() {
+    let all = languages();
+    assert_eq!(all.len(), 19);
+    for (prose, cases) in &all {
+        assert!(cases.len() >= 5, "{prose:?} has {} texts: run make_languages.py", cases.len());
+        assert_eq!(differences_of(&FastEmbedBm25::of(*prose), cases), [""; 0], "{prose:?}");
+    }
+    // Control: another language makes something else of them.
+    for (prose, cases) in &all {
+        let other = if *prose == Prose::Of(Language::German) { Language::English } else { Language::German };
+        assert!(!differences_of(&FastEmbedBm25::of(Prose::Of(other)), cases).is_empty(), "{prose:?}");
+    }
+}
+
+#[test]
+fn a_contract_tells_languages_apart_and_who_reads_it() {
+    assert_eq!(FastEmbedBm25::new().contract(), FastEmbedBm25::of(Prose::Of(Language::English)).contract());
+    // That of English is what collections of earlier versions say.
+    assert_eq!(
+        FastEmbedBm25::new().contract().as_str(),
+        "fastembed-bm25/1 k=1.2 b=0.75 avg_len=256 max_token=40 language=english"
+    );
+    for one in Prose::all() {
+        for other in Prose::all() {
+            let (ours, theirs) = (FastEmbedBm25::of(one), FastEmbedBm25::of(other).contract());
+            assert_eq!(ours.reads(&theirs), one == other, "{one:?} {other:?}");
+            let code = CodeSuperset::of(other).contract();
+            assert_eq!(ours.reads(&code), one == other, "{one:?} {other:?}");
+            assert_eq!(CodeSuperset::of(one).reads(&code), one == other, "{one:?} {other:?}");
+        }
+    }
 }
 
 #[test]

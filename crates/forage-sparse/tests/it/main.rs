@@ -7,4 +7,5 @@ mod fill;
 mod fuzz;
 mod golden;
 mod memory;
+mod names;
 mod retriever;

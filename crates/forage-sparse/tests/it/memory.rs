@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_fs::Stop;
 use forage_sparse::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError, VectorFacts,
+    Collection, Condition, Creation, Filter, Hit, Page, Point, PointId, Query, Readings, Scan, Side, Store,
+    StoreError, Test, VectorFacts,
 };
 use serde_json::{Map, Value};
 
@@ -16,6 +17,8 @@ pub(crate) struct Memory {
     pub(crate) points: Mutex<BTreeMap<PointId, Point>>,
     /// What the next requests fail with, the next one first.
     pub(crate) failures: Mutex<Vec<StoreError>>,
+    /// What all requests fail with after so many.
+    pub(crate) fails_after: Mutex<Option<(usize, StoreError)>>,
     /// What was asked, in words.
     pub(crate) asked: Mutex<Vec<String>>,
     /// Upserts after which every request fails, as if the process had ended.
@@ -29,18 +32,39 @@ impl Memory {
         if self.dies_after.lock().unwrap().is_some_and(|most| self.upserts.load(Ordering::Relaxed) >= most) {
             return Err(StoreError::Invalid("the process has ended".to_owned()));
         }
+        match &mut *self.fails_after.lock().unwrap() {
+            Some((0, error)) => return Err(error.clone()),
+            Some((left, _)) => *left -= 1,
+            None => {}
+        }
         self.failures.lock().unwrap().pop().map_or(Ok(()), Err)
     }
 }
 
 fn chosen(filter: &Filter, point: &Point) -> bool {
-    filter.fields.iter().all(|(field, values)| {
-        point
-            .payload
-            .get(field)
-            .and_then(Value::as_str)
-            .is_some_and(|it| values.iter().any(|value| value == it))
-    })
+    let is_among = filter.ids.as_ref().is_none_or(|ids| ids.contains(&point.id));
+    is_among && filter.conditions.iter().all(|condition| holds(condition, &point.payload))
+}
+
+fn holds(condition: &Condition, payload: &Map<String, Value>) -> bool {
+    let pointer = format!("/{}", condition.field.replace('.', "/"));
+    let payload = Value::Object(payload.clone());
+    let Some(value) = payload.pointer(&pointer) else { return false };
+    match &condition.test {
+        Test::AnyOf(values) => {
+            let wanted = Readings::of(values);
+            value.as_str().is_some_and(|it| wanted.texts.iter().any(|text| text == it))
+                || value.as_i64().is_some_and(|it| wanted.integers.contains(&it))
+                || value.as_f64().is_some_and(|it| wanted.floats.contains(&it))
+                || value.as_bool().is_some_and(|it| wanted.flags.contains(&it))
+        }
+        Test::Bound(side, bound) => value.as_f64().is_some_and(|it| match side {
+            Side::Above => it > *bound,
+            Side::From => it >= *bound,
+            Side::Below => it < *bound,
+            Side::To => it <= *bound,
+        }),
+    }
 }
 
 fn wanted(point: &Point, fields: &[String]) -> Map<String, Value> {

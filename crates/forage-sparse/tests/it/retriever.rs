@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use forage_fs::Stop;
 use forage_sparse::{
     CodeSuperset, Collection, CollectionError, Contract, Encoder, EncodingError, FastEmbedBm25, Filter,
-    Lookup, LookupState, Point, PointId, Retriever, SparseVector, Store as _, StoreError, VectorFacts,
+    Language, Lookup, LookupState, Point, PointId, Prose, Retriever, SparseVector, Store as _, StoreError,
+    VectorFacts,
 };
 use serde_json::{Map, json};
 
@@ -22,7 +23,7 @@ fn described(contract: Option<Contract>) -> Collection {
 }
 
 /// A store with these texts, ids from 1.
-fn store(texts: &[&str]) -> Arc<Memory> {
+pub(crate) fn store(texts: &[&str]) -> Arc<Memory> {
     let (memory, encoder) = (Memory::default(), FastEmbedBm25::new());
     *memory.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
     let points = (1..).zip(texts).map(|(number, text)| Point {
@@ -35,22 +36,24 @@ fn store(texts: &[&str]) -> Arc<Memory> {
     Arc::new(memory)
 }
 
-fn retriever(store: &Arc<Memory>) -> Retriever {
+pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
         encoder: Some(LazyLock::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new()))))),
+        prose: None,
         backend: "memory",
         using: USING.to_owned(),
         fields: vec!["text".to_owned()],
+        text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(30),
     }
 }
 
-fn look_up(retriever: &Retriever, query: &str, limit: usize) -> Result<Lookup, CollectionError> {
+pub(crate) fn look_up(retriever: &Retriever, query: &str, limit: usize) -> Result<Lookup, CollectionError> {
     retriever.look_up(query, limit, &Filter::default(), &Stop::never())
 }
 
-fn ids(lookup: &Lookup) -> Vec<String> {
+pub(crate) fn ids(lookup: &Lookup) -> Vec<String> {
     lookup.hits.iter().map(|hit| hit.id.to_string()).collect()
 }
 
@@ -231,6 +234,31 @@ fn without_a_configured_encoder_the_collection_says_which() {
     assert!(refused(&retriever).contains("set `retrieval.encoder`"));
     *store.collection.lock().unwrap() = Some(described(Some(Contract::of_collection("bm99/7"))));
     assert!(refused(&retriever).contains("bm99/7"));
+}
+
+#[test]
+fn a_collection_of_another_language_than_is_wanted_is_refused() {
+    let store = store(&["fehler"]);
+    for theirs in Prose::all() {
+        for encoder in [&FastEmbedBm25::of(theirs) as &dyn Encoder, &CodeSuperset::of(theirs)] {
+            *store.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
+            // By itself it is asked in its own language.
+            let retriever = Retriever { encoder: None, ..retriever(&store) };
+            assert!(look_up(&retriever, "fehler", 10).is_ok(), "{theirs:?}");
+            for wanted in [Prose::Of(Language::German), Prose::AsWritten] {
+                let retriever = Retriever { prose: Some(wanted), encoder: None, ..self::retriever(&store) };
+                let answer = look_up(&retriever, "fehler", 10);
+                match wanted == theirs {
+                    true => assert!(answer.is_ok(), "{theirs:?}"),
+                    false => {
+                        let message = answer.unwrap_err().to_string();
+                        assert!(message.contains(encoder.contract().as_str()), "{message}");
+                        assert!(message.contains("`retrieval.language`"), "{message}");
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

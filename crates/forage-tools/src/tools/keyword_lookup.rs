@@ -1,5 +1,8 @@
 //! `keyword_lookup`: words looked up in a collection of sparse vectors.
 
+mod conditions;
+mod event;
+mod records;
 mod render;
 
 use std::time::Instant;
@@ -7,9 +10,12 @@ use std::time::Instant;
 use forage_fs::{Pace, Stop};
 use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
+pub use self::event::fallback;
+pub use self::records::Response;
+use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Record, Status, status};
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
@@ -37,70 +43,9 @@ pub struct Request {
     path: Option<String>,
     /// Language to look in, such as "rust".
     language: Option<String>,
-}
-
-/// The records of `keyword_lookup`.
-#[derive(Debug, Serialize)]
-pub struct Response {
-    query: String,
-    /// Where was looked; empty where none is configured.
-    collection: String,
-    status: Status,
-    /// Why nothing was looked up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Best first; those that score the same by id.
-    hits: Vec<Record>,
-}
-
-/// What became of the lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Status {
-    Found,
-    /// Nothing has any of the words.
-    NoMatch,
-    /// The query has no word that can be looked up, as one of stop words alone.
-    NoUsableWord,
-    /// Nothing was looked up: queries can't be encoded.
-    EncoderUnavailable,
-    /// Nothing was looked up: the store doesn't answer.
-    StoreUnavailable,
-}
-
-impl Status {
-    /// Whether the answer tells what is in the collection.
-    fn was_looked_up(self) -> bool {
-        !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
-    }
-
-    /// As records and telemetry call it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Found => "found",
-            Self::NoMatch => "no_match",
-            Self::NoUsableWord => "no_usable_word",
-            Self::EncoderUnavailable => "encoder_unavailable",
-            Self::StoreUnavailable => "store_unavailable",
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct Record {
-    id: String,
-    score: f32,
-    /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
-    payload: Map<String, Value>,
-    /// The lines of the text that have most of the words.
-    lines: Vec<LineRecord>,
-}
-
-#[derive(Debug, Serialize)]
-struct LineRecord {
-    /// Where the text says where it begins.
-    line_number: Option<u64>,
-    text: String,
+    /// Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
+    /// FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
+    filter: Option<Vec<String>>,
 }
 
 impl Tool for KeywordLookup {
@@ -119,9 +64,15 @@ impl Tool for KeywordLookup {
         ("lang", Foreign::Same("language")),
         ("max_results", Foreign::Same("limit")),
         ("top_k", Foreign::Same("limit")),
+        ("filters", Foreign::Same("filter")),
+        ("where", Foreign::Same("filter")),
     ];
     type Request = Request;
     type Response = Response;
+
+    fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
+        conditions::adapt(fields)
+    }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let mut clamp = Clamp::default();
@@ -135,25 +86,33 @@ impl Tool for KeywordLookup {
             let problem = format!("it has more than {} bytes; give the words alone", limits::QUERY_BYTES);
             return Err(ToolError::argument("query", problem));
         }
-        let retriever =
-            context.lookup.retriever.as_ref().map_err(|problem| ToolError::Collection(problem.clone()))?;
+        let settings = &context.lookup;
+        let retriever = settings.retriever.as_ref().map_err(|problem| {
+            if let Some(telemetry) = &settings.telemetry {
+                telemetry.record(fallback(Self::NAME, limit));
+            }
+            ToolError::Collection(problem.clone())
+        })?;
         let named = [("repo", &request.repo), ("path", &request.path), ("language", &request.language)];
-        let fields = named
+        let named = named
             .into_iter()
-            .filter_map(|(name, value)| value.as_ref().map(|value| (name.to_owned(), vec![value.clone()])));
-        let filter = Filter { fields: fields.collect() };
+            .filter_map(|(name, value)| Some(Filter::any_of(name, [value.as_ref()?.as_str()]).conditions));
+        let mut conditions: Vec<_> = named.flatten().collect();
+        let fields = conditions::filterable(&retriever.fields, &settings.text_field);
+        conditions.extend(conditions::parse(request.filter.as_deref().unwrap_or_default(), &fields)?);
+        let filter = Filter { conditions, ids: None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let began = Instant::now();
         let stop = context.stop.within(context.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
-        if let Some(telemetry) = &context.lookup.telemetry {
-            telemetry.record(event(retriever, limit, &looked_up, began));
+        if let Some(telemetry) = &settings.telemetry {
+            telemetry.record(event::event(Self::NAME, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection(error.to_string()),
         })?;
-        let mut outcome = outcome(context, retriever, request.query, lookup, &stop);
+        let mut outcome = outcome(context, retriever, request.query, &filter, lookup, &stop);
         outcome.warnings.splice(..0, clamp.warnings);
         if context.stop.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(outcome) }
     }
@@ -163,10 +122,11 @@ fn outcome(
     context: &Context,
     retriever: &Retriever,
     query: String,
+    filter: &Filter,
     lookup: Lookup,
     stop: &Stop,
 ) -> Outcome<Response> {
-    let status = status(&lookup.state);
+    let status = status(&lookup);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
         LookupState::StoreUnavailable(error) => Some(error.to_string()),
@@ -177,10 +137,25 @@ fn outcome(
     let pace = Pace::new(stop, COMPARED_BYTES_PER_LOOK);
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
-    let hits = lookup.hits.into_iter().map(|hit| record(hit, text_field, &words, &pace, &mut border));
+    let mut held = lookup.held.into_iter().map(Has::from);
+    let hits = lookup
+        .hits
+        .into_iter()
+        .map(|hit| Record { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
     let hits: Vec<Record> = hits.collect();
-    let found = !hits.is_empty();
-    let response = Response { query, collection: retriever.store.place(), status, reason, hits };
+    // A name that nothing has was not found, whatever has parts of it.
+    let found = status == Status::Found;
+    let response = Response {
+        query,
+        collection: retriever.store.place(),
+        status,
+        reason,
+        filter: filter.conditions.iter().map(ToString::to_string).collect(),
+        name: lookup.name.map(NameRecord::of),
+        without_filter: lookup.beyond.map(BeyondRecord::of),
+        cut: lookup.cut,
+        hits,
+    };
     let mut outcome = Outcome::new(response, found);
     outcome.hidden = hidden;
     if lookup.is_arbitrary {
@@ -199,50 +174,6 @@ fn outcome(
     outcome
 }
 
-fn status(state: &LookupState) -> Status {
-    match state {
-        LookupState::Found => Status::Found,
-        LookupState::NoMatch => Status::NoMatch,
-        LookupState::NoWord => Status::NoUsableWord,
-        LookupState::EncoderUnavailable(_) => Status::EncoderUnavailable,
-        LookupState::StoreUnavailable(_) => Status::StoreUnavailable,
-    }
-}
-
-/// What is told of a lookup: nothing of its words.
-fn event(
-    retriever: &Retriever,
-    limit: usize,
-    result: &Result<Lookup, CollectionError>,
-    began: Instant,
-) -> Map<String, Value> {
-    let (state, error, count) = match result {
-        Ok(lookup) => {
-            let error = match &lookup.state {
-                LookupState::EncoderUnavailable(_) => Some("encoder_unavailable"),
-                LookupState::StoreUnavailable(error) => Some(error.kind()),
-                _ => None,
-            };
-            (status(&lookup.state).name(), error, lookup.hits.len())
-        }
-        Err(error) => ("refused", Some(error.kind()), 0),
-    };
-    let is_fallback = matches!(result, Ok(Lookup { state: LookupState::EncoderUnavailable(_), .. }));
-    let fields = [
-        ("retrieval.backend", json!(retriever.backend)),
-        ("retrieval.tool", json!(KeywordLookup::NAME)),
-        ("retrieval.vector", json!(retriever.using)),
-        ("retrieval.top_k", json!(limit)),
-        ("retrieval.return_count", json!(count)),
-        ("retrieval.latency_ms", json!(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX))),
-        ("retrieval.sparse_fallback", json!(is_fallback)),
-        ("retrieval.qdrant_timeout_s", json!(retriever.timeout.as_secs_f64())),
-        ("retrieval.status", json!(state)),
-    ];
-    let error = error.map(|error| ("retrieval.error_type", json!(error)));
-    fields.into_iter().chain(error).map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
 /// The words of a query as lines are compared with them: in lower case.
 fn words(query: &str) -> Vec<String> {
     let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
@@ -258,7 +189,7 @@ fn record(hit: Hit, text_field: &str, words: &[String], pace: &Pace, border: &mu
     for value in payload.values_mut() {
         cut(value);
     }
-    Record { id: id.to_string(), score, payload, lines: best_lines(&text, first, words, pace) }
+    Record { id: id.to_string(), score, has: None, payload, lines: best_lines(&text, first, words, pace) }
 }
 
 /// Takes the secrets out of texts, at any depth, and writes out what hides text.

@@ -56,9 +56,11 @@ fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
         encoder: None,
+        prose: None,
         backend: "memory",
         using: "text-sparse".to_owned(),
         fields: ["path", "lines", "repo", "text"].map(str::to_owned).into(),
+        text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(10),
     }
 }
@@ -111,7 +113,7 @@ fn a_result_is_a_place_with_its_best_lines() {
     assert!(found.text.contains(", repo shop)\n    18: // ORA-00942: no table\n"), "{}", found.text);
     // The filters reach the store.
     let elsewhere = answer(&fixture.context, "keyword_lookup", json!({"query": "ORA-00942", "repo": "bank"}));
-    assert_eq!(elsewhere.records["status"], "no_match");
+    assert_eq!(elsewhere.records["status"], "no_match_under_filter");
     let here = json!({"query": "ORA-00942", "repo": "shop", "path": "src/db.rs"});
     assert_eq!(answer(&fixture.context, "keyword_lookup", here).records["status"], "found");
 }
@@ -136,6 +138,188 @@ fn no_match_no_word_and_no_answer_are_told_apart() {
         away.text
     );
     assert!(!none.partial && !empty.partial);
+}
+
+#[test]
+fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
+    let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
+    let absent = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
+    assert!(
+        absent.text.starts_with(
+            "No chunk in collection `test` in memory has `RETRY-99999`. 2 results, best first.\n"
+        ),
+        "{}",
+        absent.text
+    );
+    assert!(absent.text.contains("\nParts of it alone:\n"), "{}", absent.text);
+    let records = &absent.records;
+    assert_eq!((&records["status"], &records["name"]["presence"]), (&json!("parts_only"), &json!("absent")));
+    assert_eq!((&records["name"]["complete"], &records["hits"][0]["has"]), (&json!(true), &json!("parts")));
+    assert!(!absent.found && !absent.partial);
+    // Control: where one has it, it is found.
+    let fixture = self::fixture(&[
+        code("a.rs", "retry RETRY retry 99999 99999\n"),
+        code("b.rs", &format!("{}RETRY-99999\n", "line\n".repeat(200))),
+        code("c.rs", "retry-99999 lower\n"),
+        code("d.rs", "RETRY-99999-B\n"),
+    ]);
+    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "`RETRY-99999`"}));
+    assert!(
+        found.text.starts_with("In collection `test` in memory, 1 chunk has `RETRY-99999`."),
+        "{}",
+        found.text
+    );
+    let order = [
+        "As a whole:",
+        "b.rs",
+        "In another case:",
+        "c.rs",
+        "Within a longer name:",
+        "d.rs",
+        "Parts of it alone:",
+    ];
+    let places: Vec<usize> = order.iter().map(|part| found.text.find(part).unwrap()).collect();
+    assert!(places.is_sorted(), "{}", found.text);
+    assert!(found.found && found.records["status"] == "found");
+    assert_eq!(found.records["name"]["presence"], "present");
+    // A word is no name, and is answered as ever.
+    let word = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
+    assert!(
+        word.records.get("name").is_none() && word.text.contains(" results for `retry` in "),
+        "{}",
+        word.text
+    );
+}
+
+#[test]
+fn what_is_not_proved_is_not_claimed() {
+    let fixture = fixture(&[code("a.rs", "E0308 here\n"), code("b.rs", "E0308 there\n")]);
+    let without = |point: &mut Point| drop(point.payload.remove("text"));
+    fixture.store.points.lock().unwrap().values_mut().for_each(without);
+    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "E0308"}));
+    assert_eq!(
+        (&found.records["status"], &found.records["name"]["presence"]),
+        (&json!("found"), &json!("unknown"))
+    );
+    assert!(found.text.starts_with("None of the 0 chunks that were compared"), "{}", found.text);
+    assert!(found.text.contains(" 2 chunks have no text to compare."), "{}", found.text);
+    assert!(found.text.contains("Not compared, for want of a text:"), "{}", found.text);
+    // Too many to compare all.
+    let many: Vec<Value> = (0..forage_sparse::limits::NAMES_COMPARED + 1)
+        .map(|number| code(&format!("{number}.rs"), "foo bar\n"))
+        .collect();
+    let fixture = self::fixture(&many);
+    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "foo::bar"}));
+    assert_eq!(
+        (&found.records["status"], &found.records["name"]["presence"]),
+        (&json!("found"), &json!("unknown"))
+    );
+    assert!(found.text.starts_with("None of the 1,0"), "{}", found.text);
+    assert!(found.text.contains("has `foo::bar`; others may."), "{}", found.text);
+}
+
+#[test]
+fn nothing_under_a_filter_is_not_said_of_the_collection() {
+    let fixture = fixture(&[code("a.rs", "backoff\n"), code("b.rs", "backoff\n"), code("c.rs", "other\n")]);
+    let ask = |request: Value| answer(&fixture.context, "keyword_lookup", request);
+    let nope = ask(json!({"query": "backoff", "repo": "nope"}));
+    assert_eq!(nope.records["status"], "no_match_under_filter");
+    assert_eq!(nope.records["filter"], json!(["repo=nope"]));
+    assert_eq!(nope.records["without_filter"], json!({"chunks": 2, "at_least": false, "under_filter": 0}));
+    assert!(
+        nope.text.starts_with(
+            "Nothing under the filter `repo=nope` in collection `test` in memory has any word of `backoff`; no chunk at all \
+             passes it. Without the filter, 2 chunks have such a word."
+        ),
+        "{}",
+        nope.text
+    );
+    let other = ask(json!({"query": "backoff", "path": "c.rs"}));
+    assert!(other.text.contains("; it lets 1 chunk through. Without the filter, 2 chunks"), "{}", other.text);
+    let absent = ask(json!({"query": "zyxomma", "path": "c.rs"}));
+    assert_eq!(absent.records["status"], "no_match");
+    assert!(absent.text.contains("with or without the filter `path=c.rs`"), "{}", absent.text);
+    // Of a name too: who has it is told.
+    let fixture = self::fixture(&[code("a.rs", "RETRY-9 retry\n"), code("b.rs", "retry 9\n")]);
+    let name = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
+    assert!(
+        name.text.contains("under the filter `path=b.rs` has `RETRY-9`. Without the filter, 1 chunk has it."),
+        "{}",
+        name.text
+    );
+    assert_eq!(name.records["name"]["without_filter"], 1);
+}
+
+#[test]
+fn payload_fields_that_answers_show_can_be_filtered_by_and_no_others() {
+    let mut payloads = [code("a.rs", "word\n"), code("b.rs", "word\n"), code("c.rs", "word\n")];
+    for (payload, year) in payloads.iter_mut().zip([json!(2020), json!(2021.5), json!("2022")]) {
+        payload["year"] = year;
+        payload["hidden"] = json!("canary");
+    }
+    payloads[2]["lines"]["start"] = json!(99);
+    let mut fixture = fixture(&payloads);
+    let mut shown = retriever(&fixture.store);
+    shown.fields.push("year".to_owned());
+    fixture.context.lookup.retriever = Ok(Arc::new(shown));
+    let paths = |filter: Value| {
+        let found = answer(&fixture.context, "keyword_lookup", json!({"query": "word", "filter": filter}));
+        let hits = found.records["hits"].as_array().unwrap().clone();
+        hits.iter().map(|hit| hit["payload"]["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(json!(["year>=2020", "year<2022"])), ["a.rs", "b.rs"]);
+    assert_eq!(paths(json!(["year=2020|2022"])), ["a.rs", "c.rs"]);
+    assert_eq!(paths(json!("lines.start>50")), ["c.rs"]);
+    assert_eq!(paths(json!({"year": {"gte": 2020, "lt": 2021}, "path": ["a.rs", "b.rs"]})), ["a.rs"]);
+    assert_eq!(paths(json!({"year": "2022"})), ["c.rs"]);
+    assert_eq!(paths(json!([])), ["a.rs", "b.rs", "c.rs"]);
+    let refused = |filter: Value| {
+        refusal(&fixture.context, "keyword_lookup", json!({"query": "word", "filter": filter}))
+    };
+    for (filter, expected) in [
+        (
+            json!(["hidden=canary"]),
+            "`hidden` is none of the fields that can be filtered by, which are path, lines, repo, year",
+        ),
+        (json!(["hidden>=0"]), "`hidden` is none of the fields"),
+        (json!(["text=word"]), "`text` is none of the fields"),
+        (json!(["yearly=1"]), "`yearly` is none of the fields"),
+        (json!(["year"]), "is no condition; write FIELD=VALUE"),
+        (json!(["year>soon"]), "is no number"),
+        (json!({"year": null, "path": {"near": 1}}), "has a condition that is none"),
+        (json!(vec!["year=1"; limits::LOOKUP_CONDITIONS + 1]), "more than 16 conditions"),
+        (json!([format!("year={}", "1".repeat(limits::LOOKUP_CONDITION_BYTES))]), "more than 2000 bytes"),
+    ] {
+        let message = refused(filter.clone());
+        assert!(message.contains("`filter`") && message.contains(expected), "{filter}: {message}");
+    }
+}
+
+#[test]
+fn results_of_next_to_nothing_are_cut_and_counted() {
+    let mut payloads: Vec<Value> = (0..300).map(|number| code(&format!("{number}.rs"), "common\n")).collect();
+    payloads.push(code("rare.rs", "common rareword\n"));
+    let fixture = fixture(&payloads);
+    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "common rareword"}));
+    assert_eq!((found.records["hits"].as_array().unwrap().len(), &found.records["cut"]), (1, &json!(9)));
+    let said = "9 results more are left out, with a score under a hundredth of the best.";
+    assert!(found.text.contains(said), "{}", found.text);
+}
+
+#[test]
+fn a_program_without_a_store_falls_back_and_says_so() {
+    let mut fixture = fixture(&[]);
+    fixture.context.lookup.retriever = Err("no store is built in".to_owned());
+    let message = refusal(&fixture.context, "keyword_lookup", json!({"query": QUERY}));
+    assert!(message.contains("no store is built in"), "{message}");
+    let events = fixture.events.0.lock().unwrap();
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0]["retrieval.sparse_fallback"], true);
+    assert_eq!(
+        (&events[0]["retrieval.return_count"], &events[0]["retrieval.status"]),
+        (&json!(0), &json!("no_store"))
+    );
+    assert_eq!(events[0]["retrieval.tool"], "keyword_lookup");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const TOOL: &str = "keyword_lookup";
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
+    after_help = "Examples:\n  forage lookup ORA-00942\n  forage lookup --repo billing InvoiceNumberMissing\n  forage lookup --where 'modality=text' --where 'page_id>=10' ORA-00942\n\n`forage sparse index PATH` fills a collection; `[retrieval]` in the configuration says where collections are."
 )]
 pub(crate) struct Arguments {
     /// Words to look up: an error code, an identifier, an id
@@ -30,6 +30,10 @@ pub(crate) struct Arguments {
     /// Language to look in, such as rust
     #[arg(short = 'l', long, value_name = "NAME")]
     language: Option<String>,
+    /// Condition on a payload field, of which all must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
+    /// FIELD>=NUMBER (>, <=, <); may be given several times
+    #[arg(long = "where", visible_alias = "filter", value_name = "FIELD=VALUE")]
+    conditions: Vec<String>,
     /// Results to show [default: 10]
     #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
@@ -44,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "repo": arguments.repo,
         "path": arguments.path,
         "language": arguments.language,
+        "filter": arguments.conditions,
         "limit": arguments.limit,
     });
     session::answer(TOOL, request, &context, output)

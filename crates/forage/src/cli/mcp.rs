@@ -11,6 +11,7 @@ use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, 
 use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
 use forage_tools::registry::{self, Choice};
+use forage_tools::tools::lookup_fallback;
 use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, sanitize};
 
 use super::output::Output;
@@ -92,6 +93,17 @@ fn server(
     Ok((server, indexes))
 }
 
+/// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
+/// its telemetry.
+fn tell_of_a_missing_store(config: &Config, lookup: &LookupSettings, output: &mut Output) {
+    if let Some(problem) = config.lookup_problem() {
+        output.note(&problem);
+        if let Some(telemetry) = &lookup.telemetry {
+            telemetry.record(lookup_fallback("keyword_lookup", lookup.limit));
+        }
+    }
+}
+
 /// The directories beneath which calls run.
 struct Directories {
     config: Config,
@@ -128,6 +140,7 @@ impl Directories {
         };
         let indexes = config.indexes(Lifetime::Server);
         let lookup = config.lookup_settings();
+        tell_of_a_missing_store(&config, &lookup, output);
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
             config,

@@ -1,5 +1,7 @@
 //! `forage sparse`: what is looked up by `forage lookup`.
 
+mod encode;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +45,24 @@ enum Command {
         #[command(flatten)]
         collection: Collection,
     },
+    /// Print the vector that a text becomes: what a pipeline of your own has to give for the same collection
+    Encode {
+        /// The text; `-` reads it from stdin
+        #[arg(value_name = "TEXT")]
+        text: String,
+        /// As a document is stored, or as a query asks
+        #[arg(long = "as", value_name = "FORM", value_parser = ["document", "query"], default_value = "document")]
+        form: String,
+        /// Encoder [default: `retrieval.encoder`, or code-superset]
+        #[arg(long, value_name = "NAME")]
+        encoder: Option<String>,
+        /// Language of the words [default: `retrieval.language`, or english]
+        #[arg(long, value_name = "NAME")]
+        language: Option<String>,
+        /// Keep words as they are, stop words too
+        #[arg(long)]
+        disable_stemmer: bool,
+    },
     /// Remove the whole collection
     Drop {
         #[command(flatten)]
@@ -58,8 +78,21 @@ struct Collection {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let (Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection }) =
-        &arguments.command;
+    let collection = match &arguments.command {
+        Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection } => {
+            collection
+        }
+        Command::Encode { text, form, encoder, language, disable_stemmer } => {
+            let retrieval = RetrievalOverrides {
+                encoder: encoder.clone(),
+                language: language.clone(),
+                disable_stemmer: disable_stemmer.then_some(true),
+                ..RetrievalOverrides::default()
+            };
+            let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
+            return encode::run(&config, text, form == "query", output);
+        }
+    };
     let retrieval =
         RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
     let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
@@ -67,13 +100,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let working = config::working_directory()?;
     let directories: Vec<PathBuf> = match &arguments.command {
         Command::Index { paths, .. } => paths.iter().map(|path| working.join(path)).collect(),
-        Command::Status { .. } | Command::Drop { .. } => Vec::new(),
+        Command::Status { .. } | Command::Drop { .. } | Command::Encode { .. } => Vec::new(),
     };
     config.wall_in(&directories, &config.needs_of_collections())?;
     match &arguments.command {
         Command::Index { paths, repo, .. } => index(&config, &store, paths, repo.as_deref(), output),
-        Command::Status { .. } => show(&config, &store, output),
         Command::Drop { .. } => remove(&store, output),
+        Command::Status { .. } | Command::Encode { .. } => show(&config, &store, output),
     }
 }
 

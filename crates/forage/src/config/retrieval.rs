@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use forage::sandbox::Outside;
 use forage_llm::Redactor;
-use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Retriever, Sharding};
+use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, Sharding};
 use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, Telemetry, limits};
 use serde::Deserialize;
@@ -33,6 +33,8 @@ pub(crate) struct RetrievalOverrides {
     pub(crate) vector: Option<String>,
     pub(crate) encoder: Option<String>,
     pub(crate) encoder_directory: Option<PathBuf>,
+    pub(crate) language: Option<String>,
+    pub(crate) disable_stemmer: Option<bool>,
     pub(crate) top_k: Option<u64>,
     pub(crate) payload: Option<Vec<String>>,
     pub(crate) text_field: Option<String>,
@@ -66,6 +68,8 @@ pub(super) struct Retrieval {
     vector: Setting<String>,
     encoder: Setting<String>,
     encoder_directory: Setting<Option<PathBuf>>,
+    language: Setting<Option<String>>,
+    disable_stemmer: Setting<bool>,
     top_k: Setting<u64>,
     payload: Setting<Vec<String>>,
     text_field: Setting<String>,
@@ -105,6 +109,8 @@ impl Default for Retrieval {
             vector: Setting::default("text-sparse".to_owned()),
             encoder: Setting::default("auto".to_owned()),
             encoder_directory: Setting::default(None),
+            language: Setting::default(None),
+            disable_stemmer: Setting::default(false),
             top_k: Setting::default(limits::LOOKUP_HITS),
             payload: Setting::default(PAYLOAD.map(str::to_owned).into()),
             text_field: Setting::default("text".to_owned()),
@@ -151,6 +157,8 @@ impl Retrieval {
         self.vector.set(overrides.vector, source);
         self.encoder.set(overrides.encoder, source);
         self.encoder_directory.set(overrides.encoder_directory.map(Some), source);
+        self.language.set(overrides.language.map(Some), source);
+        self.disable_stemmer.set(overrides.disable_stemmer, source);
         self.top_k.set(overrides.top_k, source);
         self.payload.set(overrides.payload, source);
         self.text_field.set(overrides.text_field, source);
@@ -200,7 +208,30 @@ impl Retrieval {
                 self.encoder.source
             );
         }
+        self.check_prose()
+    }
+
+    fn check_prose(&self) -> anyhow::Result<()> {
+        let Setting { value, source } = &self.language;
+        if let Some(name) = value.as_deref().filter(|name| Language::parse(name).is_none()) {
+            let known = Language::ALL.map(Language::name).join(", ");
+            bail!("`retrieval.language` ({source}): {name:?} is none of {known}");
+        }
+        if self.encoder.value == Bm42::NAME && self.prose().is_some_and(|prose| prose != Prose::default()) {
+            bail!(
+                "`retrieval.language` and `retrieval.disable_stemmer` are for BM25; \"bm42\" ({}) knows English alone",
+                self.encoder.source
+            );
+        }
         Ok(())
+    }
+
+    /// What the words of collections are, if the user says so.
+    fn prose(&self) -> Option<Prose> {
+        if self.disable_stemmer.value {
+            return Some(Prose::AsWritten);
+        }
+        self.language.value.as_deref().and_then(Language::parse).map(Prose::Of)
     }
 
     fn url(&self) -> Option<String> {
@@ -234,6 +265,8 @@ impl Retrieval {
             row("vector", &self.vector),
             row("encoder", &self.encoder),
             row("encoder_directory", &self.encoder_directory),
+            row("language", &self.language),
+            row("disable_stemmer", &self.disable_stemmer),
             row("top_k", &self.top_k),
             row("payload", &self.payload),
             row("text_field", &self.text_field),
@@ -285,7 +318,19 @@ impl Config {
         for (tool, is_on) in &self.switches {
             if is_on.value { choice.on.push(tool) } else { choice.off.push(tool) }
         }
+        if self.lookup_problem().is_some() {
+            choice.off.push("keyword_lookup");
+        }
         choice
+    }
+
+    /// Why agents are not told of the tool that looks words up although the configuration has it on: this program has no
+    /// store that could be asked.
+    pub(crate) fn lookup_problem(&self) -> Option<String> {
+        let switch = self.switches.iter().find(|(tool, _)| **tool == "keyword_lookup");
+        let is_on = switch.map_or(self.retrieval.enable_keyword_tool.value, |(_, is_on)| is_on.value);
+        let missing = if is_on { self.collection_place().ok()?.missing()? } else { return None };
+        Some(format!("`keyword_lookup` is on and is not offered: {missing}"))
     }
 
     /// Where collections are.
@@ -356,9 +401,10 @@ impl Config {
     pub(crate) fn document_encoder(
         &self,
     ) -> Result<Arc<dyn forage_sparse::Encoder>, forage_sparse::EncodingError> {
+        let prose = self.retrieval.prose().unwrap_or_default();
         match self.retrieval.encoder.value.as_str() {
-            "auto" => Ok(Arc::new(CodeSuperset::new())),
-            name => encoder(name, self.retrieval.encoder_directory.value.as_deref()),
+            "auto" => Ok(Arc::new(CodeSuperset::of(prose))),
+            name => encoder(name, prose, self.retrieval.encoder_directory.value.as_deref()),
         }
     }
 
@@ -369,7 +415,8 @@ impl Config {
             "auto" => None,
             name => {
                 let (name, directory) = (name.to_owned(), retrieval.encoder_directory.value.clone());
-                let make = move || encoder(&name, directory.as_deref());
+                let prose = retrieval.prose().unwrap_or_default();
+                let make = move || encoder(&name, prose, directory.as_deref());
                 Some(EncoderSource::new(Box::new(make)))
             }
         };
@@ -383,9 +430,11 @@ impl Config {
             Ok(Arc::new(Retriever {
                 store: Arc::new(OnDemand::new(place)?),
                 encoder,
+                prose: retrieval.prose(),
                 backend,
                 using: retrieval.vector.value.clone(),
                 fields,
+                text_field: Some(retrieval.text_field.value.clone()),
                 timeout: Duration::from_millis(retrieval.timeout_ms.value),
             }))
         });

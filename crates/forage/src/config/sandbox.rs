@@ -95,6 +95,13 @@ impl Config {
     pub(crate) fn needs_of_collections(&self) -> Needs {
         let mut needs = Needs { collections: true, ..Needs::default() };
         needs.connect.extend(self.port_of_collections());
+        needs.read = self.needs_of_encoder().read;
+        needs
+    }
+
+    /// What it takes to encode a text.
+    pub(crate) fn needs_of_encoder(&self) -> Needs {
+        let mut needs = Needs::default();
         if let Some(directory) = self.encoder_directory() {
             needs.read.push(directory.to_owned());
             needs.read.extend(linked_from(directory));

@@ -159,3 +159,40 @@ fn the_table_of_requirements_names_tests_that_exist() {
     }
     assert!(checked > 20, "only {checked} names were checked");
 }
+
+/// The same of the sparse retriever: every row names a test that exists, or the decision that changes it.
+#[test]
+fn the_requirements_of_the_sparse_retriever_are_held_by_tests() {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(workspace.join("docs/traceability/sparse.md")).unwrap();
+    let rows: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id")).collect();
+    let is_test = |name: &str| {
+        name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let mut checked = 0;
+    for row in &rows {
+        let cell = row.split('|').nth(3).unwrap();
+        let (mut file, mut named) = (String::new(), 0);
+        for name in cell.split('`').skip(1).step_by(2) {
+            let (place, test) = name.split_once(": ").unwrap_or(("", name));
+            match place.split_once('/') {
+                Some(("forage", rest)) => file = format!("crates/forage/tests/it/{rest}"),
+                Some((directory, rest)) => file = format!("crates/forage-{directory}/tests/it/{rest}"),
+                None => {}
+            }
+            // Settings and names of tools are no tests.
+            if !is_test(test)
+                || ["encoder_directory", "top_k", "keyword_lookup", "keyword_search"].contains(&test)
+            {
+                continue;
+            }
+            let source = std::fs::read_to_string(workspace.join(&file)).unwrap();
+            assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}");
+            named += 1;
+        }
+        assert!(named > 0 || cell.to_lowercase().contains("decision: "), "{row}");
+        checked += named;
+    }
+    assert!(rows.len() >= 20 && checked >= 30, "{} rows name {checked} tests", rows.len());
+}

@@ -15,6 +15,7 @@ fn tool_names(project: &Project) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
+#[cfg(feature = "embedded-store")]
 #[test]
 fn agents_are_told_of_it_by_the_name_that_is_free() {
     let project = project();
@@ -47,6 +48,9 @@ fn settings_that_make_no_sense_are_named() {
         ("store = \"qdrant\"", "needs `retrieval.url`"),
         ("encoder = \"splade\"", "none of auto, code-superset, fastembed-bm25, bm42"),
         ("encoder = \"bm42\"", "`retrieval.encoder_directory`"),
+        ("language = \"klingon\"", "`retrieval.language`"),
+        ("language = \"klingon\"", "\"klingon\" is none of arabic, danish"),
+        ("encoder = \"bm42\"\nencoder_directory = \"/x\"\ndisable_stemmer = true", "\"bm42\" ("),
         ("top_k = 0", "give 1 to 100"),
         ("timeout_ms = 1", "give 100 to 300000"),
         ("unknown = 1", "unknown field"),
@@ -59,6 +63,96 @@ fn settings_that_make_no_sense_are_named() {
     project.configure("");
     project.write(".forage.toml", "[retrieval]\nurl = \"http://127.0.0.1:9\"\n");
     assert!(project.run(&["config"]).stderr.contains("`retrieval.url` is ignored"));
+}
+
+/// The vector of a text, as FastEmbed's own class makes it (`golden/make_languages.py` says how to ask it).
+#[test]
+fn a_text_is_printed_as_the_vector_that_it_becomes() {
+    let project = project();
+    let encode =
+        |arguments: &[&str]| project.run(&[&["sparse", "encode", "--json"], arguments].concat()).json();
+    let bm25 = ["--encoder", "fastembed-bm25", "getUserName retries the E0308"];
+    let document = encode(&bm25);
+    assert_eq!(document["form"], "document");
+    assert!(document["encoding"].as_str().unwrap().starts_with("fastembed-bm25/1 "), "{document}");
+    assert_eq!(document["tokens"].as_array().unwrap().len(), 3);
+    assert_eq!(document["indices"].as_array().unwrap().len(), 3);
+    let at = |vector: &serde_json::Value, token: &str| {
+        let place = vector["tokens"].as_array().unwrap().iter().position(|it| it == token).unwrap();
+        (vector["indices"][place].as_u64().unwrap(), vector["values"][place].as_f64().unwrap())
+    };
+    assert_eq!(at(&document, "getusernam").0, 1_317_935_926);
+    assert!((at(&document, "retri").1 - 1.678_688_525).abs() < 1e-6, "{document}");
+    let query = encode(&[&["--as", "query"], &bm25[..]].concat());
+    assert_eq!(
+        (query["form"].as_str(), query["indices"].clone()),
+        (Some("query"), document["indices"].clone())
+    );
+    assert!(query["values"].as_array().unwrap().iter().all(|value| *value == 1.0), "{query}");
+    // Other words in another language, and every word without a stemmer.
+    let german = encode(&["--encoder", "fastembed-bm25", "--language", "german", "die Fehlermeldungen"]);
+    assert_eq!(german["tokens"], serde_json::json!(["fehlermeld"]));
+    let plain = encode(&["--encoder", "fastembed-bm25", "--disable-stemmer", "the retries"]);
+    let mut tokens: Vec<_> =
+        plain["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    tokens.sort_unstable();
+    assert_eq!(tokens, ["retries", "the"]);
+    // By itself what Forage fills collections with.
+    let code = encode(&["retry_after"]);
+    let tokens: Vec<_> = code["tokens"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    assert!(
+        ["part:retry", "pair:retry after", "joined:retryafter", "exact:retry_after", "retry_aft"]
+            .iter()
+            .all(|it| tokens.contains(it)),
+        "{code}"
+    );
+    // For people, from stdin, and without a word.
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_forage"));
+    command
+        .args(["sparse", "encode", "--encoder", "fastembed-bm25", "-"])
+        .env_clear()
+        .env("HOME", &project.home);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"E0308\n").unwrap();
+    let printed = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    assert!(printed.contains(": 1 dimensions\n") && printed.ends_with(" e0308\n"), "{printed}");
+    assert_eq!(project.run(&["sparse", "encode", "--encoder", "fastembed-bm25", "the"]).status, 1);
+    let run = project.run(&["sparse", "encode", "--language", "klingon", "x"]);
+    assert!(run.status == 2 && run.stderr.contains("`retrieval.language`"), "{run:?}");
+}
+
+#[cfg(not(feature = "embedded-store"))]
+#[test]
+fn a_build_without_a_store_offers_no_tool_and_says_so() {
+    let project = project();
+    let log = project.home.join("log.jsonl");
+    let settings = format!("enable_keyword_tool = true\n[telemetry]\npath = \"{}\"\n", log.display());
+    project.configure(&format!("[retrieval]\n{settings}"));
+    assert!(!tool_names(&project).contains(&"keyword_lookup".to_owned()));
+    let said = "`keyword_lookup` is on and is not offered: the embedded store is not built into this program";
+    let doctor = project.run(&["doctor"]).stdout;
+    assert!(doctor.contains(said) && doctor.contains("this program has no store for it"), "{doctor}");
+    // The server ends with its input, which is empty.
+    let run = project.run(&["mcp"]);
+    assert!(run.stderr.contains(said), "{run:?}");
+    let run = project.run(&["lookup", "ORA-00942"]);
+    assert!(run.status == 2 && run.stderr.contains("--features embedded-store"), "{run:?}");
+    let lines = std::fs::read_to_string(&log).unwrap();
+    let events: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.len(), 2, "{lines}");
+    for event in &events {
+        assert_eq!(
+            (&event["retrieval.sparse_fallback"], &event["retrieval.return_count"]),
+            (&true.into(), &0.into())
+        );
+        assert_eq!(event["retrieval.tool"], "keyword_lookup");
+    }
+    assert!(!lines.contains("ORA"), "{lines}");
+    // Control: where it is off, nobody is told of it.
+    project.configure("");
+    assert!(!project.run(&["mcp"]).stderr.contains("keyword_lookup"));
 }
 
 #[cfg(not(feature = "embedded-store"))]
@@ -185,6 +279,56 @@ mod embedded {
         assert_eq!(project.run(&["sparse", "drop"]).status, 0);
         assert_eq!(project.run(&["sparse", "drop"]).status, 1);
         assert_eq!(project.run(&["sparse", "status"]).status, 1);
+    }
+
+    #[test]
+    fn a_collection_says_whether_it_has_a_name_and_what_a_filter_hides() {
+        let project = project();
+        project.write("src/retry.rs", "// RETRY-5\nfn retry_after() {}\nfn backoff() {}\n");
+        index(&project, &["."]);
+        let run = project.run(&["lookup", "RETRY-99999"]);
+        assert!(run.status == 1 && run.stdout.starts_with("No chunk in collection `code` in "), "{run:?}");
+        assert!(
+            run.stdout.contains(" has `RETRY-99999`. ") && run.stdout.contains("Parts of it alone:"),
+            "{run:?}"
+        );
+        let records = project.run(&["lookup", "--json", "RETRY-5"]).json();
+        assert_eq!((&records["status"], &records["hits"][0]["has"]), (&json!("found"), &json!("whole")));
+        let run = project.run(&["lookup", "--repo", "nope", "backoff"]);
+        assert!(
+            run.status == 1 && run.stdout.contains("Without the filter, 1 chunk has such a word."),
+            "{run:?}"
+        );
+        for condition in ["repo=nope", "language=python", "lines.start>1"] {
+            let records = project.run(&["lookup", "--json", "--where", condition, "backoff"]).json();
+            assert_eq!(records["status"], "no_match_under_filter", "{condition}");
+        }
+        for condition in ["repo=project", "language=rust|python", "lines.start<=1"] {
+            let records = project.run(&["lookup", "--json", "--where", condition, "backoff"]).json();
+            assert_eq!(records["status"], "found", "{condition}");
+        }
+        let run = project.run(&["lookup", "--where", "content=x", "backoff"]);
+        assert!(run.status == 2 && run.stderr.contains("`content` is none of the fields"), "{run:?}");
+    }
+
+    #[test]
+    fn a_collection_of_another_language_is_refused() {
+        let project = Project::new(&[("a.txt", "Die Fehlermeldungen der Bibliotheken\n")]);
+        project.configure("[retrieval]\nencoder = \"fastembed-bm25\"\nlanguage = \"german\"\n");
+        index(&project, &["."]);
+        assert_eq!(found(&project, "fehlermeldung"), ["a.txt"]);
+        for settings in ["", "language = \"french\"\n", "disable_stemmer = true\n"] {
+            project.configure(&format!("[retrieval]\nencoder = \"fastembed-bm25\"\n{settings}"));
+            for command in [&["lookup", "fehlermeldung"][..], &["sparse", "index", "."]] {
+                let run = project.run(command);
+                assert!(run.status == 2 && run.stderr.contains("language=german"), "{settings}: {run:?}");
+            }
+        }
+        // By itself it is asked in what it says of itself.
+        project.configure("");
+        assert_eq!(found(&project, "fehlermeldung"), ["a.txt"]);
+        project.configure("[retrieval]\nlanguage = \"french\"\n");
+        assert!(project.run(&["lookup", "fehlermeldung"]).stderr.contains("language=german"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{Record, Response, Status};
+use super::records::{Has, Presence, Record, Response, Status};
 use crate::border::Border;
 use crate::limits;
 use crate::lines::fit_steps;
@@ -40,9 +40,14 @@ fn nothing(response: &Response) -> String {
     let (query, place) = (quoted(&response.query), sanitize_line(&response.collection));
     let reason = sanitize_line(response.reason.as_deref().unwrap_or_default());
     match response.status {
-        Status::Found | Status::NoMatch => {
-            format!("Nothing in {place} has any word of {query}.")
-        }
+        Status::Found | Status::PartsOnly | Status::NoMatch => match response.filter.is_empty() {
+            true => format!("Nothing in {place} has any word of {query}."),
+            false => format!(
+                "Nothing in {place} has any word of {query}, with or without the filter {}.",
+                filter(response)
+            ),
+        },
+        Status::NoMatchUnderFilter => under_filter(response, &query, &place),
         Status::NoUsableWord => format!(
             "{query} has no word that can be looked up: common words alone, or none. Give an identifier, a code or a rare \
              word."
@@ -60,13 +65,95 @@ fn nothing(response: &Response) -> String {
     }
 }
 
+/// The filter as it was written.
+fn filter(response: &Response) -> String {
+    quoted(&response.filter.join(", "))
+}
+
+/// Of a filter: whether it lets anything through, and what there is without it.
+fn under_filter(response: &Response, query: &str, place: &str) -> String {
+    let filter = filter(response);
+    let Some(beyond) = &response.without_filter else { return String::new() };
+    let (chunks, more) =
+        (count(beyond.chunks as u64, "chunk"), if beyond.at_least { "at least " } else { "" });
+    let through = match beyond.under_filter {
+        0 => "; no chunk at all passes it".to_owned(),
+        many => format!("; it lets {} through", count(many, "chunk")),
+    };
+    format!(
+        "Nothing under the filter {filter} in {place} has any word of {query}{through}. Without the filter, {more}{chunks} \
+         {} such a word.",
+        if beyond.chunks == 1 && !beyond.at_least { "has" } else { "have" }
+    )
+}
+
 fn body(response: &Response, detail: Detail) -> String {
-    let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
-    let mut text = format!("{hits} for {query} in {}, best first.\n", sanitize_line(&response.collection));
+    let mut text = head(response);
+    let mut has = None;
     for hit in &response.hits {
+        if hit.has != has {
+            has = hit.has;
+            let gap = if detail == Detail::Places { "" } else { "\n" };
+            has.iter().for_each(|has| text.push_str(&format!("{gap}{}:\n", group(*has))));
+        }
         push_hit(&mut text, hit, detail);
     }
+    if response.cut > 0 {
+        let (cut, verb) =
+            (count(response.cut as u64, "result"), if response.cut == 1 { "is" } else { "are" });
+        let _ = writeln!(text, "\n{cut} more {verb} left out, with a score under a hundredth of the best.");
+    }
     text
+}
+
+/// What there is, and of a name first whether it is there.
+fn head(response: &Response) -> String {
+    let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
+    let mut place = sanitize_line(&response.collection).into_owned();
+    if !response.filter.is_empty() {
+        place.push_str(&format!(" under the filter {}", filter(response)));
+    }
+    let Some(facts) = &response.name else { return format!("{hits} for {query} in {place}, best first.\n") };
+    let name = quoted(&facts.name);
+    let chunks = |number: usize| {
+        let verb = if number == 1 { "has" } else { "have" };
+        let more = if facts.complete { "" } else { "at least " };
+        format!("{more}{} {verb}", count(number as u64, "chunk"))
+    };
+    let said = match facts.presence {
+        Presence::Present => format!("In {place}, {} {name}.", chunks(facts.whole)),
+        Presence::OtherCase if facts.complete && facts.without_text == 0 => {
+            format!(
+                "No chunk in {place} has {name} as it is written; {} it in another case.",
+                chunks(facts.other_case)
+            )
+        }
+        Presence::OtherCase => format!("In {place}, {} {name} in another case.", chunks(facts.other_case)),
+        Presence::Absent => format!("No chunk in {place} has {name}."),
+        Presence::Unknown => format!(
+            "None of the {} that were compared in {place} has {name}; others may.",
+            count(facts.compared as u64, "chunk")
+        ),
+    };
+    let elsewhere = facts.without_filter.filter(|number| *number > 0);
+    let elsewhere = elsewhere.map(|number| format!(" Without the filter, {} it.", chunks(number)));
+    let untold = match facts.without_text {
+        0 => String::new(),
+        some => format!(" {} no text to compare.", chunks(some)),
+    };
+    format!("{said}{}{untold} {hits}, best first.\n", elsewhere.unwrap_or_default())
+}
+
+/// What results have of a name.
+fn group(has: Has) -> &'static str {
+    match has {
+        Has::Whole => "As a whole",
+        Has::OtherCase => "In another case",
+        Has::OtherSpelling => "In another spelling",
+        Has::Inside => "Within a longer name",
+        Has::Parts => "Parts of it alone",
+        Has::Unknown => "Not compared, for want of a text",
+    }
 }
 
 fn push_hit(text: &mut String, hit: &Record, detail: Detail) {

@@ -115,11 +115,17 @@ pub(super) fn tools(report: &mut Report, subject: &Subject) {
     if let Err(error) = advertised(&choice) {
         report.problems.push(error.to_string());
     }
+    let lookup_problem = subject.config.lookup_problem();
+    report.warnings.extend(lookup_problem.clone());
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
         let is_on = choice.has(*tool);
         let (why, how) = match is_on {
             true => (None, None),
+            false if tool.name() == "keyword_lookup" && lookup_problem.is_some() => {
+                let how = "build it with a store, see docs/lookup.md".to_owned();
+                (Some("this program has no store for it".to_owned()), Some(how))
+            }
             false => (
                 Some(match tool.is_on_by_default() {
                     true => "the configuration turns it off".to_owned(),

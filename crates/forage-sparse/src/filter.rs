@@ -1,0 +1,359 @@
+//! Which points are looked at.
+
+use std::fmt;
+
+use crate::limits;
+use crate::store::PointId;
+
+/// Which points are looked at: those of which every condition holds. Without a condition: all points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// What the payload has to say.
+    pub conditions: Vec<Condition>,
+    /// The points have to be among these.
+    pub ids: Option<Vec<PointId>>,
+}
+
+/// What a payload field has to be. Of a list one of its items has to be that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Condition {
+    /// The field; dots lead into objects: `lines.start`.
+    pub field: String,
+    /// What it has to be.
+    pub test: Test,
+}
+
+/// What a field is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Test {
+    /// It has one of the values.
+    AnyOf(Vec<Wanted>),
+    /// It is a number on this side of the other.
+    Bound(Side, f64),
+}
+
+/// A value that a field may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// This text.
+    Text(String),
+    /// What somebody has written without saying what it is: this text, or the number or flag that it reads as.
+    Word(String),
+}
+
+/// Which numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Larger.
+    Above,
+    /// As large, or larger.
+    From,
+    /// Smaller.
+    Below,
+    /// As small, or smaller.
+    To,
+}
+
+/// All that one of several values may be, by its type.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Readings {
+    /// As texts.
+    pub texts: Vec<String>,
+    /// As whole numbers.
+    pub integers: Vec<i64>,
+    /// As numbers that a payload may have as 3.0, exactly.
+    pub floats: Vec<f64>,
+    /// As true or false.
+    pub flags: Vec<bool>,
+}
+
+/// Why a condition is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// It is not of the form.
+    #[error(
+        "{0:?} is no condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER (>, <=, <)"
+    )]
+    Form(String),
+    /// The field's name is none.
+    #[error("{0:?} names no payload field; give letters, digits, `_` and `-`, and dots into objects")]
+    Field(String),
+    /// A bound that is no number.
+    #[error("{condition:?}: {value:?} is no number, and only numbers are larger or smaller")]
+    Number {
+        /// The whole condition.
+        condition: String,
+        /// What should be one.
+        value: String,
+    },
+    /// There is no value, or one too many.
+    #[error("{0:?} has no value, or more than {most}; write FIELD=VALUE", most = limits::FILTER_VALUES)]
+    Values(String),
+    /// A quote that doesn't end.
+    #[error("{0:?}: a value in quotes is a JSON string: FIELD=\"a|b\"")]
+    Quotes(String),
+}
+
+impl Filter {
+    /// One field that has one of these texts.
+    pub fn any_of(field: &str, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let values = values.into_iter().map(|value| Wanted::Text(value.into()));
+        let condition = Condition { field: field.to_owned(), test: Test::AnyOf(values.collect()) };
+        Self { conditions: vec![condition], ids: None }
+    }
+
+    /// The same, and among these points.
+    #[must_use]
+    pub fn among(&self, ids: Vec<PointId>) -> Self {
+        Self { conditions: self.conditions.clone(), ids: Some(ids) }
+    }
+
+    /// Whether it leaves nothing out.
+    pub fn is_empty(&self) -> bool {
+        self.conditions.is_empty() && self.ids.is_none()
+    }
+
+    /// Whether it leaves everything out.
+    pub fn is_nothing(&self) -> bool {
+        let is_nothing =
+            |condition: &Condition| matches!(&condition.test, Test::AnyOf(values) if values.is_empty());
+        self.conditions.iter().any(is_nothing) || self.ids.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+impl Condition {
+    /// The simple form: `FIELD=VALUE`, `FIELD=VALUE|VALUE`, `FIELD>=NUMBER`. A value in quotes is a JSON string, and that
+    /// text alone; another one is the number or flag too that it reads as.
+    ///
+    /// # Errors
+    /// It is not of that form.
+    pub fn parse(text: &str) -> Result<Self, FilterError> {
+        let form = || FilterError::Form(text.to_owned());
+        let at = text.find(['=', '<', '>']).ok_or_else(form)?;
+        let (field, rest) = (text[..at].trim(), &text[at..]);
+        if field.ends_with('!') {
+            return Err(form());
+        }
+        if !is_field(field) {
+            return Err(FilterError::Field(field.to_owned()));
+        }
+        let sides = [(">=", Side::From), ("<=", Side::To), (">", Side::Above), ("<", Side::Below)];
+        if let Some((sign, side)) = sides.into_iter().find(|(sign, _)| rest.starts_with(sign)) {
+            let value = rest[sign.len()..].trim();
+            let number = value.parse().ok().filter(|number: &f64| number.is_finite());
+            let wrong = || FilterError::Number { condition: text.to_owned(), value: value.to_owned() };
+            return Ok(Self { field: field.to_owned(), test: Test::Bound(side, number.ok_or_else(wrong)?) });
+        }
+        let rest = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')).ok_or_else(form)?;
+        if rest.trim_start().starts_with('=') {
+            return Err(form());
+        }
+        let values = values(rest).ok_or_else(|| FilterError::Quotes(text.to_owned()))?;
+        if values.is_empty() || values.len() > limits::FILTER_VALUES {
+            return Err(FilterError::Values(text.to_owned()));
+        }
+        Ok(Self { field: field.to_owned(), test: Test::AnyOf(values) })
+    }
+}
+
+/// Letters, digits, `_` and `-`, with dots between; `[]` behind a list of objects.
+fn is_field(field: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
+    field.len() <= limits::FILTER_FIELD_BYTES
+        && field.split('.').all(|part| {
+            let part = part.strip_suffix("[]").unwrap_or(part);
+            !part.is_empty() && part.chars().all(is_plain)
+        })
+}
+
+/// Values between bars; `None` if a quote is none, and nothing if a value is empty.
+fn values(text: &str) -> Option<Vec<Wanted>> {
+    let mut values = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if rest.starts_with('"') {
+            let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+            values.push(Wanted::Text(stream.next()?.ok()?));
+            rest = rest[stream.byte_offset()..].trim_start();
+            match rest.strip_prefix('|') {
+                Some(behind) => rest = behind.trim_start(),
+                None if rest.is_empty() => {}
+                None => return None,
+            }
+        } else {
+            let (value, behind) = rest.split_once('|').unwrap_or((rest, ""));
+            if value.trim().is_empty() {
+                return Some(Vec::new());
+            }
+            values.push(Wanted::Word(value.trim().to_owned()));
+            rest = behind.trim_start();
+        }
+    }
+    Some(values)
+}
+
+impl Readings {
+    /// Those of all the values.
+    pub fn of(values: &[Wanted]) -> Self {
+        // From here on not every whole number is a float of its own.
+        const EXACT: u64 = 1 << 53;
+        let mut readings = Self::default();
+        for value in values {
+            let (Wanted::Text(text) | Wanted::Word(text)) = value;
+            readings.texts.push(text.clone());
+            if matches!(value, Wanted::Text(_)) {
+                continue;
+            }
+            match (text.parse::<i64>(), text.parse::<f64>()) {
+                (Ok(integer), _) => {
+                    readings.integers.push(integer);
+                    if integer.unsigned_abs() <= EXACT {
+                        readings.floats.push(integer as f64);
+                    }
+                }
+                (Err(_), Ok(float)) if float.is_finite() => readings.floats.push(float),
+                _ => readings.flags.extend(text.parse::<bool>()),
+            }
+        }
+        readings
+    }
+}
+
+impl fmt::Display for Condition {
+    /// As it is written, and read again by [`Condition::parse`].
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.field)?;
+        match &self.test {
+            Test::Bound(side, number) => {
+                let sign = match side {
+                    Side::Above => ">",
+                    Side::From => ">=",
+                    Side::Below => "<",
+                    Side::To => "<=",
+                };
+                write!(formatter, "{sign}{number}")
+            }
+            Test::AnyOf(values) => {
+                formatter.write_str("=")?;
+                for (number, value) in values.iter().enumerate() {
+                    if number > 0 {
+                        formatter.write_str("|")?;
+                    }
+                    match value {
+                        Wanted::Word(word) => formatter.write_str(word)?,
+                        Wanted::Text(text) if is_bare(text) => formatter.write_str(text)?,
+                        Wanted::Text(text) => {
+                            write!(formatter, "{}", serde_json::Value::from(text.as_str()))?
+                        }
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Whether a text reads as itself without quotes, and as nothing else.
+fn is_bare(text: &str) -> bool {
+    let is_other = text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok();
+    !text.is_empty()
+        && text.trim() == text
+        && !is_other
+        && !text.contains(['|', '"', '\n'])
+        && !text.starts_with('=')
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, condition) in self.conditions.iter().enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            write!(formatter, "{comma}{condition}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn word(text: &str) -> Wanted {
+        Wanted::Word(text.to_owned())
+    }
+
+    fn text(text: &str) -> Wanted {
+        Wanted::Text(text.to_owned())
+    }
+
+    #[test]
+    fn the_simple_form_is_read_and_written_the_same() {
+        let cases = [
+            ("repo=shop", "repo", Test::AnyOf(vec![word("shop")])),
+            ("page=3|4", "page", Test::AnyOf(vec![word("3"), word("4")])),
+            ("doc_id=\"a|b\"|c", "doc_id", Test::AnyOf(vec![text("a|b"), word("c")])),
+            ("lines.start>=10", "lines.start", Test::Bound(Side::From, 10.0)),
+            ("year<2024.5", "year", Test::Bound(Side::Below, 2024.5)),
+            ("year>1", "year", Test::Bound(Side::Above, 1.0)),
+            ("tags[].name<=-1", "tags[].name", Test::Bound(Side::To, -1.0)),
+            ("path=a=b", "path", Test::AnyOf(vec![word("a=b")])),
+            ("größe=\"1\"", "größe", Test::AnyOf(vec![text("1")])),
+        ];
+        for (written, field, test) in cases {
+            let condition = Condition::parse(written).unwrap();
+            assert_eq!((condition.field.as_str(), &condition.test), (field, &test), "{written}");
+            assert_eq!(condition.to_string(), written);
+        }
+        let spaced = Condition::parse(" repo == shop | bank ").unwrap();
+        assert_eq!(spaced, Condition::parse("repo=shop|bank").unwrap());
+    }
+
+    #[test]
+    fn what_is_no_condition_is_named() {
+        for (written, expected) in [
+            ("repo", "is no condition"),
+            ("repo!=a", "is no condition"),
+            ("=a", "names no payload field"),
+            ("a b=c", "names no payload field"),
+            ("a..b=c", "names no payload field"),
+            ("year>now", "is no number"),
+            ("year>inf", "is no number"),
+            ("repo=", "has no value"),
+            ("repo=|a", "has no value"),
+            ("repo=\"a", "is a JSON string"),
+            ("repo=\"a\"b", "is a JSON string"),
+        ] {
+            let message = Condition::parse(written).unwrap_err().to_string();
+            assert!(message.contains(expected), "{written}: {message}");
+        }
+        let many = format!("a={}", vec!["x"; limits::FILTER_VALUES + 1].join("|"));
+        assert!(Condition::parse(&many).is_err());
+    }
+
+    #[test]
+    fn a_word_is_what_it_reads_as_and_a_text_is_a_text() {
+        let readings = Readings::of(&[word("3"), word("2.5"), word("true"), word("x"), text("4")]);
+        assert_eq!(readings.texts, ["3", "2.5", "true", "x", "4"]);
+        assert_eq!(
+            (readings.integers, readings.floats, readings.flags),
+            (vec![3], vec![3.0, 2.5], vec![true])
+        );
+        // Two large numbers that are one float.
+        let large = Readings::of(&[word("9007199254740993")]);
+        assert_eq!((large.integers, large.floats), (vec![9_007_199_254_740_993], vec![]));
+    }
+
+    #[test]
+    fn fuzz_any_text_is_a_condition_that_is_read_again_or_an_error() {
+        let seeds = ["repo=shop", "a.b>=1|2", "x=\"a|\\\"b\"|c", "y<-1e9", "z=true|4"];
+        forage_fuzz::target!(&forage_fuzz::seeds(seeds), |input| {
+            let text = String::from_utf8_lossy(input);
+            let Ok(condition) = Condition::parse(&text) else { return };
+            let again = Condition::parse(&condition.to_string()).unwrap();
+            assert_eq!(again.field, condition.field);
+            match (&again.test, &condition.test) {
+                (Test::AnyOf(one), Test::AnyOf(other)) => assert_eq!(Readings::of(one), Readings::of(other)),
+                (one, other) => assert_eq!(one, other),
+            }
+        });
+    }
+}

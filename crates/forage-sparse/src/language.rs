@@ -1,0 +1,180 @@
+//! What the encodings share: Python's notion of a word, stop words and stems of languages, and ids of words.
+
+use std::borrow::Cow;
+use std::collections::hash_map::Entry;
+use std::sync::OnceLock;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet};
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_general_category::{GeneralCategory, get_general_category};
+
+/// The table of languages: a name as FastEmbed has it, and a list of stop words.
+macro_rules! languages {
+    ($($language:ident $name:literal $words:expr;)*) => {
+        /// A language whose stop words and stems FastEmbed's BM25 knows.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each is the language of its name")]
+        pub enum Language { $($language),* }
+
+        impl Language {
+            /// All, by name.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$language),*];
+
+            /// Its name in lower case, as FastEmbed calls it.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$language => $name),* }
+            }
+
+            /// The words that FastEmbed leaves out, a line each.
+            fn list(self) -> &'static str {
+                match self { $(Self::$language => $words),* }
+            }
+
+            fn algorithm(self) -> Algorithm {
+                match self { $(Self::$language => Algorithm::$language),* }
+            }
+        }
+    };
+}
+
+// NLTK's lists, as Qdrant has them in its engine. FastEmbed has none for Tamil.
+languages! {
+    Arabic "arabic" include_str!("stop_words/arabic.txt");
+    Danish "danish" include_str!("stop_words/danish.txt");
+    Dutch "dutch" include_str!("stop_words/dutch.txt");
+    English "english" include_str!("stop_words/english.txt");
+    Finnish "finnish" include_str!("stop_words/finnish.txt");
+    French "french" include_str!("stop_words/french.txt");
+    German "german" include_str!("stop_words/german.txt");
+    Greek "greek" include_str!("stop_words/greek.txt");
+    Hungarian "hungarian" include_str!("stop_words/hungarian.txt");
+    Italian "italian" include_str!("stop_words/italian.txt");
+    Norwegian "norwegian" include_str!("stop_words/norwegian.txt");
+    Portuguese "portuguese" include_str!("stop_words/portuguese.txt");
+    Romanian "romanian" include_str!("stop_words/romanian.txt");
+    Russian "russian" include_str!("stop_words/russian.txt");
+    Spanish "spanish" include_str!("stop_words/spanish.txt");
+    Swedish "swedish" include_str!("stop_words/swedish.txt");
+    Tamil "tamil" "";
+    Turkish "turkish" include_str!("stop_words/turkish.txt");
+}
+
+impl Language {
+    /// The language of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|language| language.name() == name)
+    }
+
+    /// Whether FastEmbed leaves the word out. Expects lower case.
+    pub(crate) fn is_stop_word(self, word: &str) -> bool {
+        static SETS: [OnceLock<HashSet<&str>>; Language::ALL.len()] =
+            [const { OnceLock::new() }; Language::ALL.len()];
+        SETS[self as usize].get_or_init(|| self.list().lines().collect()).contains(word)
+    }
+}
+
+/// What FastEmbed's BM25 makes of the words of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prose {
+    /// Stop words of the language are left out, and what is left has its ending taken off.
+    Of(Language),
+    /// Every word as it is: FastEmbed's `disable_stemmer`, which also keeps stop words. No language has a part in it.
+    AsWritten,
+}
+
+impl Default for Prose {
+    /// FastEmbed's.
+    fn default() -> Self {
+        Self::Of(Language::English)
+    }
+}
+
+impl Prose {
+    /// All that there are.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Language::ALL.into_iter().map(Self::Of).chain([Self::AsWritten])
+    }
+
+    /// How a contract says it.
+    pub(crate) fn parameters(self) -> String {
+        match self {
+            Self::Of(language) => format!("language={}", language.name()),
+            Self::AsWritten => "language=any stemmer=off".to_owned(),
+        }
+    }
+
+    /// Whether the word is left out. Expects lower case.
+    pub(crate) fn is_stop_word(self, word: &str) -> bool {
+        matches!(self, Self::Of(language) if language.is_stop_word(word))
+    }
+
+    /// What takes endings off.
+    pub(crate) fn stems(self) -> Stems {
+        let stemmer = match self {
+            Self::Of(language) => Some(Stemmer::create(language.algorithm())),
+            Self::AsWritten => None,
+        };
+        Stems { stemmer }
+    }
+}
+
+/// `\w` of Python's `re` on text: letters, numbers of any kind, `_`. Rust's `is_alphanumeric` is another set: it takes
+/// combining marks for letters.
+pub(crate) fn is_word_character(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric() || character == '_';
+    }
+    use GeneralCategory::{
+        DecimalNumber, LetterNumber, LowercaseLetter, ModifierLetter, OtherLetter, OtherNumber,
+        TitlecaseLetter, UppercaseLetter,
+    };
+    matches!(
+        get_general_category(character),
+        UppercaseLetter
+            | LowercaseLetter
+            | TitlecaseLetter
+            | ModifierLetter
+            | OtherLetter
+            | DecimalNumber
+            | LetterNumber
+            | OtherNumber
+    )
+}
+
+/// FastEmbed's dimension of a word: the absolute value of its 32-bit murmur3 hash, taken as signed.
+pub(crate) fn dimension(word: &str) -> u32 {
+    (murmur3_32::Murmur3::hash(0, word.as_bytes()) as i32).unsigned_abs()
+}
+
+/// Takes endings off, by Snowball's algorithms; of English, Porter's second one.
+pub(crate) struct Stems {
+    /// `None` for words as they are.
+    stemmer: Option<Stemmer>,
+}
+
+impl Stems {
+    /// Expects lower case.
+    pub(crate) fn of<'a>(&self, word: &'a str) -> Cow<'a, str> {
+        match &self.stemmer {
+            Some(stemmer) => stemmer.stem(word),
+            None => Cow::Borrowed(word),
+        }
+    }
+}
+
+/// How often each word comes, of words with counts, in the order in which the words come first.
+pub(crate) fn counts<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
+    let words_of_a_chunk = 256;
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(words_of_a_chunk);
+    let mut counts: Vec<(&str, u32)> = Vec::with_capacity(words_of_a_chunk);
+    for (word, count) in words {
+        match places.entry(word) {
+            Entry::Occupied(place) => counts[*place.get()].1 += count,
+            Entry::Vacant(place) => {
+                place.insert(counts.len());
+                counts.push((word, count));
+            }
+        }
+    }
+    counts
+}

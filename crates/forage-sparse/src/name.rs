@@ -1,0 +1,196 @@
+//! Queries that are one name, an identifier or a code, and what a text has of it.
+
+use crate::language::is_word_character;
+use crate::limits;
+use crate::superset::identifiers;
+
+/// What a text has of a name. The best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Held {
+    /// All of it, as it is written.
+    Whole,
+    /// All of it, with other letters large or small.
+    OtherCase,
+    /// All of it in another spelling: `parseHTTPHeader` for `parse_http_header`.
+    OtherSpelling,
+    /// It stands within a longer name.
+    Inside,
+    /// Parts of it alone.
+    Parts,
+    /// Nobody knows: there is no text to compare.
+    Unknown,
+}
+
+impl Held {
+    /// What a text has of a name; `None` for a point without its text.
+    pub(crate) fn of(name: &str, text: Option<&str>) -> Self {
+        let Some(text) = text else { return Self::Unknown };
+        if has_whole(text, name) {
+            return Self::Whole;
+        }
+        let lower =
+            |text: &str| if name.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() };
+        let (lower_text, lower_name) = (lower(text), lower(name));
+        match () {
+            () if has_whole(&lower_text, &lower_name) => Self::OtherCase,
+            () if is_respelled(text, name) => Self::OtherSpelling,
+            () if lower_text.contains(&lower_name) => Self::Inside,
+            () => Self::Parts,
+        }
+    }
+
+    /// Whether all of the name is there, in any case, and nothing is joined to it.
+    pub fn is_whole(self) -> bool {
+        matches!(self, Self::Whole | Self::OtherCase)
+    }
+
+    /// Whether the name is there in any spelling.
+    pub fn is_same(self) -> bool {
+        self.is_whole() || self == Self::OtherSpelling
+    }
+}
+
+/// The name that a query is, without quotes around it and an empty call behind it; `None` if it is words. A plain word is
+/// none: it has no parts that could be found in its place.
+pub(crate) fn name_of(query: &str) -> Option<&str> {
+    let mut name = query.trim();
+    for quote in ['`', '"', '\''] {
+        let within = name.strip_prefix(quote).and_then(|name| name.strip_suffix(quote));
+        name = within.unwrap_or(name).trim();
+    }
+    let name = name.trim_end_matches(['.', ',', ';', ':', '!', '?']);
+    let name = name.strip_suffix("()").unwrap_or(name);
+    let is_one = !name.contains(char::is_whitespace) && name.len() <= limits::NAME_BYTES;
+    let has_word = name.chars().any(|it| is_word_character(it) && it != '_');
+    (is_one && has_word && is_written_as_one(name)).then_some(name)
+}
+
+/// Whether it is written as no word of prose is.
+fn is_written_as_one(name: &str) -> bool {
+    let is_sign = |it: char| it.is_ascii_punctuation() && !matches!(it, '\'' | ',' | ';' | '?' | '!' | '"');
+    let letters = || name.chars().filter(|it| it.is_alphabetic());
+    let is_capitals = letters().count() > 1 && letters().all(char::is_uppercase);
+    let has_hump = name.chars().skip(1).any(char::is_uppercase);
+    name.chars().any(|it| it.is_numeric() || is_sign(it)) || is_capitals || has_hump
+}
+
+/// Whether the text has an identifier of the same letters and digits, whatever their case and what joins them.
+fn is_respelled(text: &str, name: &str) -> bool {
+    if !name.chars().all(|it| is_word_character(it) || it == '-') {
+        return false;
+    }
+    let squeezed =
+        |text: &str| text.chars().filter(|it| !matches!(it, '_' | '-')).collect::<String>().to_lowercase();
+    let wanted = squeezed(name);
+    identifiers(text).any(|identifier| squeezed(identifier) == wanted)
+}
+
+fn has_whole(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (text[..at].chars().rev(), text[at + name.len()..].chars());
+        !goes_on(name.chars().next(), before, name) && !goes_on(name.chars().next_back(), behind, name)
+    })
+}
+
+/// Whether a name goes on beyond its edge, whose last character is `edge`: with a letter, or, as such names do that have
+/// those themselves, with a hyphen, or a dot between digits, and more.
+fn goes_on(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
+    let (Some(edge), Some(next)) = (edge, beyond.next()) else { return false };
+    if !is_word_character(edge) {
+        return false;
+    }
+    let after = beyond.next();
+    is_word_character(next)
+        || (next == '-' && name.contains('-') && after.is_some_and(is_word_character))
+        || (next == '.' && edge.is_numeric() && after.is_some_and(char::is_numeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_and_codes_are_names_and_words_are_none() {
+        for name in [
+            "RETRY-99999",
+            "retry_after",
+            "E0308",
+            "HTTP_404",
+            "parseJSON",
+            "foo::bar",
+            "ORA-00942",
+            "ECONNREFUSED",
+            "v1.2.3",
+            "src/net/retry.rs",
+            "C++",
+            "C#",
+            "user.name",
+            "$scope",
+            "GetUser",
+            "0xC0000005",
+            "größe_2",
+        ] {
+            assert_eq!(name_of(name), Some(name));
+        }
+        for (query, name) in [
+            (" `retry_after` ", "retry_after"),
+            ("\"E0308\"", "E0308"),
+            ("parseJSON()", "parseJSON"),
+            ("E0308?", "E0308"),
+        ] {
+            assert_eq!(name_of(query), Some(name), "{query}");
+        }
+        let long = "a_".repeat(limits::NAME_BYTES);
+        for words in [
+            "backoff",
+            "Retries",
+            "retry after",
+            "E0308 mismatched",
+            "don't",
+            "what?",
+            "A",
+            "",
+            "_",
+            "--",
+            "::",
+            &long,
+        ] {
+            assert_eq!(name_of(words), None, "{words}");
+        }
+    }
+
+    #[test]
+    fn a_text_has_a_name_whole_or_in_another_case_or_inside_or_in_parts() {
+        let cases = [
+            ("retry_after", "let x = retry_after;", Held::Whole),
+            ("retry_after", "retry_after", Held::Whole),
+            ("retry_after", "RETRY_AFTER = 3", Held::OtherCase),
+            ("retry_after", "Retry_After and retry_after", Held::Whole),
+            ("retry_after", "retry_after_ms", Held::Inside),
+            ("retry_after", "XRETRY_AFTER", Held::Inside),
+            ("retry_after", "retry, and after", Held::Parts),
+            ("parse_http_header", "parseHTTPHeader()", Held::OtherSpelling),
+            ("parse-http-header", "parse_HTTP_header", Held::OtherSpelling),
+            ("RETRY-99999", "RETRY99999", Held::OtherSpelling),
+            ("foo::bar", "foobar foo_bar", Held::Parts),
+            ("RETRY-99999", "RETRY-99999: x", Held::Whole),
+            ("RETRY-99999", "RETRY-99999-2", Held::Inside),
+            ("RETRY-99999", "MAX-RETRY-99999", Held::Inside),
+            ("RETRY-99999", "- RETRY-99999 -", Held::Whole),
+            ("RETRY-99999", "RETRY-999990", Held::Inside),
+            ("E0308", "E0308-note", Held::Whole),
+            ("v1.2", "v1.2.3", Held::Inside),
+            ("v1.2", "it is v1.2.", Held::Whole),
+            ("foo::bar", "use foo::bar::baz;", Held::Whole),
+            ("foo.bar", "self.foo.bar.baz()", Held::Whole),
+            ("foo::bar", "foo::bars", Held::Inside),
+            ("C++", "in C++11", Held::Whole),
+            ("Größe_2", "GRÖSSE_2 größe_2", Held::OtherCase),
+            ("größe_2", "größe_2", Held::Whole),
+        ];
+        for (name, text, held) in cases {
+            assert_eq!(Held::of(name, Some(text)), held, "{name} in {text}");
+        }
+        assert_eq!(Held::of("x_1", None), Held::Unknown);
+    }
+}

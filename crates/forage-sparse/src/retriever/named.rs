@@ -1,0 +1,132 @@
+//! Queries that are one name: which points have it as a whole, and whether there are any.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use forage_fs::Stop;
+use serde_json::Value;
+
+use super::{Lookup, NameFacts, Retriever, step};
+use crate::encoder::Encoder;
+use crate::filter::Filter;
+use crate::limits;
+use crate::name::Held;
+use crate::patience::again;
+use crate::store::{Hit, PointId, Query, StoreError};
+use crate::vector::SparseVector;
+
+/// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
+const DIMENSIONS_ASKED: usize = 3;
+
+/// A name that is looked for.
+pub(super) struct Named<'a> {
+    pub(super) retriever: &'a Retriever,
+    pub(super) name: &'a str,
+    /// The payload field with the text.
+    pub(super) field: &'a str,
+    pub(super) encoder: &'a dyn Encoder,
+    pub(super) asked: &'a Query<'a>,
+    pub(super) stop: &'a Stop,
+}
+
+/// Points that may have the name, with what they have of it.
+#[derive(Default)]
+struct Candidates {
+    held: BTreeMap<PointId, Held>,
+    /// No other point has it as a whole.
+    is_complete: bool,
+}
+
+impl Candidates {
+    fn with(&self, held: Held) -> Vec<PointId> {
+        self.held.iter().filter(|(_, it)| **it == held).map(|(id, _)| *id).collect()
+    }
+}
+
+impl Named<'_> {
+    /// Puts the points first that have the name as a whole, whatever they score, and says what is known of it.
+    pub(super) fn put_first(&self, lookup: &mut Lookup) -> Result<(), StoreError> {
+        let mut candidates = match self.candidates(self.asked.filter) {
+            Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
+            // What was found is an answer without that, which then says that not all were compared.
+            candidates => candidates.unwrap_or_default(),
+        };
+        let without_text = candidates.with(Held::Unknown).len();
+        let mut hits = std::mem::take(&mut lookup.hits);
+        for held in [Held::Whole, Held::OtherCase, Held::OtherSpelling] {
+            let filter = self.asked.filter.among(candidates.with(held));
+            if !filter.is_nothing() {
+                hits.extend(
+                    self.retriever.best(Query { filter: &filter, ..self.asked.clone() }, self.stop)?.0,
+                );
+            }
+        }
+        hits.sort_by_key(|hit| hit.id);
+        hits.dedup_by_key(|hit| hit.id);
+        let mut hits: Vec<(Held, Hit)> = hits.into_iter().map(|hit| (self.held(&hit), hit)).collect();
+        candidates.held.extend(hits.iter().map(|(held, hit)| (hit.id, *held)));
+        hits.sort_by_key(|(held, hit)| (*held, Reverse(step(hit.score)), hit.id));
+        hits.truncate(self.asked.limit);
+        (lookup.held, lookup.hits) = hits.into_iter().unzip();
+        lookup.name = Some(self.facts(&candidates, without_text));
+        Ok(())
+    }
+
+    fn held(&self, hit: &Hit) -> Held {
+        Held::of(self.name, hit.payload.get(self.field).and_then(Value::as_str))
+    }
+
+    fn facts(&self, candidates: &Candidates, without_text: usize) -> NameFacts {
+        let count = |held| candidates.with(held).len();
+        let mut facts = NameFacts {
+            name: self.name.to_owned(),
+            whole: count(Held::Whole),
+            other_case: count(Held::OtherCase),
+            compared: candidates.held.len() - count(Held::Unknown),
+            without_text,
+            is_complete: candidates.is_complete,
+            beyond: None,
+        };
+        if facts.is_absent() && !self.asked.filter.is_empty() {
+            let all = self.candidates(&Filter::default());
+            facts.beyond = all.ok().map(|all| all.held.values().filter(|held| held.is_whole()).count());
+        }
+        facts
+    }
+
+    /// Every point that has the name has each of some dimensions: those of one that is rare enough are all. Points that
+    /// have no text to compare may lack another.
+    fn candidates(&self, filter: &Filter) -> Result<Candidates, StoreError> {
+        let needed = self.encoder.needed(self.name);
+        let mut candidates = Candidates::default();
+        for id in needed.iter().take(DIMENSIONS_ASKED) {
+            let held = self.compared(&SparseVector::ones([*id]), filter)?;
+            let is_complete = held.len() < limits::NAMES_COMPARED;
+            match (candidates.is_complete, is_complete) {
+                (false, true) => candidates = Candidates { held, is_complete },
+                (true, true) => candidates.held.retain(|id, _| held.contains_key(id)),
+                (false, false) => candidates.held.extend(held),
+                (true, false) => {}
+            }
+            if candidates.is_complete && candidates.with(Held::Unknown).is_empty() {
+                break;
+            }
+        }
+        if needed.is_empty() {
+            candidates.held = self.compared(self.asked.vector, filter)?;
+        }
+        Ok(candidates)
+    }
+
+    fn compared(
+        &self,
+        vector: &SparseVector,
+        filter: &Filter,
+    ) -> Result<BTreeMap<PointId, Held>, StoreError> {
+        let fields = [self.field.to_owned()];
+        let (using, limit) = (self.asked.using, limits::NAMES_COMPARED);
+        let query = Query { vector, using, limit, fields: &fields, filter };
+        let hits = again(self.stop, || self.retriever.store.query(&query, self.stop))?;
+        Ok(hits.into_iter().map(|hit| (hit.id, self.held(&hit))).collect())
+    }
+}

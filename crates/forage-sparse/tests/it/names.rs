@@ -1,0 +1,209 @@
+//! Queries that are a name: what comes first, and what is said of it; filters that let nothing through; what is cut.
+
+use std::sync::Arc;
+
+use forage_fs::Stop;
+use forage_sparse::{
+    Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Filter, Held, Language, Lookup, LookupState,
+    Point, Prose, Retriever, Store as _, StoreError, limits,
+};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::memory::Memory;
+use crate::retriever::{ids, look_up, retriever, store};
+
+fn filtered(retriever: &Retriever, query: &str, conditions: &[&str]) -> Lookup {
+    let conditions = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
+    retriever.look_up(query, 10, &Filter { conditions, ids: None }, &Stop::never()).unwrap()
+}
+
+/// Gives every point a repository by its id.
+fn with_repos(store: &Arc<Memory>, repo: impl Fn(usize) -> &'static str) {
+    for (nth, point) in store.points.lock().unwrap().values_mut().enumerate() {
+        point.payload.insert("repo".to_owned(), json!(repo(nth)));
+    }
+}
+
+#[test]
+fn a_name_that_nothing_has_is_absent_and_parts_of_it_are_called_that() {
+    let store = store(&["retry now", "RETRY-5 and 99999", "nothing", "RETRY-999990"]);
+    let found = look_up(&retriever(&store), "RETRY-99999", 10).unwrap();
+    let name = found.name.clone().unwrap();
+    assert!(name.is_absent() && name.name == "RETRY-99999", "{name:?}");
+    assert_eq!(found.held.len(), found.hits.len());
+    assert!(found.held.iter().all(|held| *held == Held::Parts || *held == Held::Inside), "{found:?}");
+    // Control: with it, it is there, and first.
+    let with = self::store(&["retry now", "RETRY-5 and 99999", "RETRY-99999", "retry retry 99999 99999"]);
+    let found = look_up(&retriever(&with), "RETRY-99999", 10).unwrap();
+    let name = found.name.clone().unwrap();
+    assert!(!name.is_absent() && (name.whole, name.other_case) == (1, 0) && name.is_complete, "{name:?}");
+    assert_eq!((ids(&found)[0].as_str(), found.held[0]), ("3", Held::Whole));
+    // A plain word has no parts that could be found in its place.
+    assert_eq!(look_up(&retriever(&with), "retry", 10).unwrap().name, None);
+}
+
+#[test]
+fn what_has_the_name_comes_first_whatever_it_scores() {
+    let filler = (0..400).map(|number| format!("word{number} ")).collect::<String>();
+    let (whole, other) = (format!("{filler} foo::bar"), format!("{filler} FOO::Bar"));
+    let mut texts = vec!["foo foo bar bar"; 30];
+    texts.extend([other.as_str(), whole.as_str()]);
+    let store = store(&texts);
+    let found = look_up(&retriever(&store), "foo::bar", 3).unwrap();
+    assert_eq!(ids(&found), ["32", "31", "1"]);
+    assert_eq!(found.held, [Held::Whole, Held::OtherCase, Held::Parts]);
+    assert!(found.hits[0].score < found.hits[2].score, "it scores less: {found:?}");
+    let name = found.name.unwrap();
+    assert_eq!((name.whole, name.other_case), (1, 1));
+    // Control: as words, the others come first.
+    assert_eq!(ids(&look_up(&retriever(&store), "foo bar", 3).unwrap()), ["1", "2", "3"]);
+}
+
+#[test]
+fn where_not_all_can_be_compared_nothing_is_absent() {
+    let mut texts = vec!["foo bar"; limits::NAMES_COMPARED + 5];
+    let store = store(&texts);
+    let name = look_up(&retriever(&store), "foo::bar", 10).unwrap().name.unwrap();
+    assert!(!name.is_absent() && !name.is_complete && name.whole == 0, "{name:?}");
+    assert!(name.compared >= limits::NAMES_COMPARED, "{name:?}");
+    // One word that is rare enough is a proof.
+    texts.push("rare::bar");
+    let store = self::store(&texts);
+    let name = look_up(&retriever(&store), "rare::foo", 10).unwrap().name.unwrap();
+    assert!(name.is_absent(), "{name:?}");
+}
+
+#[test]
+fn a_point_without_its_text_may_have_the_name() {
+    let store = store(&["E0308 here", "E0308 there"]);
+    store.points.lock().unwrap().values_mut().for_each(|point| drop(point.payload.remove("text")));
+    let found = look_up(&retriever(&store), "E0308", 10).unwrap();
+    let name = found.name.unwrap();
+    assert!(!name.is_absent() && (name.without_text, name.compared) == (2, 0), "{name:?}");
+    assert_eq!(found.held, [Held::Unknown; 2]);
+    // That no point has the word at all needs no text.
+    let name = look_up(&retriever(&store), "E0308-X1", 10).unwrap().name.unwrap();
+    assert!(name.is_absent(), "{name:?}");
+}
+
+#[test]
+fn a_comparison_that_fails_is_no_proof() {
+    let store = store(&["retry now"]);
+    let found = look_up(&retriever(&store), "RETRY-1", 10).unwrap();
+    assert!(found.name.unwrap().is_absent());
+    // What the collection is and what has the words is answered, and nothing after that.
+    let failure = StoreError::Unauthorized("no more".to_owned());
+    *store.fails_after.lock().unwrap() = Some((2, failure));
+    let found = look_up(&retriever(&store), "RETRY-1", 10).unwrap();
+    let name = found.name.unwrap();
+    assert!(!name.is_absent() && name.compared == 1 && found.hits.len() == 1, "{name:?}");
+}
+
+#[test]
+fn nothing_under_a_filter_is_told_from_nothing() {
+    let store = store(&["backoff one", "backoff two", "other"]);
+    with_repos(&store, |nth| if nth < 2 { "shop" } else { "bank" });
+    let retriever = retriever(&store);
+    for (conditions, under_filter) in [(["repo=nope"], 0), (["repo=bank"], 1)] {
+        let found = filtered(&retriever, "backoff", &conditions);
+        assert_eq!(found.state, LookupState::NoMatch);
+        assert_eq!(found.beyond, Some(Beyond { points: 2, is_at_least: false, under_filter }));
+    }
+    assert_eq!(filtered(&retriever, "absent", &["repo=nope"]).beyond.unwrap().points, 0);
+    assert_eq!(look_up(&retriever, "absent", 10).unwrap().beyond, None);
+    assert_eq!(ids(&filtered(&retriever, "backoff", &["repo=shop|bank"])), ["1", "2"]);
+}
+
+#[test]
+fn a_name_that_is_absent_under_a_filter_may_be_there_without_it() {
+    let store = store(&["retry_after", "RETRY-1 retry", "RETRY-9 retry"]);
+    with_repos(&store, |nth| if nth == 2 { "bank" } else { "shop" });
+    let found = filtered(&retriever(&store), "RETRY-9", &["repo=shop"]);
+    let name = found.name.unwrap();
+    assert!(name.is_absent() && name.beyond == Some(1), "{name:?}");
+    let name = filtered(&retriever(&store), "RETRY-7", &["repo=shop"]).name.unwrap();
+    assert!(name.is_absent() && name.beyond == Some(0), "{name:?}");
+}
+
+#[test]
+fn what_scores_under_a_hundredth_of_the_best_is_cut_and_counted() {
+    let mut texts = vec!["common"; 300];
+    texts.push("common rareword");
+    let found = look_up(&retriever(&store(&texts)), "common rareword", 10).unwrap();
+    assert_eq!((ids(&found), found.cut), (vec!["301".to_owned()], 9));
+    // Control: without the rare word they are as good as each other.
+    let found = look_up(&retriever(&store(&texts)), "common", 10).unwrap();
+    assert_eq!((found.hits.len(), found.cut), (10, 0));
+}
+
+#[test]
+fn a_filter_is_of_texts_numbers_and_flags() {
+    let store = store(&["word a", "word b", "word c"]);
+    let payloads = [
+        json!({"year": 2020, "draft": true, "doc": "7"}),
+        json!({"year": 2021.5, "draft": false, "doc": 7}),
+        json!({"year": "2022", "lines": {"start": 17}}),
+    ];
+    for (point, payload) in store.points.lock().unwrap().values_mut().zip(payloads) {
+        point.payload.extend(payload.as_object().unwrap().clone());
+    }
+    let retriever = retriever(&store);
+    for (condition, expected) in [
+        ("year=2020", &["1"][..]),
+        ("year=2022", &["3"]),
+        ("year=2021.5|2022", &["2", "3"]),
+        ("year>=2020", &["1", "2"]),
+        ("year>2020", &["2"]),
+        ("draft=true", &["1"]),
+        ("doc=7", &["1", "2"]),
+        ("doc=\"7\"", &["1"]),
+        ("lines.start<=17", &["3"]),
+    ] {
+        assert_eq!(ids(&filtered(&retriever, "word", &[condition])), expected, "{condition}");
+    }
+    assert_eq!(ids(&filtered(&retriever, "word", &["year>=2020", "year<2021"])), ["1"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// What makes it a proof: a text that has the name has every dimension that the name needs.
+    #[test]
+    fn a_text_with_the_name_has_all_that_it_needs(
+        before in "[ aB1_:.-]{0,6}",
+        name in "[aAbB1_]{1,4}([:.-]{1,2}[aAbB1_]{1,4}){0,2}",
+        behind in "[ aB1_:.-]{0,6}",
+        is_upper in any::<bool>(),
+        language in 0..Language::ALL.len(),
+    ) {
+        let written = if is_upper { name.to_uppercase() } else { name.clone() };
+        let text = format!("the {before}{written}{behind} end");
+        let prose = [Prose::Of(Language::ALL[language]), Prose::AsWritten];
+        for prose in prose {
+            for encoder in [&FastEmbedBm25::of(prose) as &dyn Encoder, &CodeSuperset::of(prose)] {
+                let document = encoder.document(&text).unwrap();
+                let has_all = encoder.needed(&name).iter().all(|id| document.ids().contains(id));
+                // Words that a text needs beside it say nothing of the name.
+                if held(&text, &name).is_whole() {
+                    prop_assert!(has_all, "{name:?} in {text:?}");
+                }
+            }
+        }
+    }
+}
+
+/// What the retriever says that the text has.
+fn held(text: &str, name: &str) -> Held {
+    let (memory, encoder) = (Memory::default(), CodeSuperset::new());
+    let described = self::store(&[]).collection.lock().unwrap().clone().unwrap();
+    let contract = Some(encoder.contract());
+    *memory.collection.lock().unwrap() = Some(forage_sparse::Collection { contract, ..described });
+    let payload = json!({ "text": text }).as_object().unwrap().clone();
+    let point =
+        Point { id: forage_sparse::PointId::Number(1), vector: encoder.document(text).unwrap(), payload };
+    memory.upsert(vec![point], "text-sparse", &Stop::never()).unwrap();
+    let retriever = Retriever { encoder: None, ..retriever(&Arc::new(memory)) };
+    let found = look_up(&retriever, name, 1).unwrap();
+    found.held.first().copied().unwrap_or(Held::Unknown)
+}

@@ -1,0 +1,206 @@
+//! The records of an answer.
+
+use forage_sparse::{Beyond, Held, Lookup, LookupState, NameFacts};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The records of `keyword_lookup`.
+#[derive(Debug, Serialize)]
+pub struct Response {
+    pub(super) query: String,
+    /// Where was looked; empty where none is configured.
+    pub(super) collection: String,
+    pub(super) status: Status,
+    /// Why nothing was looked up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
+    /// What results had to be beside having the words, a condition each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) filter: Vec<String>,
+    /// Where the query is one identifier or code: what is known of it as a whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<NameRecord>,
+    /// Where nothing was found under the filter: what there is without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) without_filter: Option<BeyondRecord>,
+    /// Results that are left out because they score less than a hundredth of the best.
+    pub(super) cut: usize,
+    /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
+    pub(super) hits: Vec<Record>,
+}
+
+/// What is known of a name.
+#[derive(Debug, Serialize)]
+pub(super) struct NameRecord {
+    pub(super) name: String,
+    /// Whether the collection has it, under the filter.
+    pub(super) presence: Presence,
+    /// Chunks that have it as it is written, as far as they were compared.
+    pub(super) whole: usize,
+    /// Chunks that have it in another case alone.
+    pub(super) other_case: usize,
+    /// Chunks whose texts were compared with it.
+    pub(super) compared: usize,
+    /// Chunks that may have it and have no text to compare.
+    pub(super) without_text: usize,
+    /// Whether all chunks that can have it were compared.
+    pub(super) complete: bool,
+    /// Where none has it under the filter: how many have it without the filter, in any case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) without_filter: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Presence {
+    Present,
+    /// In another case alone.
+    OtherCase,
+    /// For certain.
+    Absent,
+    /// None of those that were compared has it.
+    Unknown,
+}
+
+impl NameRecord {
+    pub(super) fn of(facts: NameFacts) -> Self {
+        let presence = match () {
+            () if facts.whole > 0 => Presence::Present,
+            () if facts.other_case > 0 => Presence::OtherCase,
+            () if facts.is_absent() => Presence::Absent,
+            () => Presence::Unknown,
+        };
+        let NameFacts { name, whole, other_case, compared, without_text, is_complete, beyond } = facts;
+        let without_filter = beyond;
+        Self {
+            name,
+            presence,
+            whole,
+            other_case,
+            compared,
+            without_text,
+            complete: is_complete,
+            without_filter,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct BeyondRecord {
+    /// Chunks that have any of the words.
+    pub(super) chunks: usize,
+    /// There may be more of them.
+    pub(super) at_least: bool,
+    /// Chunks that the filter lets through, whatever words they have.
+    pub(super) under_filter: u64,
+}
+
+impl BeyondRecord {
+    pub(super) fn of(Beyond { points, is_at_least, under_filter }: Beyond) -> Self {
+        Self { chunks: points, at_least: is_at_least, under_filter }
+    }
+}
+
+/// What became of the lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    Found,
+    /// The query is a name that nothing has; the results have parts of it.
+    PartsOnly,
+    /// Nothing has any of the words.
+    NoMatch,
+    /// Nothing that the filter lets through has any of the words; other chunks have.
+    NoMatchUnderFilter,
+    /// The query has no word that can be looked up, as one of stop words alone.
+    NoUsableWord,
+    /// Nothing was looked up: queries can't be encoded.
+    EncoderUnavailable,
+    /// Nothing was looked up: the store doesn't answer.
+    StoreUnavailable,
+}
+
+impl Status {
+    /// Whether the answer tells what is in the collection.
+    pub(super) fn was_looked_up(self) -> bool {
+        !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
+    }
+
+    /// As records and telemetry call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::PartsOnly => "parts_only",
+            Self::NoMatch => "no_match",
+            Self::NoMatchUnderFilter => "no_match_under_filter",
+            Self::NoUsableWord => "no_usable_word",
+            Self::EncoderUnavailable => "encoder_unavailable",
+            Self::StoreUnavailable => "store_unavailable",
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) score: f32,
+    /// Where the query is a name: what the text has of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) has: Option<Has>,
+    /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
+    pub(super) payload: Map<String, Value>,
+    /// The lines of the text that have most of the words.
+    pub(super) lines: Vec<LineRecord>,
+}
+
+/// What a text has of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Has {
+    Whole,
+    OtherCase,
+    OtherSpelling,
+    /// Within a longer name.
+    Inside,
+    Parts,
+    /// There is no text to compare.
+    Unknown,
+}
+
+impl From<Held> for Has {
+    fn from(held: Held) -> Self {
+        match held {
+            Held::Whole => Self::Whole,
+            Held::OtherCase => Self::OtherCase,
+            Held::OtherSpelling => Self::OtherSpelling,
+            Held::Inside => Self::Inside,
+            Held::Parts => Self::Parts,
+            Held::Unknown => Self::Unknown,
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct LineRecord {
+    /// Where the text says where it begins.
+    pub(super) line_number: Option<u64>,
+    pub(super) text: String,
+}
+
+/// What a lookup came to.
+pub(super) fn status(lookup: &Lookup) -> Status {
+    let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
+    match &lookup.state {
+        LookupState::Found if is_absent && !lookup.held.iter().any(|held| held.is_same()) => {
+            Status::PartsOnly
+        }
+        LookupState::Found => Status::Found,
+        LookupState::NoMatch if lookup.beyond.is_some_and(|beyond| beyond.points > 0) => {
+            Status::NoMatchUnderFilter
+        }
+        LookupState::NoMatch => Status::NoMatch,
+        LookupState::NoWord => Status::NoUsableWord,
+        LookupState::EncoderUnavailable(_) => Status::EncoderUnavailable,
+        LookupState::StoreUnavailable(_) => Status::StoreUnavailable,
+    }
+}

@@ -1,0 +1,64 @@
+//! `forage sparse encode`: the vector of a text, with what its dimensions stand for.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Read as _;
+
+use anyhow::{Context as _, bail};
+use forage_sparse::Form;
+use serde_json::json;
+
+use super::print;
+use crate::cli::Status;
+use crate::cli::output::Output;
+use crate::config::Config;
+
+/// Bytes of a text on stdin, which are some thousand chunks.
+const TEXT_BYTES: u64 = 16 << 20;
+
+pub(super) fn run(
+    config: &Config,
+    text: &str,
+    is_query: bool,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    config.wall_in(&[], &config.needs_of_encoder())?;
+    let text = if text == "-" { from_stdin()? } else { text.to_owned() };
+    let encoder = config.document_encoder()?;
+    let (form, vector) = match is_query {
+        true => (Form::Query, encoder.query(&text)?),
+        false => (Form::Document, encoder.document(&text)?),
+    };
+    let mut tokens: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for (id, word) in encoder.words(&text, form)? {
+        let words = tokens.entry(id).or_default();
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    // Of two words in one dimension both are told.
+    let token = |id: &u32| tokens.get(id).map(|words| words.join(", ")).unwrap_or_default();
+    let record = json!({
+        "encoding": encoder.contract().as_str(),
+        "form": if is_query { "query" } else { "document" },
+        "indices": vector.ids(),
+        "values": vector.weights(),
+        "tokens": vector.ids().iter().map(token).collect::<Vec<_>>(),
+    });
+    let mut shown = format!("{}: {} dimensions\n", encoder.contract(), vector.ids().len());
+    for (id, weight) in vector.ids().iter().zip(vector.weights()) {
+        writeln!(shown, "{id:>10}  {weight:<11} {}", forage_tools::sanitize_line(&token(id)))?;
+    }
+    print(output, &record, &shown)?;
+    Ok(if vector.is_empty() { Status::NothingFound } else { Status::Found })
+}
+
+fn from_stdin() -> anyhow::Result<String> {
+    let mut text = String::new();
+    let read = std::io::stdin().take(TEXT_BYTES + 1).read_to_string(&mut text);
+    read.context("can't read the text from stdin; it has to be UTF-8")?;
+    if text.len() as u64 > TEXT_BYTES {
+        bail!("the text has more than {TEXT_BYTES} bytes; encode it in pieces, as it is stored");
+    }
+    Ok(text)
+}
