@@ -123,6 +123,11 @@ pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: 
 }
 
 impl Told {
+    /// Calls from a surface, and who is told of them.
+    pub fn new(to: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
+        Self { to, surface, ..Self::default() }
+    }
+
     /// Notes a model that a call has asked.
     pub(crate) fn model(
         &self,

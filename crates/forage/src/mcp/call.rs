@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError, clip, sanitize_line};
+use forage_tools::{Answer, Context, ToolError, clip, sanitize_line, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -92,7 +92,8 @@ async fn answer(
     let stop = StopOnDrop(Stop::never());
     let work = {
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
-        let text_bytes = client::profile(context).text_bytes;
+        let profile = client::profile(context);
+        let text_bytes = profile.text_bytes;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -105,6 +106,7 @@ async fn answer(
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
             context.progress = visited;
+            context.telemetry.client = profile.name();
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
                 context.text_bytes = text_bytes;
@@ -117,7 +119,7 @@ async fn answer(
                 .filter
                 .models
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match called(tool, &mut context, arguments) {
+            match called(tool, &context, arguments) {
                 Ok(answer) => {
                     known.tell(root_paths);
                     Done::Answered(answer)
@@ -220,8 +222,23 @@ impl Progress {
 
 /// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
 /// so; else the error says what the call would have to look like.
-fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result<Answer, String> {
-    let error = match tool.call(context, arguments.clone()) {
+fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, String> {
+    let answered = telemetry::watched(tool.name(), context, |context| {
+        let error = match tool.call(context, arguments.clone()) {
+            Err(error @ ToolError::Pattern { .. }) => error,
+            result => return result,
+        };
+        let Some(corrected) = tool.corrected(context, arguments.clone(), &error) else { return Err(error) };
+        let mut context = context.clone();
+        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
+        let pattern = clip(&pattern, limits::SHOWN_BYTES);
+        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+        match tool.call(&context, corrected) {
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(error),
+        }
+    });
+    let error = match answered {
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
@@ -240,14 +257,6 @@ fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result
         _ => {}
     }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
-    if matches!(error, ToolError::Pattern { .. }) {
-        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
-        let pattern = clip(&pattern, limits::SHOWN_BYTES);
-        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
-        if let Ok(answer) = tool.call(context, corrected.clone()) {
-            return Ok(answer);
-        }
-    }
     Err(format!("{error}\nCall it like this: {} {corrected}", tool.name()))
 }
 
