@@ -214,12 +214,22 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage-tools/src/tools/keyword_search/ids.rs", "fuzz_no_answer_yields_what_was_not_shown")],
     ),
     (
-        "forage-tools/src/tools/keyword_search/answer.rs",
-        &[Target("forage/src/answer_cache.rs", "fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked")],
+        "forage-tools/src/tools/keyword_search/records.rs",
+        &[
+            Target(
+                "forage-tools/src/tools/keyword_search/answer.rs",
+                "fuzz_no_answer_names_a_file_that_was_not_sent",
+            ),
+            Target("forage/src/answer_cache.rs", "fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked"),
+        ],
     ),
     (
         "forage/src/answer_cache.rs",
         &[Target("forage/src/answer_cache.rs", "fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked")],
+    ),
+    (
+        "forage/src/cli/telemetry.rs",
+        &[Target("forage/src/cli/telemetry.rs", "fuzz_any_file_is_summed_or_counted")],
     ),
     (
         "forage/src/config/file.rs",

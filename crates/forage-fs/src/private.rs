@@ -609,6 +609,20 @@ impl NamedFile {
         renamed.map_err(|source| io_error(&self.directory.join(&self.name), source))
     }
 
+    /// Whether it still is the file that was opened.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn is(&self, opened: &File) -> io::Result<bool> {
+        match system::facts_of(&self.handle, &self.name) {
+            Ok(named) => {
+                Ok(named.identity == system::file_facts(opened)?.identity && named.kind == NodeKind::File)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes it, if it still is the file that was opened.
     ///
     /// # Errors

@@ -18,7 +18,7 @@ use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Telemetry, Told};
 
 /// Who keeps the relevant files of a `keyword_search`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct FilterSettings {
     pub evidence: EvidenceForm,
     /// What a model is asked for.
     pub answer: AnswerForm,
+    /// The system prompt in place of the one that belongs to the form of the answer.
+    pub prompt: Option<Arc<str>>,
     /// Tokens of evidence in one request, at [`limits::BYTES_PER_TOKEN`]: compact evidence stays within it, and
     /// evidence of either form is split into shards beyond it. [`limits::EVIDENCE_TOKENS_MIN`] to
     /// [`limits::EVIDENCE_TOKENS_MAX`]; what lies outside counts as the nearer of the two.
@@ -132,6 +134,7 @@ impl Default for FilterSettings {
             context_lines: forage_search::limits::EVIDENCE_CONTEXT,
             evidence: EvidenceForm::default(),
             answer: AnswerForm::default(),
+            prompt: None,
             evidence_tokens: limits::EVIDENCE_TOKENS,
             cache: None,
         }
@@ -199,7 +202,7 @@ pub struct LookupSettings {
     pub limit: u64,
     /// The payload field with the text.
     pub text_field: String,
-    /// Is told of each lookup.
+    /// Is told of each lookup by itself; one that [`telemetry::call`](crate::telemetry::call) makes is told of in its line.
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
@@ -255,6 +258,8 @@ pub struct Context {
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
     pub redactor: Arc<Redactor>,
+    /// Who is told of calls.
+    pub telemetry: Told,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -284,6 +289,7 @@ impl Context {
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
             redactor: Arc::new(Redactor::standard()),
+            telemetry: Told::default(),
             stop: Stop::never(),
             notices: Vec::new(),
             names_root: false,

@@ -121,6 +121,27 @@ impl ToolError {
         }
     }
 
+    /// One word for telemetry.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::SameName { .. } => "same_name",
+            Self::Request(_) => "request",
+            Self::Argument { .. } => "argument",
+            Self::Pattern { .. } => "pattern",
+            Self::Path(_) => "path",
+            Self::TooBroad { .. } => "too_broad",
+            Self::NoModel { .. } => "no_model",
+            Self::ModelsFailed { .. } => "models_failed",
+            Self::NoEngine { .. } => "no_engine",
+            Self::Engine(_) => "engine",
+            Self::Index(_) => "index",
+            Self::Collection(_) => "collection",
+            Self::Cancelled => "cancelled",
+            Self::Internal { .. } => "internal",
+        }
+    }
+
     /// A pattern that can't be used, or was not compiled in time.
     pub(crate) fn pattern(argument: &'static str, source: PatternError, stop: &Stop) -> Self {
         match source {

@@ -187,6 +187,21 @@ pub const ANSWER_RANGES: usize = 8;
 /// to try thousands would take seconds.
 pub const ANSWER_BEGINNINGS: usize = 16;
 
+/// Marks in front of a path in a model's line that are taken off: of a quotation, a list, a number, bold text, a link, code.
+pub const ANSWER_MARKS: usize = 16;
+
+/// Cells of a line of a table in a model's answer.
+pub const ANSWER_CELLS: usize = 12;
+
+/// Bytes in which a tag, or the text of a link, in front of a path ends.
+pub const ANSWER_TAG_BYTES: usize = 300;
+
+/// Bytes in which words such as `File:` in front of a path or a reason end.
+pub const ANSWER_LABEL_BYTES: usize = 32;
+
+/// Bytes between the beginning of an answer in JSON and that of its list.
+pub const ANSWER_LIST_BYTES: usize = 64;
+
 /// Levels that `list_directory` shows when it is recursive (the plan's 2), and at the most.
 pub const LIST_DEPTH: u64 = 2;
 /// See [`LIST_DEPTH`].

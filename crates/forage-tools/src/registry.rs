@@ -16,6 +16,7 @@ use crate::error::ToolError;
 use crate::outcome::Answer;
 use crate::sanitize::sanitize;
 use crate::schema;
+use crate::telemetry::Told;
 use crate::text::absolute;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
@@ -95,6 +96,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         }
         // Whether the tool takes it is found out by a call that ends before it does anything.
         let mut context = context.clone();
+        context.telemetry = Told::default();
         context.stop = Stop::never();
         context.stop.cancel();
         context.filter.mode = FilterMode::Lexical;

@@ -1,9 +1,265 @@
-//! What is told of calls to whoever runs Forage. Never a query, a pattern, a term or text of a file.
+//! What is told of calls to whoever runs Forage: a line for each. Never a query, a pattern, a term, a path, a name of a root
+//! or text of a file.
 
-use serde_json::{Map, Value};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use forage_llm::{ChatAnswer, ChatError, ChatModel};
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::outcome::Answer;
+use crate::registry::AnyTool;
 
 /// Takes events. Telling of a call must not fail it: what can't be written is lost.
 pub trait Telemetry: Send + Sync {
-    /// Takes one event: names with dots, values that are numbers, truth values or one of a few words.
+    /// Takes one event: names with dots or without, values that are numbers, truth values, names of tools and models, or one of
+    /// a few words.
     fn record(&self, event: Map<String, Value>);
+}
+
+/// Who is told of calls, and from where these come.
+#[derive(Clone, Default)]
+pub struct Told {
+    /// Is told of each call that is made by [`call`].
+    pub to: Option<Arc<dyn Telemetry>>,
+    /// `command`, `call`, `mcp`, `ask`, or what a program calls itself.
+    pub surface: &'static str,
+    /// The client, if it is one that is known: what it calls itself can be anything.
+    pub client: Option<&'static str>,
+    /// Collects the models that one call asks.
+    asked: Option<Arc<Mutex<Vec<Value>>>>,
+}
+
+/// Makes a call and tells of it, by the name that the tool is advertised by.
+///
+/// # Errors
+/// Those of the call.
+pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
+    watched(tool.name(), context, |context| tool.call(context, request))
+}
+
+/// As [`call`], for a call that takes more than one attempt.
+///
+/// # Errors
+/// Those of the call.
+pub fn watched(
+    tool: &str,
+    context: &Context,
+    call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
+) -> Result<Answer, ToolError> {
+    let Some(to) = &context.telemetry.to else { return call(context) };
+    let began = Instant::now();
+    let (asked, lookup) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<Collected>::default());
+    let mut inner = context.clone();
+    inner.telemetry.asked = Some(Arc::clone(&asked));
+    inner.lookup.telemetry = Some(Arc::clone(&lookup) as _);
+    let result = call(&inner);
+    let mut event = head(tool, &context.telemetry);
+    match &result {
+        Ok(answer) => add_answer(&mut event, answer),
+        Err(error) => add_error(&mut event, error),
+    }
+    event.insert("latency_ms".to_owned(), milliseconds(began.elapsed()));
+    let asked = std::mem::take(&mut *asked.lock().unwrap_or_else(PoisonError::into_inner));
+    add_models(&mut event, asked);
+    let mut of_lookup = std::mem::take(&mut *lookup.0.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(name) = of_lookup.get_mut("retrieval.tool") {
+        *name = json!(tool);
+    }
+    event.extend(of_lookup);
+    to.record(event);
+    result
+}
+
+/// Tells of a call whose results were passed on as they came: whether anything was found, and whether it is a part. They were
+/// not counted.
+pub fn streamed(tool: &str, context: &Context, began: Instant, ended: Result<(bool, bool), &ToolError>) {
+    let Some(to) = &context.telemetry.to else { return };
+    let mut event = head(tool, &context.telemetry);
+    match ended {
+        Ok((found, partial)) => {
+            event.insert("status".to_owned(), json!(status(found, partial)));
+        }
+        Err(error) => add_error(&mut event, error),
+    }
+    event.insert("latency_ms".to_owned(), milliseconds(began.elapsed()));
+    to.record(event);
+}
+
+/// The event of something else than a tool that asks models, such as an agent: `models` as [`of_model`] makes them.
+pub fn asked(name: &str, told: &Told, status: &str, latency: Duration, models: Vec<Value>) {
+    let Some(to) = &told.to else { return };
+    let mut event = head(name, told);
+    event.insert("status".to_owned(), json!(status));
+    event.insert("latency_ms".to_owned(), milliseconds(latency));
+    add_models(&mut event, models);
+    to.record(event);
+}
+
+/// What is told of a model, `provider/model`, that was asked.
+pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
+    let (provider, model) = name.split_once('/').unwrap_or(("", name));
+    json!({
+        "provider": plain(provider),
+        "model": plain(model),
+        "status": status,
+        "attempts": attempts,
+        "latency_ms": milliseconds(latency),
+    })
+}
+
+/// Adds tokens and cost, as far as they are known.
+pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: Option<f64>) {
+    if let Some(usage) = usage {
+        model["input_tokens"] = json!(usage.input_tokens);
+        model["cached_input_tokens"] = json!(usage.cached_input_tokens);
+        model["output_tokens"] = json!(usage.output_tokens);
+    }
+    if let Some(cost) = cost_usd {
+        model["cost_usd"] = json!(cost);
+    }
+}
+
+impl Told {
+    /// Calls from a surface, and who is told of them.
+    pub fn new(to: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
+        Self { to, surface, ..Self::default() }
+    }
+
+    /// Notes a model that a call has asked.
+    pub(crate) fn model(
+        &self,
+        model: &dyn ChatModel,
+        attempts: u32,
+        began: Instant,
+        answer: Result<(&ChatAnswer, bool), &ChatError>,
+    ) {
+        let status = match answer {
+            Ok((_, true)) => "answered",
+            Ok((_, false)) => "unreadable",
+            Err(error) => {
+                if error.is_stop() {
+                    "stopped"
+                } else {
+                    "failed"
+                }
+            }
+        };
+        let mut told = of_model(&model.name(), status, attempts, began.elapsed());
+        if let Ok((answer, _)) = answer {
+            told["provider"] = json!(plain(&answer.provider));
+            told["model"] = json!(plain(&answer.model));
+            add_usage(&mut told, answer.usage, answer.cost_usd);
+        }
+        self.note(told);
+    }
+
+    /// Notes a model whose answer was kept.
+    pub(crate) fn kept(&self, model: &dyn ChatModel) {
+        self.note(of_model(&model.name(), "from_cache", 0, Duration::ZERO));
+    }
+
+    fn note(&self, model: Value) {
+        if let Some(asked) = &self.asked {
+            asked.lock().unwrap_or_else(PoisonError::into_inner).push(model);
+        }
+    }
+}
+
+/// What the tool itself tells of a lookup, to stand in the call's line.
+#[derive(Default)]
+struct Collected(Mutex<Map<String, Value>>);
+
+impl Telemetry for Collected {
+    fn record(&self, event: Map<String, Value>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(event);
+    }
+}
+
+fn head(tool: &str, told: &Told) -> Map<String, Value> {
+    let mut event = Map::new();
+    event.insert("tool".to_owned(), json!(tool));
+    event.insert("surface".to_owned(), json!(told.surface));
+    if let Some(client) = told.client {
+        event.insert("client".to_owned(), json!(client));
+    }
+    event
+}
+
+fn status(found: bool, partial: bool) -> &'static str {
+    match (found, partial) {
+        (true, _) => "found",
+        (false, false) => "nothing_found",
+        (false, true) => "unfinished",
+    }
+}
+
+fn add_answer(event: &mut Map<String, Value>, answer: &Answer) {
+    let records = &answer.records;
+    event.insert("status".to_owned(), json!(status(answer.found, answer.partial)));
+    // Each tool has its own word for what it lists.
+    let listed = ["files", "hits", "results", "matches", "entries", "lines"]
+        .iter()
+        .find_map(|name| records.get(*name)?.as_array().map(Vec::len));
+    if let Some(count) = listed {
+        event.insert("result_count".to_owned(), json!(count));
+    }
+    let is_cut = records["truncated"] == true || records["text_cut"] == true;
+    event.insert("truncated".to_owned(), json!(is_cut));
+    event.insert("timed_out".to_owned(), json!(records["truncated_by"] == "timeout"));
+}
+
+fn add_error(event: &mut Map<String, Value>, error: &ToolError) {
+    let status = if matches!(error, ToolError::Cancelled) { "cancelled" } else { "error" };
+    event.insert("status".to_owned(), json!(status));
+    event.insert("error_type".to_owned(), json!(error.kind()));
+}
+
+fn add_models(event: &mut Map<String, Value>, models: Vec<Value>) {
+    if models.is_empty() {
+        return;
+    }
+    let costs = models.iter().filter_map(|model| model["cost_usd"].as_f64());
+    let (count, sum) = costs.fold((0, 0.0), |(count, sum), cost| (count + 1, sum + cost));
+    if count > 0 {
+        event.insert("cost_usd".to_owned(), json!(sum));
+    }
+    event.insert("models".to_owned(), json!(models));
+}
+
+fn milliseconds(time: Duration) -> Value {
+    json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The name of a model or a provider. Servers on one's own machine call a model by the path of its file, of which the last
+/// name is left.
+fn plain(name: &str) -> String {
+    let is_path = name.starts_with(['/', '~', '.']) || name.contains('\\') || name.ends_with(".gguf");
+    let name = if is_path { name.rsplit(['/', '\\']).next().unwrap_or_default() } else { name };
+    name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_BYTES).collect()
+}
+
+/// Bytes of a name.
+const NAME_BYTES: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_and_its_path_is_not() {
+        for (name, provider, model) in [
+            ("acme/small-0", "acme", "small-0"),
+            ("openrouter/qwen/qwen3-coder", "openrouter", "qwen/qwen3-coder"),
+            ("local//home/someone/models/tiny.gguf", "local", "tiny.gguf"),
+            ("local/models/tiny.gguf", "local", "tiny.gguf"),
+            ("local/C:\\Users\\someone\\tiny", "local", "tiny"),
+            ("small", "", "small"),
+        ] {
+            let told = of_model(name, "answered", 1, Duration::ZERO);
+            assert_eq!((&told["provider"], &told["model"]), (&json!(provider), &json!(model)), "{name}");
+        }
+    }
 }

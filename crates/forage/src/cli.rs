@@ -24,6 +24,7 @@ mod settings;
 mod setup;
 mod signals;
 mod sparse;
+mod telemetry;
 mod told;
 mod tools;
 
@@ -133,6 +134,8 @@ enum Command {
     Index(index::Arguments),
     /// Collections that `forage lookup` looks in: fill one with the files of directories, show it, remove it
     Sparse(sparse::Arguments),
+    /// What calls cost: sums of the lines that `telemetry.path` collects, by tool, model and day
+    Telemetry(telemetry::Arguments),
     /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
     Eval(eval::Arguments),
     /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
@@ -180,6 +183,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
         Command::Index(arguments) => index::run(arguments, &cli.global, &mut output),
         Command::Sparse(arguments) => sparse::run(arguments, &cli.global, &mut output),
+        Command::Telemetry(arguments) => telemetry::run(arguments, &cli.global, &mut output),
         Command::Eval(arguments) => eval::run(arguments, &cli.global, &mut output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
         Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, &mut output)),

@@ -441,7 +441,9 @@ impl Config {
             timeout: Duration::from_millis(self.model_timeout_ms.value),
             ..FilterSettings::default()
         };
-        self.filter_forms.set(&mut settings)?;
+        if mode == FilterMode::Model {
+            self.filter_forms.set(&mut settings, self.file.parent().unwrap_or(Path::new(".")))?;
+        }
         Ok(settings)
     }
 

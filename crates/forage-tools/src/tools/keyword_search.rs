@@ -6,9 +6,14 @@ mod evidence;
 mod filter;
 mod ids;
 mod lexical;
+mod lines;
+mod names;
+mod nothing;
 mod order;
+mod records;
 mod render;
 mod request;
+mod spoken;
 
 use std::sync::Arc;
 

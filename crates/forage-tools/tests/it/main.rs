@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_macros, reason = "a test says how much of it was permitted here")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod answers;
 mod arguments;
 mod border;
 mod confinement;

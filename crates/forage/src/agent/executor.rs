@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, ToolError};
+use forage_tools::{Answer, Context, ToolError, telemetry};
 use serde_json::Value;
 
 /// A call to be made.
@@ -68,7 +68,7 @@ fn run_one(job: &Job, context: &Context) -> Ran {
     let result = match context.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
         // The registry catches panics of its tools; a tool from elsewhere may not.
-        None => catch_unwind(AssertUnwindSafe(|| job.tool.call(context, job.arguments.clone())))
+        None => catch_unwind(AssertUnwindSafe(|| telemetry::call(job.tool, context, job.arguments.clone())))
             .unwrap_or_else(|_| {
                 Err(ToolError::Internal { tool: job.tool.name(), message: "the call panicked".to_owned() })
             }),

@@ -2,7 +2,10 @@
 
 mod view;
 
-use forage::agent::{Agent, AskError, Ended, usable_tools};
+use std::time::Duration;
+
+use forage::agent::{Agent, AskError, Ended, Transcript, Turn, usable_tools};
+use forage_tools::{Told, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Output;
@@ -70,6 +73,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let (mut context, config) =
         session::open_with_config(global, arguments.overrides(), Config::needs_of_agent, None, output)?;
     context.stop = signals::stop()?;
+    context.telemetry.surface = "ask";
+    let told = context.telemetry.clone();
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
@@ -85,6 +90,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             error => error.into(),
         })?
     };
+    tell(&told, &transcript);
     match output.wants_json() {
         true => output.value(&transcript.records()?)?,
         false => {
@@ -101,4 +107,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Ended::ModelsFailed | Ended::Time => Status::Failed,
         Ended::Interrupted => Status::Interrupted,
     })
+}
+
+/// Tells of the question as of a call, with the models of its turns.
+fn tell(told: &Told, transcript: &Transcript) {
+    let of_turn = |turn: &Turn| {
+        let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
+        telemetry::add_usage(&mut model, turn.usage, turn.cost_usd);
+        model
+    };
+    let status = match transcript.stop_reason {
+        Ended::Answered => "found",
+        Ended::NoAnswer | Ended::Refused => "nothing_found",
+        Ended::ModelsFailed => "error",
+        Ended::Time => "unfinished",
+        Ended::Interrupted => "cancelled",
+    };
+    let models = transcript.turns.iter().map(of_turn).collect();
+    telemetry::asked("ask", told, status, Duration::from_millis(transcript.elapsed_ms), models);
 }

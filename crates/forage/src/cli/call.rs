@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
     // As an agent gets it: who wants files as they are has the commands for people.
     let needs = |config: &Config| config.needs_of_tool(&arguments.tool);
-    let (context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
+    let (mut context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
+    context.telemetry.surface = "call";
     session::call(&arguments.tool, request, &context, output)
 }

@@ -12,7 +12,7 @@ use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
 use forage_tools::registry::{self, Choice};
 use forage_tools::tools::lookup_fallback;
-use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, sanitize};
+use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, Told, sanitize};
 
 use super::output::Output;
 use super::session::{self, load};
@@ -110,6 +110,7 @@ struct Directories {
     filter: FilterSettings,
     /// One for all calls: a store stays open between them.
     lookup: LookupSettings,
+    told: Told,
     working: PathBuf,
     own: Vec<PathBuf>,
     /// What a client may choose; `None` where the user has chosen.
@@ -139,13 +140,14 @@ impl Directories {
             (true, None) => (vec![project(&working)], "the working directory", may_choose()),
         };
         let indexes = config.indexes(Lifetime::Server);
-        let lookup = config.lookup_settings();
+        let (lookup, told) = (config.lookup_settings(), config.told("mcp"));
         tell_of_a_missing_store(&config, &lookup, output);
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
             config,
             filter,
             lookup,
+            told,
             working,
             own,
             for_clients,
@@ -277,6 +279,7 @@ impl Workspace for Directories {
             .map_err(|error| error.to_string())?
             .standing_in(standing);
         context.lookup = self.lookup.clone();
+        context.telemetry = self.told.clone();
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| indexes::for_roots(kept, &context.roots));
         Ok(context)

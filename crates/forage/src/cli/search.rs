@@ -1,5 +1,8 @@
 //! `forage search`.
 
+use std::time::Instant;
+
+use forage_tools::telemetry;
 use forage_tools::tools::search::{Format, stream};
 use serde_json::json;
 
@@ -127,7 +130,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 false
             }
         };
-        stream(&context, request, format, arguments.all, write).map_err(|error| anyhow::anyhow!("{error}"))?
+        let began = Instant::now();
+        let ended = stream(&context, request, format, arguments.all, write);
+        let told = ended.as_ref().map(|ended| (ended.found, ended.partial));
+        telemetry::streamed(TOOL, &context, began, told);
+        ended.map_err(|error| anyhow::anyhow!("{error}"))?
     };
     if let Some(error) = failed {
         return Err(error);

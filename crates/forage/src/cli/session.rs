@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
 use forage_llm::Redactor;
-use forage_tools::{Context, FilterSettings, Indexes, ToolError, registry};
+use forage_tools::{Context, FilterSettings, Indexes, ToolError, registry, telemetry};
 use serde_json::Value;
 
 use super::output::Output;
@@ -44,11 +44,12 @@ pub(crate) fn open_with_config(
     let working = config::working_directory()?;
     let directories = directories(&config, &working, path);
     let filter = config.filter_settings()?;
-    let lookup = config.lookup_settings();
+    let (lookup, told) = (config.lookup_settings(), config.told("command"));
     config.wall_in(&directories, &needs(&config))?;
     let (mut context, config) = beneath(config, &directories, &working, filter)?;
     context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = lookup;
+    context.telemetry = told;
     for notice in &config.notices {
         output.note(notice);
     }
@@ -226,7 +227,7 @@ pub(crate) fn answer(
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
         registry::find(tool)
-            .and_then(|tool| tool.call(context, request))
+            .and_then(|tool| telemetry::call(tool, context, request))
             .map_err(|error| for_people(&error))?
     };
     if output.wants_json() {

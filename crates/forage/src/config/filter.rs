@@ -1,11 +1,19 @@
 //! `[filter]`: the forms in which `keyword_search` asks its model.
 
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use anyhow::{Context as _, bail};
+use forage_fs::open_named;
 use forage_tools::{AnswerForm, EvidenceForm, FilterBreadth, FilterSettings, limits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Setting;
+
+/// Bytes of a system prompt. Ours have 2 KB; a megabyte in every request would be a mistake, and a dear one.
+const PROMPT_BYTES: u64 = 64 << 10;
 
 /// What a source says about the filter.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -21,6 +29,7 @@ pub(crate) struct FilterTable {
     shards: Option<usize>,
     evidence_tokens: Option<usize>,
     cache: Option<bool>,
+    prompt_file: Option<PathBuf>,
 }
 
 impl FilterTable {
@@ -50,6 +59,7 @@ pub(super) struct Filter {
     shards: Setting<usize>,
     evidence_tokens: Setting<usize>,
     cache: Setting<bool>,
+    prompt_file: Setting<Option<PathBuf>>,
 }
 
 impl Default for Filter {
@@ -64,6 +74,7 @@ impl Default for Filter {
             shards: Setting::default(1),
             evidence_tokens: Setting::default(limits::EVIDENCE_TOKENS),
             cache: Setting::default(false),
+            prompt_file: Setting::default(None),
         }
     }
 }
@@ -79,6 +90,7 @@ impl Filter {
         self.shards.set(table.shards, source);
         self.evidence_tokens.set(table.evidence_tokens, source);
         self.cache.set(table.cache, source);
+        self.prompt_file.set(table.prompt_file.map(Some), source);
     }
 
     pub(super) fn check(&self) -> anyhow::Result<()> {
@@ -161,8 +173,8 @@ impl Filter {
         self.cache.value
     }
 
-    /// Sets the forms.
-    pub(super) fn set(&self, settings: &mut FilterSettings) -> anyhow::Result<()> {
+    /// Sets the forms. A relative path of the prompt is one from the directory of the configuration file.
+    pub(super) fn set(&self, settings: &mut FilterSettings, directory: &Path) -> anyhow::Result<()> {
         settings.breadth = self.breadth_form()?;
         settings.term_bytes = self.term_bytes.value;
         settings.evidence_bytes = self.evidence_bytes.value;
@@ -170,7 +182,30 @@ impl Filter {
         settings.evidence = self.evidence_form()?;
         settings.answer = self.answer_form()?;
         settings.evidence_tokens = self.evidence_tokens.value;
+        settings.prompt = self.prompt(directory)?;
         Ok(())
+    }
+
+    fn prompt(&self, directory: &Path) -> anyhow::Result<Option<Arc<str>>> {
+        let Setting { value: Some(path), source } = &self.prompt_file else { return Ok(None) };
+        let path = directory.join(path);
+        let read = || -> anyhow::Result<String> {
+            let mut text = String::new();
+            open_named(&path, PROMPT_BYTES)?.take(PROMPT_BYTES).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = read().map_err(|error| {
+            // The error of opening names the path already.
+            let (error, path) = (error.to_string(), path.display().to_string());
+            let named = if error.contains(&path) { error } else { format!("{path}: {error}") };
+            anyhow::anyhow!(
+                "`filter.prompt_file` ({source}): {named}; name a file of UTF-8 text that can be read"
+            )
+        })?;
+        if text.trim().is_empty() {
+            bail!("`filter.prompt_file` ({source}): {} is empty; write the prompt into it", path.display());
+        }
+        Ok(Some(text.into()))
     }
 
     pub(super) fn describe(&self) -> Vec<(String, Value, String)> {
@@ -187,6 +222,7 @@ impl Filter {
             row("shards", &self.shards),
             row("evidence_tokens", &self.evidence_tokens),
             row("cache", &self.cache),
+            row("prompt_file", &self.prompt_file),
         ]
     }
 }

@@ -9,7 +9,7 @@ use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, Sharding};
 use forage_tools::registry::Choice;
-use forage_tools::{LookupSettings, Telemetry, limits};
+use forage_tools::{LookupSettings, Telemetry, Told, limits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -438,13 +438,18 @@ impl Config {
                 timeout: Duration::from_millis(retrieval.timeout_ms.value),
             }))
         });
-        let telemetry = retrieval.telemetry_path.value.as_ref();
-        let telemetry = telemetry.map(|path| telemetry_at(path, retrieval.rotate_bytes.value));
         LookupSettings {
             retriever,
             limit: retrieval.top_k.value,
             text_field: retrieval.text_field.value.clone(),
-            telemetry,
+            telemetry: None,
         }
+    }
+
+    /// Who is told of calls that come from here. To be made before the wall is put up.
+    pub(crate) fn told(&self, surface: &'static str) -> Told {
+        let path = self.telemetry_path();
+        let to = path.map(|path| telemetry_at(path, self.retrieval.rotate_bytes.value));
+        Told::new(to, surface)
     }
 }

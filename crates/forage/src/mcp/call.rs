@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line};
+use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -108,6 +108,7 @@ async fn answer(
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
             (context.progress, context.waiting) = (visited, waiting);
+            context.telemetry.client = profile.name();
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
                 context.text_bytes = text_bytes;
@@ -120,7 +121,7 @@ async fn answer(
                 .filter
                 .models
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match called(tool, &names, &mut context, arguments) {
+            match called(tool, &names, &context, arguments) {
                 Ok(answer) => {
                     known.tell(root_paths);
                     Done::Answered(answer)
@@ -229,13 +230,23 @@ impl Progress {
 
 /// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
 /// so; else the error says what the call would have to look like.
-fn called(
-    tool: &dyn AnyTool,
-    names: &Names,
-    context: &mut Context,
-    arguments: Value,
-) -> Result<Answer, String> {
-    let error = match tool.call(context, arguments.clone()) {
+fn called(tool: &dyn AnyTool, names: &Names, context: &Context, arguments: Value) -> Result<Answer, String> {
+    let answered = telemetry::watched(tool.name(), context, |context| {
+        let error = match tool.call(context, arguments.clone()) {
+            Err(error @ ToolError::Pattern { .. }) => error,
+            result => return result,
+        };
+        let Some(corrected) = tool.corrected(context, arguments.clone(), &error) else { return Err(error) };
+        let mut context = context.clone();
+        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
+        let pattern = clip(&pattern, limits::SHOWN_BYTES);
+        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+        match tool.call(&context, corrected) {
+            Ok(answer) => Ok(answer),
+            Err(_) => Err(error),
+        }
+    });
+    let error = match answered {
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
@@ -255,14 +266,6 @@ fn called(
         _ => {}
     }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
-    if matches!(error, ToolError::Pattern { .. }) {
-        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
-        let pattern = clip(&pattern, limits::SHOWN_BYTES);
-        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
-        if let Ok(answer) = tool.call(context, corrected.clone()) {
-            return Ok(answer);
-        }
-    }
     Err(format!("{error}\nCall it like this: {} {corrected}", tool.name()))
 }
 

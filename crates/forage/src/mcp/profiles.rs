@@ -70,6 +70,11 @@ const PROFILES: &[Profile] = &[
 const TAKEN: [&str; 2] = ["list_directory", "read_file"];
 
 impl Profile {
+    /// The client's name as it is known here; `None` for one that is not.
+    pub(super) fn name(&self) -> Option<&'static str> {
+        Some(self.client).filter(|name| !name.is_empty())
+    }
+
     /// That of a client by the name with which it introduces itself.
     pub fn of(client: &str) -> Self {
         let client = client.to_ascii_lowercase();

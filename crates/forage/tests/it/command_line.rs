@@ -152,8 +152,9 @@ fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects()
 fn without_a_repository_the_working_directory_is_searched() {
     let project = Project::new(&[("beside.txt", "a needle_here\n"), ("sub/within.txt", "a needle_here\n")]);
     let sub = project.root.join("sub");
-    let search =
-        || project.run_in(&sub, &["keyword", "--filter", "lexical", "where is it", "needle_here"], &[]).stdout;
+    let search = || {
+        project.run_in(&sub, &["keyword", "--filter", "lexical", "where is it", "needle_here"], &[]).stdout
+    };
     let found = search();
     assert!(found.contains("within.txt") && found.contains("beside.txt"), "{found}");
     std::fs::remove_dir(project.root.join(".git")).unwrap();

@@ -34,8 +34,26 @@ fn definitions_that_are_off_by_default_are_as_published() {
 fn help_is_as_published() {
     let project = Project::new(&[]);
     for command in [
-        "", "keyword", "grep", "search", "rank", "list", "read", "ask", "mcp", "call", "tools", "models",
-        "config", "doctor", "eval", "setup", "hook", "lookup", "sparse",
+        "",
+        "keyword",
+        "grep",
+        "search",
+        "rank",
+        "list",
+        "read",
+        "ask",
+        "mcp",
+        "call",
+        "tools",
+        "models",
+        "config",
+        "doctor",
+        "eval",
+        "setup",
+        "hook",
+        "lookup",
+        "sparse",
+        "telemetry",
     ] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         // clap wraps to the terminal's width; without one it is fixed.

@@ -43,6 +43,7 @@ mod sandbox;
 mod scripted;
 #[cfg(unix)]
 mod setup;
+mod telemetry;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

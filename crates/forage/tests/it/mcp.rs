@@ -56,7 +56,7 @@ fn initialize(revision: &str, id: u64) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": "initialize", "params": params })
 }
 
-fn call(revision: &str, id: u64, tool: &str, arguments: Value) -> Value {
+pub(crate) fn call(revision: &str, id: u64, tool: &str, arguments: Value) -> Value {
     request(revision, id, "tools/call", json!({ "name": tool, "arguments": arguments }))
 }
 

@@ -2,16 +2,19 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_fs::Root;
-use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
 use forage_search::keyword::Gathered;
 
 use super::answer::{self, Kept, Parsed};
 use super::compact;
 use super::evidence::{self, Block};
+use super::names::Names;
 use super::order::Found;
 use super::request::{Framing, PROMPT_VERSION};
 use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical_record};
@@ -20,6 +23,7 @@ use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelF
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
+use crate::telemetry::Told;
 use crate::text::{count, grouped};
 
 /// Fills the answer with the files that a model keeps.
@@ -41,6 +45,7 @@ pub(super) fn fill(
         gathered,
         waiting: &context.waiting,
         budget: CallBudget::new(deadline, &cancelled),
+        told: &context.telemetry,
     };
     if shards.is_empty() {
         let errors = "no file fits into the budget of evidence; raise `filter.evidence_tokens`".to_owned();
@@ -142,7 +147,8 @@ fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Re
     let query = outcome.response.query.clone();
     let is_part = settings.evidence == EvidenceForm::Requirement
         && gathered.files.iter().any(|file| file.lines.iter().any(|line| !line.is_shown));
-    let framing = Framing { root, query: &query, form: settings.evidence, by_id, is_part, redactor };
+    let prompt = settings.prompt.as_deref();
+    let framing = Framing { root, query: &query, form: settings.evidence, by_id, is_part, redactor, prompt };
     let shard = |blocks: Vec<Block>| {
         let (request, redacted) = framing.request(&blocks);
         Shard { request, blocks, redacted }
@@ -199,6 +205,8 @@ struct Asking<'a> {
     gathered: &'a Gathered,
     waiting: &'a Waiting,
     budget: CallBudget<'a>,
+    /// Who is told which models were asked.
+    told: &'a Told,
 }
 
 impl Asking<'_> {
@@ -249,6 +257,7 @@ impl Asking<'_> {
             if let Some(cached) = cached
                 && let Some(parsed) = self.parse(&cached.text, shard)
             {
+                self.told.kept(&**model);
                 return Ok(Answered {
                     model: model.name(),
                     usage: None,
@@ -282,7 +291,7 @@ impl Asking<'_> {
     /// will answer.
     fn ask(
         &self,
-        model: &std::sync::Arc<dyn ChatModel>,
+        model: &Arc<dyn ChatModel>,
         shard: &Shard,
         is_last: bool,
         failures: &mut Vec<String>,
@@ -292,12 +301,23 @@ impl Asking<'_> {
         let deadline = Instant::now() + self.budget.remaining() / share;
         let budget = CallBudget { deadline, ..self.budget };
         self.waiting.set(Some(model.name()));
-        let completed = complete_first(std::slice::from_ref(model), &shard.request, &budget);
+        let began = Instant::now();
+        let counted = Arc::new(Counted { model: Arc::clone(model), asked: AtomicU32::new(0) });
+        let attempts = Arc::clone(&counted);
+        let attempts = || attempts.asked.load(Ordering::Relaxed);
+        let tell = |answer: Result<(&ChatAnswer, bool), &ChatError>| {
+            self.told.model(&**model, attempts(), began, answer);
+        };
+        let only: [Arc<dyn ChatModel>; 1] = [counted];
+        let completed = complete_first(&only, &shard.request, &budget);
         self.waiting.set(None);
         let answer = match completed {
             Ok((answer, _)) => answer,
-            Err(all) if all.is_cancelled() => return ControlFlow::Break(Err(Failure::Cancelled)),
             Err(all) => {
+                all.errors.iter().for_each(|error| tell(Err(error)));
+                if all.is_cancelled() {
+                    return ControlFlow::Break(Err(Failure::Cancelled));
+                }
                 failures.extend(all.errors.iter().map(ChatError::to_string));
                 let last = all.errors.last();
                 return match last.is_some_and(ChatError::is_stop) && self.budget.check().is_err() {
@@ -308,7 +328,9 @@ impl Asking<'_> {
                 };
             }
         };
-        let Some(parsed) = self.parse(&answer.text, shard) else {
+        let parsed = self.parse(&answer.text, shard);
+        tell(Ok((&answer, parsed.is_some())));
+        let Some(parsed) = parsed else {
             let spent = answer.usage.map(|usage| {
                 format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
             });
@@ -333,10 +355,32 @@ impl Asking<'_> {
     }
 
     fn parse(&self, text: &str, shard: &Shard) -> Option<Parsed> {
+        let names = Names::new(self.root, self.gathered);
         match self.settings.answer {
-            AnswerForm::Paths => answer::parse(text, self.root, self.gathered),
-            AnswerForm::Ids { .. } => ids::parse(text, &shard.blocks),
+            AnswerForm::Paths => answer::parse(text, &names),
+            AnswerForm::Ids { .. } => ids::parse(text, &shard.blocks, &names),
         }
+    }
+}
+
+/// A model that counts how often it is asked.
+struct Counted {
+    model: Arc<dyn ChatModel>,
+    asked: AtomicU32,
+}
+
+impl ChatModel for Counted {
+    fn name(&self) -> String {
+        self.model.name()
+    }
+
+    fn provider(&self) -> String {
+        self.model.provider()
+    }
+
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.model.complete(request, budget)
     }
 }
 

@@ -235,7 +235,7 @@ fn model_notes(response: &Response) -> Vec<String> {
     }
     if model.dropped_paths > 0 {
         notes.push(format!(
-            "{} left out of the model's answer because it was not among the search results",
+            "{} left out of the model's answer because it was not among the search results, or was a file's own words",
             count(model.dropped_paths as u64, "path")
         ));
     }

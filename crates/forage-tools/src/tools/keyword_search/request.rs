@@ -32,6 +32,8 @@ pub(super) struct Framing<'a> {
     /// Not all lines are shown of all files.
     pub(super) is_part: bool,
     pub(super) redactor: &'a Redactor,
+    /// The system prompt in place of ours.
+    pub(super) prompt: Option<&'a str>,
 }
 
 impl Framing<'_> {
@@ -53,7 +55,10 @@ impl Framing<'_> {
         );
         let user = self.redactor.redact(&text);
         let redacted = user.counts().total() + blocks.iter().map(|block| block.redacted).sum::<usize>();
-        let system = Redacted::trusted(if self.by_id { SYSTEM_PROMPT_IDS } else { SYSTEM_PROMPT });
+        let system = match self.prompt {
+            Some(prompt) => self.redactor.redact(prompt),
+            None => Redacted::trusted(if self.by_id { SYSTEM_PROMPT_IDS } else { SYSTEM_PROMPT }),
+        };
         let mut request = ChatRequest::question(system, user, limits::FILTER_ANSWER_TOKENS);
         request.answer_schema = self.by_id.then(|| schema(blocks));
         (request, redacted)

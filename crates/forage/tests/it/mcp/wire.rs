@@ -99,7 +99,7 @@ impl Pipes {
     }
 
     /// With the handshake of the revision, where it has one.
-    pub(super) fn connect(project: &Project, arguments: &[&str], revision: &str) -> Self {
+    pub(crate) fn connect(project: &Project, arguments: &[&str], revision: &str) -> Self {
         let mut client = Self::start(project, arguments);
         if !is_stateless(revision) {
             client.handshake(super::initialize(revision, 0));

@@ -1,0 +1,373 @@
+//! `forage telemetry`: sums of what was told of calls.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, bail};
+use forage_fs::open_named;
+use forage_tools::sanitize_line;
+use serde_json::{Value, json};
+
+use super::output::Output;
+use super::session::load;
+use super::{Global, Status};
+use crate::config::Overrides;
+use crate::telemetry::timestamp;
+
+/// Bytes of a file that is read: a hundred times what the default keeps.
+const FILE_BYTES: u64 = 1 << 30;
+/// Bytes of a line; ours have a few hundred.
+const LINE_BYTES: u64 = 64 << 10;
+/// Bytes of a name in the tables.
+const NAME_BYTES: usize = 60;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\n`telemetry.path` in the configuration turns the lines on; docs/telemetry.md says what they hold."
+)]
+pub(crate) struct Arguments {
+    /// Files to read [default: that of `telemetry.path`, and the one before it]
+    files: Vec<PathBuf>,
+    /// Only what began then: a date (2026-11-24), a time (2026-11-24T08:00), or so long ago (36h, 7d)
+    #[arg(long, value_name = "WHEN")]
+    since: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let since = arguments.since.as_deref().map(|when| since(when, SystemTime::now())).transpose()?;
+    let mut sums = Sums { since, ..Sums::default() };
+    if arguments.files.is_empty() {
+        let config = load(global, Overrides::default())?;
+        let Some(path) = config.telemetry_path() else {
+            bail!(
+                "nothing is told of calls: set `telemetry.path` in {}, or name a file of such lines",
+                config.file().display()
+            );
+        };
+        let mut before = path.as_os_str().to_owned();
+        before.push(".1");
+        for path in [Path::new(&before), path] {
+            // Of a user who has made no call yet, or not so many.
+            if path.exists() {
+                sums.read(path)?;
+            }
+        }
+    }
+    for path in &arguments.files {
+        sums.read(path)?;
+    }
+    match output.wants_json() {
+        true => output.value(&sums.records())?,
+        false => {
+            output.text(&sums.text())?;
+            output.flush()?;
+        }
+    }
+    Ok(if sums.total.calls > 0 { Status::Found } else { Status::NothingFound })
+}
+
+/// The beginning of what counts, as lines tell the time.
+fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
+    let hours = |number: &str, hours: u64| {
+        let number: u64 = number.parse().ok()?;
+        let ago = Duration::from_secs(number.checked_mul(hours)?.checked_mul(3_600)?);
+        now.checked_sub(ago).map(timestamp)
+    };
+    let ago = when
+        .strip_suffix('h')
+        .and_then(|number| hours(number, 1))
+        .or_else(|| when.strip_suffix('d').and_then(|number| hours(number, 24)));
+    let is_time = |when: &str| {
+        let shape: String = when.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+        shape.len() >= 10 && "0000-00-00T00:00:00.000Z".starts_with(&shape)
+    };
+    match ago {
+        Some(time) => Ok(time),
+        None if is_time(when) => Ok(when.to_owned()),
+        None => bail!(
+            "--since {when:?} is no time; give a date (2026-11-24), a time, or 36h or 7d for so long ago"
+        ),
+    }
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+struct Sums {
+    since: Option<String>,
+    total: Sum,
+    tools: BTreeMap<String, Sum>,
+    models: BTreeMap<String, Sum>,
+    days: BTreeMap<String, Sum>,
+    lines: u64,
+    /// Lines that are no events.
+    unreadable: u64,
+}
+
+/// One row.
+#[derive(Debug, Default)]
+struct Sum {
+    calls: u64,
+    errors: u64,
+    latencies: Vec<u64>,
+    input_tokens: u64,
+    cached_input_tokens: u64,
+    output_tokens: u64,
+    cost_usd: f64,
+    /// Requests to models whose cost is not known.
+    without_cost: u64,
+}
+
+impl Sums {
+    fn read(&mut self, path: &Path) -> anyhow::Result<()> {
+        let file = open_named(path, FILE_BYTES).with_context(|| format!("can't read {}", path.display()))?;
+        let mut reader = BufReader::new(file);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let read = (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut line);
+            let read = read.with_context(|| format!("can't read {}", path.display()))?;
+            if read == 0 {
+                return Ok(());
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            self.lines += 1;
+            let is_whole = line.ends_with(b"\n") || (read as u64) < LINE_BYTES;
+            if !is_whole {
+                // The rest of a line that is none of ours.
+                reader.skip_until(b'\n').with_context(|| format!("can't read {}", path.display()))?;
+            }
+            let event = is_whole.then(|| serde_json::from_slice::<Value>(&line).ok()).flatten();
+            if !event.is_some_and(|event| self.add(&event)) {
+                self.unreadable += 1;
+            }
+        }
+    }
+
+    /// Adds an event; false when it is none.
+    fn add(&mut self, event: &Value) -> bool {
+        let text = |name: &str| event[name].as_str();
+        // Before there was a line for every call, one was written for lookups alone.
+        let tool = text("tool").or_else(|| text("retrieval.tool"));
+        let (Some(time), Some(tool)) = (text("ts"), tool) else { return false };
+        if self.since.as_deref().is_some_and(|since| time < since) {
+            return true;
+        }
+        let status = text("status").or_else(|| text("retrieval.status")).unwrap_or_default();
+        let is_error = matches!(status, "error" | "refused" | "encoder_unavailable" | "store_unavailable")
+            || event["retrieval.error_type"].is_string();
+        let latency = event["latency_ms"].as_u64().or_else(|| event["retrieval.latency_ms"].as_u64());
+        let none = Vec::new();
+        let models = event["models"].as_array().unwrap_or(&none);
+        let day: String = time.chars().take(10).collect();
+        for sum in [
+            &mut self.total,
+            self.tools.entry(tool.to_owned()).or_default(),
+            self.days.entry(day).or_default(),
+        ] {
+            sum.calls += 1;
+            sum.errors += u64::from(is_error);
+            sum.latencies.extend(latency);
+            models.iter().for_each(|model| sum.add_usage(model));
+        }
+        for model in models {
+            let part = |name: &str| model[name].as_str().unwrap_or("?");
+            let sum = self.models.entry(format!("{}/{}", part("provider"), part("model"))).or_default();
+            sum.calls += model["attempts"].as_u64().unwrap_or(1);
+            sum.errors += u64::from(!matches!(part("status"), "answered" | "from_cache"));
+            // One that was not asked took no time.
+            sum.latencies.extend(model["latency_ms"].as_u64().filter(|_| part("status") != "from_cache"));
+            sum.add_usage(model);
+        }
+        true
+    }
+
+    fn records(&self) -> Value {
+        let rows = |sums: &BTreeMap<String, Sum>, name: &str| -> Vec<Value> {
+            let row = |(key, sum): (&String, &Sum)| {
+                let mut row = sum.record();
+                row[name] = json!(key);
+                row
+            };
+            sums.iter().map(row).collect()
+        };
+        json!({
+            "since": self.since,
+            "lines": self.lines,
+            "unreadable_lines": self.unreadable,
+            "total": self.total.record(),
+            "tools": rows(&self.tools, "tool"),
+            "models": rows(&self.models, "model"),
+            "days": rows(&self.days, "day"),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, sums) in [("tool", &self.tools), ("model", &self.models), ("day", &self.days)] {
+            if sums.is_empty() {
+                continue;
+            }
+            let shown: Vec<(String, &Sum)> = sums
+                .iter()
+                .map(|(key, sum)| (sanitize_line(key).chars().take(NAME_BYTES).collect(), sum))
+                .collect();
+            let width = shown.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0).max(name.len());
+            let _ = writeln!(
+                text,
+                "{name:width$}  {:>7}  {:>6}  {:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>10}",
+                "calls", "errors", "p50 ms", "p95 ms", "tokens in", "cached", "tokens out", "cost $"
+            );
+            for (key, sum) in shown {
+                let _ = writeln!(text, "{key:width$}  {}", sum.row());
+            }
+            text.push('\n');
+        }
+        if self.total.calls == 0 {
+            text.push_str("No calls were told of");
+            text.push_str(&self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default());
+            text.push_str(".\n");
+        }
+        if self.total.without_cost > 0 {
+            let _ = writeln!(
+                text,
+                "[of {} requests to models the cost is not known: the sums are lower bounds]",
+                self.total.without_cost
+            );
+        }
+        if self.unreadable > 0 {
+            let _ = writeln!(text, "[{} of {} lines could not be read]", self.unreadable, self.lines);
+        }
+        text
+    }
+}
+
+impl Sum {
+    fn add_usage(&mut self, model: &Value) {
+        let tokens = |name: &str| model[name].as_u64().unwrap_or(0);
+        self.input_tokens += tokens("input_tokens");
+        self.cached_input_tokens += tokens("cached_input_tokens");
+        self.output_tokens += tokens("output_tokens");
+        match model["cost_usd"].as_f64() {
+            Some(cost) => self.cost_usd += cost,
+            None if model["status"] == "from_cache" => {}
+            None => self.without_cost += 1,
+        }
+    }
+
+    /// The nearest rank: of so many, the one that so many percent are not over.
+    fn percentile(&self, percent: usize) -> Option<u64> {
+        let mut sorted = self.latencies.clone();
+        sorted.sort_unstable();
+        let rank = (sorted.len() * percent).div_ceil(100);
+        sorted.get(rank.checked_sub(1)?).copied()
+    }
+
+    fn record(&self) -> Value {
+        json!({
+            "calls": self.calls,
+            "errors": self.errors,
+            "p50_ms": self.percentile(50),
+            "p95_ms": self.percentile(95),
+            "input_tokens": self.input_tokens,
+            "cached_input_tokens": self.cached_input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost_usd": self.cost_usd,
+            "requests_without_cost": self.without_cost,
+        })
+    }
+
+    fn row(&self) -> String {
+        let latency = |percent| self.percentile(percent).map_or_else(|| "-".to_owned(), |ms| ms.to_string());
+        format!(
+            "{:>7}  {:>6}  {:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>10.4}",
+            self.calls,
+            self.errors,
+            latency(50),
+            latency(95),
+            self.input_tokens,
+            self.cached_input_tokens,
+            self.output_tokens,
+            self.cost_usd
+        )
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests read files of their own")]
+mod tests {
+    use super::*;
+
+    fn sums(lines: &[u8], since: Option<&str>) -> Sums {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("log.jsonl");
+        std::fs::write(&path, lines).unwrap();
+        let mut sums = Sums { since: since.map(str::to_owned), ..Sums::default() };
+        sums.read(&path).unwrap();
+        sums
+    }
+
+    const LINES: &str = concat!(
+        r#"{"ts":"2026-11-23T23:59:59.999Z","tool":"grep_search","status":"found","latency_ms":10}"#,
+        "\n",
+        r#"{"ts":"2026-11-24T00:00:00.000Z","tool":"find","status":"error","error_type":"models_failed","latency_ms":30,"models":[{"provider":"acme","model":"small","status":"failed","attempts":2,"latency_ms":25}]}"#,
+        "\n",
+        r#"{"ts":"2026-11-24T01:00:00.000Z","tool":"find","status":"found","latency_ms":50,"models":[{"provider":"acme","model":"small","status":"answered","attempts":1,"latency_ms":45,"input_tokens":100,"cached_input_tokens":40,"output_tokens":9,"cost_usd":0.25}]}"#,
+        "\n",
+        r#"{"ts":"2026-11-24T02:00:00.000Z","retrieval.tool":"keyword_lookup","retrieval.status":"no_match","retrieval.latency_ms":7}"#,
+        "\n\nno JSON\n[1]\n{\"ts\":1}\n{\"ts\":\"2026-11-24T03:00\"",
+    );
+
+    #[test]
+    fn lines_are_summed_by_tool_by_model_and_by_day() {
+        let sums = sums(LINES.as_bytes(), None);
+        assert_eq!((sums.lines, sums.unreadable), (8, 4));
+        let records = sums.records();
+        assert_eq!(
+            records["total"],
+            json!({"calls": 4, "errors": 1, "p50_ms": 10, "p95_ms": 50, "input_tokens": 100, "cached_input_tokens": 40,
+                "output_tokens": 9, "cost_usd": 0.25, "requests_without_cost": 1})
+        );
+        let names = |rows: &str, name: &str| -> Vec<String> {
+            let row =
+                |row: &Value| format!("{} {}/{}", row[name].as_str().unwrap(), row["calls"], row["errors"]);
+            records[rows].as_array().unwrap().iter().map(row).collect()
+        };
+        assert_eq!(names("tools", "tool"), ["find 2/1", "grep_search 1/0", "keyword_lookup 1/0"]);
+        assert_eq!(names("models", "model"), ["acme/small 3/1"]);
+        assert_eq!(names("days", "day"), ["2026-11-23 1/0", "2026-11-24 3/1"]);
+        let text = sums.text();
+        assert!(text.contains("[4 of 8 lines could not be read]") && text.contains("lower bounds"), "{text}");
+    }
+
+    #[test]
+    fn only_what_began_since_then_counts() {
+        for (since, calls) in
+            [("2026-11-24", 3), ("2026-11-24T01:00", 2), ("2026-11-23", 4), ("2027-01-01", 0)]
+        {
+            assert_eq!(sums(LINES.as_bytes(), Some(since)).total.calls, calls, "{since}");
+        }
+        let now = std::time::UNIX_EPOCH + Duration::from_secs(1_798_761_599);
+        assert_eq!(since("36h", now).unwrap(), "2026-12-30T11:59:59.000Z");
+        assert_eq!(since("7d", now).unwrap(), "2026-12-24T23:59:59.000Z");
+        assert_eq!(since("2026-11-24T08:00", now).unwrap(), "2026-11-24T08:00");
+        for wrong in ["yesterday", "", "7", "2026", "d", "99999999999999999999d", "2026-11-24x"] {
+            assert!(since(wrong, now).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fuzz_any_file_is_summed_or_counted() {
+        let seeds = forage_fuzz::seeds([LINES.as_bytes(), b"{}\n", &[b'x'; 70_000]]);
+        forage_fuzz::target!(&seeds, |input| {
+            let sums = sums(input, None);
+            assert!(sums.unreadable <= sums.lines && sums.total.calls + sums.unreadable <= sums.lines);
+            let text = sums.text();
+            assert!(!text.contains(['\u{1b}', '\r']), "{text:?}");
+        });
+    }
+}

@@ -1,0 +1,185 @@
+//! A line for every call, from every surface, and nothing in it of what was asked or found.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::Project;
+use crate::mcp::call;
+use crate::mcp::wire::Pipes;
+use crate::peer::{Peer, Reply, content};
+
+const REVISION: &str = "2025-11-25";
+
+/// Stand in queries, terms, paths, texts and the names of roots, and in no word of ours.
+const WORDS: [&str; 5] = ["quxquery", "quxterm", "quxpath", "quxtext", "quxroot"];
+
+fn project() -> Project {
+    Project::new(&[
+        ("quxroot/quxpath.rs", "fn quxtext() { quxterm() }\n"),
+        ("quxroot/other_quxpath.rs", "fn other() { quxterm() }\n"),
+    ])
+}
+
+fn log(project: &Project) -> PathBuf {
+    project.home.join("logs/telemetry.jsonl")
+}
+
+fn configure(project: &Project, peer: Option<&Peer>, more: &str) {
+    let model = peer.map(|peer| {
+        format!("[[models]]\nprovider = \"acme\"\nmodel = \"small\"\nbase_url = \"{}\"\n", peer.url())
+    });
+    project.configure(&format!(
+        "{more}\n{}[telemetry]\npath = \"{}\"\n",
+        model.unwrap_or_default(),
+        log(project).display()
+    ));
+}
+
+fn events(project: &Project) -> Vec<Value> {
+    let text = fs::read_to_string(log(project)).unwrap_or_default();
+    for word in WORDS {
+        assert!(!text.contains(word), "{word}: {text}");
+    }
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn says(text: &str) -> Reply {
+    content(&serde_json::to_string(text).unwrap())
+}
+
+#[test]
+fn every_tool_is_told_of_from_every_surface() {
+    let project = project();
+    configure(&project, None, "filter = \"lexical\"");
+    let path = "quxroot/quxpath.rs";
+    for (arguments, tool, surface, status, count) in [
+        (vec!["grep", "quxterm"], "grep_search", "command", "found", None),
+        (vec!["grep", "quxterm_absent"], "grep_search", "command", "nothing_found", None),
+        (vec!["keyword", "quxquery", "quxterm"], "keyword_search", "command", "found", Some(2)),
+        (vec!["search", "quxterm"], "Search", "command", "found", Some(2)),
+        (vec!["search", "quxterm", "--json"], "Search", "command", "found", None),
+        (vec!["rank", "quxterm"], "search_index", "command", "found", None),
+        (vec!["list", "quxroot"], "list_directory", "command", "found", None),
+        (vec!["read", path], "read_file", "command", "found", None),
+        (vec!["read", "quxroot/absent_quxpath"], "read_file", "command", "error", None),
+        (vec!["call", "grep_search", "{\"pattern\": \"quxterm\"}"], "grep_search", "call", "found", None),
+        (vec!["call", "grep_search", "{\"quxterm\": 1}"], "grep_search", "call", "error", None),
+    ] {
+        let before = events(&project).len();
+        let run = project.run(&arguments);
+        let events = events(&project);
+        assert_eq!(events.len(), before + 1, "{arguments:?}: {run:?}");
+        let event = &events[before];
+        assert_eq!(
+            (&event["tool"], &event["surface"], &event["status"]),
+            (&json!(tool), &json!(surface), &json!(status)),
+            "{event}"
+        );
+        if let Some(count) = count {
+            assert_eq!(event["result_count"], count, "{event}");
+        }
+        assert_eq!(event["error_type"].is_string(), status == "error", "{event}");
+        assert!(event["latency_ms"].is_u64() && event["ts"].as_str().unwrap().ends_with('Z'), "{event}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(fs::metadata(log(&project)).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
+    let project = project();
+    configure(&project, None, "filter = \"lexical\"\n[mcp]\nprefix = \"code_\"");
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    pipes.ask(&call(REVISION, 1, "code_grep_search", json!({ "pattern": "quxterm" })));
+    pipes.ask(&call(REVISION, 2, "code_grep_search", json!({ "pattern": "quxterm(" })));
+    pipes.ask(&call(REVISION, 3, "code_read_file", json!({ "path": "quxroot/absent_quxpath" })));
+    let events = events(&project);
+    let told: Vec<String> = events
+        .iter()
+        .map(|event| format!("{} {} {}", event["tool"], event["surface"], event["status"]).replace('"', ""))
+        .collect();
+    // A call that is corrected is one call.
+    assert_eq!(
+        told,
+        ["code_grep_search mcp found", "code_grep_search mcp found", "code_read_file mcp error"]
+    );
+}
+
+#[test]
+fn models_are_told_of_with_tokens_attempts_and_outcome() {
+    let project = project();
+    // The first answer can't be used; the second model's can.
+    let (first, second) = (
+        Peer::start([says("I would rather not say")]),
+        Peer::start([says("quxroot/quxpath.rs: it is quxtext")]),
+    );
+    let model = |provider: &str, peer: &Peer| {
+        format!("[[models]]\nprovider = \"{provider}\"\nmodel = \"small\"\nbase_url = \"{}\"\n", peer.url())
+    };
+    project.configure(&format!(
+        "{}{}[telemetry]\npath = \"{}\"\n",
+        model("acme", &first),
+        model("other", &second),
+        log(&project).display()
+    ));
+    let run = project.run(&["keyword", "quxquery", "quxterm"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let events = events(&project);
+    assert_eq!(events.len(), 1, "{events:?}");
+    let models = events[0]["models"].as_array().unwrap();
+    let told: Vec<String> = models
+        .iter()
+        .map(|model| {
+            let number = |name: &str| model[name].as_u64().unwrap();
+            format!(
+                "{} {} {} {} {} {}",
+                model["provider"].as_str().unwrap(),
+                model["status"].as_str().unwrap(),
+                number("attempts"),
+                number("input_tokens"),
+                number("cached_input_tokens"),
+                number("output_tokens")
+            )
+        })
+        .collect();
+    assert_eq!(told, ["acme unreadable 1 11 5 7", "other answered 1 11 5 7"]);
+
+    let summed = project.run(&["telemetry", "--json"]).json();
+    assert_eq!(
+        (&summed["total"]["calls"], &summed["total"]["input_tokens"], &summed["unreadable_lines"]),
+        (&json!(1), &json!(22), &json!(0)),
+        "{summed}"
+    );
+    let text = project.run(&["telemetry", "--since", "1d"]).stdout;
+    assert!(text.contains("keyword_search") && text.contains("acme/small"), "{text}");
+}
+
+#[test]
+fn a_file_that_can_not_be_written_fails_no_call_and_is_said_once() {
+    let project = project();
+    fs::write(project.home.join("file"), "").unwrap();
+    project.configure(&format!(
+        "filter = \"lexical\"\n[telemetry]\npath = \"{}\"\n",
+        project.home.join("file/telemetry.jsonl").display()
+    ));
+    let run = project.run(&["grep", "quxterm"]);
+    assert!(run.status == 0 && run.stdout.contains("quxpath.rs"), "{run:?}");
+    assert_eq!(run.stderr.matches("can't be written").count(), 1, "{run:?}");
+}
+
+#[test]
+fn sums_of_nothing_say_what_to_do() {
+    let project = project();
+    project.configure("filter = \"lexical\"\n");
+    let run = project.run(&["telemetry"]);
+    assert!(run.status == 2 && run.stderr.contains("set `telemetry.path`"), "{run:?}");
+    configure(&project, None, "filter = \"lexical\"");
+    let run = project.run(&["telemetry"]);
+    assert!(run.status == 1 && run.stdout.starts_with("No calls were told of."), "{run:?}");
+    assert_eq!(project.run(&["telemetry", "--since", "yesterday"]).status, 2);
+}
