@@ -130,6 +130,9 @@ pub struct Answer {
     pub found: bool,
     /// Whether the answer is cut by its deadline or by cancellation.
     pub partial: bool,
+    /// Of a call that did not come to its end and found nothing, what kept it from that; it stands in the records as
+    /// `error`.
+    pub problem: Option<String>,
     /// Secrets that were taken out of text and records.
     pub hidden: Hidden,
 }
@@ -178,6 +181,15 @@ impl Answer {
             Some(Limit::Timeout | Limit::Cancelled | Limit::Engine | Limit::Unavailable)
         );
         let (found, hidden) = (outcome.found, outcome.hidden.clone());
-        Ok(Self { text, records: Value::Object(records), found, partial, hidden })
+        let problem = outcome.truncated_by.filter(|_| partial && !found).map(|limit| match limit {
+            Limit::Engine => "the engine failed before anything was found".to_owned(),
+            Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
+            Limit::Unavailable => "nothing was looked up; the answer says why".to_owned(),
+            _ => "the search ended before anything was found; give it more time".to_owned(),
+        });
+        if let Some(problem) = &problem {
+            records.insert("error".to_owned(), json!(problem));
+        }
+        Ok(Self { text, records: Value::Object(records), found, partial, problem, hidden })
     }
 }

@@ -224,7 +224,8 @@ impl Tool for GrepSearch {
             false => (page.matches, page.file_count),
         };
         let nothing = matches == 0;
-        let not_searched = match nothing && complete && cursor.is_none() && !include_ignored {
+        let not_searched = match nothing && complete && cursor.is_none() {
+            true if include_ignored => Verdict::nothing_hidden(),
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
             false => Verdict::none(),
         };

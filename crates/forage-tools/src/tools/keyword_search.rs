@@ -295,7 +295,7 @@ fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathe
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
-        Err(_) => Verdict { hidden_matches: Vec::new(), complete: false },
+        Err(_) => Verdict { was_sought: true, ..Verdict::none() },
     }
 }
 

@@ -192,6 +192,8 @@ impl Tool for ListDirectory {
             .iter()
             .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
             .count() as u64;
+        // At a deadline before the first name nothing is known of the directory, not even that it is empty.
+        let found = report.stopped.is_none() || !entries.is_empty();
         let mut outcome = Outcome::new(
             Response {
                 not_entered,
@@ -201,7 +203,7 @@ impl Tool for ListDirectory {
                 pruned: report.pruned.clone(),
                 entries,
             },
-            true,
+            found,
         );
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);

@@ -174,7 +174,8 @@ impl Tool for ReadFile {
                 redacted_lines: shown.redacted,
                 wanted_end: end,
             },
-            true,
+            // At a deadline before the first of its lines a file that has some has given nothing.
+            lines > 0 || reader.complete,
         );
         outcome.hidden = hidden;
         outcome.warnings.extend(note);

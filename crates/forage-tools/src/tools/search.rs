@@ -147,8 +147,10 @@ fn run(
     // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
     // need not be the best: there is nothing that could be gone on from.
     let full = full && !(prepared.best_first && ended.walk.stopped.is_some());
+    let looks = count == 0 && complete && !continued;
     let not_searched = match &prepared.pattern {
-        Some(pattern) if count == 0 && complete && !continued && !prepared.sees_everything() => {
+        _ if looks && prepared.sees_everything() => Verdict::nothing_hidden(),
+        Some(pattern) if looks => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
         }
         _ => Verdict::none(),

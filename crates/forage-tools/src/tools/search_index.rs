@@ -394,7 +394,11 @@ impl<'a> Scope<'a> {
             let line = format!("{files} hidden by search.exclude of the configuration, such as {example}");
             sanitize_line(&line).into_owned()
         });
-        Ok(Verdict { hidden_matches: line.into_iter().collect(), complete: ranking.not_looked_at == 0 })
+        Ok(Verdict {
+            hidden_matches: line.into_iter().collect(),
+            complete: ranking.not_looked_at == 0,
+            was_sought: true,
+        })
     }
 
     fn allows(&self, path: &str) -> bool {
