@@ -17,6 +17,7 @@ use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
+use crate::noise::NOISE;
 use crate::telemetry::Telemetry;
 
 /// Who keeps the relevant files of a `keyword_search`.
@@ -296,6 +297,7 @@ impl Context {
     pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {
             excludes: self.excludes.clone(),
+            noise: NOISE,
             threads: self.threads,
             progress: Some(Arc::clone(&self.progress)),
             ..forage_fs::WalkOptions::default()

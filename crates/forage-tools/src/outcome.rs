@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::limits;
+use crate::noise::noise_of;
 use crate::text::clip;
 
 /// The limit that cut an answer.
@@ -58,6 +59,10 @@ pub struct Outcome<R> {
     pub found: bool,
     /// What was not searched, by reason.
     pub skipped: Skipped,
+    /// Names of directories of dependencies and caches that were not entered.
+    pub noise_directories: Vec<String>,
+    /// What includes them, in words for the caller.
+    pub included_by: &'static str,
     /// What went wrong without ending the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
@@ -79,6 +84,8 @@ impl<R> Outcome<R> {
             response,
             found,
             skipped: Skipped::default(),
+            noise_directories: Vec::new(),
+            included_by: "",
             warnings: Vec::new(),
             truncated_by: None,
             next_cursor: None,
@@ -91,6 +98,7 @@ impl<R> Outcome<R> {
     /// Takes over what a walk reports.
     pub(crate) fn add_report(&mut self, report: &WalkReport) {
         self.skipped.merge(&report.skipped);
+        self.noise_directories.extend(noise_of(&report.pruned).cloned());
         self.warnings.extend(report.warnings.iter().cloned());
         if report.more_warnings > 0 {
             self.warnings.push(format!("{} more warnings of this kind", report.more_warnings));
@@ -168,6 +176,9 @@ impl Answer {
         records.insert("text_cut".to_owned(), json!(cut));
         records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
         records.insert("skipped".to_owned(), Value::Object(skipped));
+        if !outcome.noise_directories.is_empty() {
+            records.insert("noise_directories".to_owned(), json!(outcome.noise_directories));
+        }
         records.insert("warnings".to_owned(), json!(outcome.warnings));
         records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
         if outcome.hidden.total() > 0 {

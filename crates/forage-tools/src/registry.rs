@@ -120,6 +120,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
+        outcome.included_by = T::INCLUDES_NOISE;
         outcome.warnings.splice(..0, notes);
         if T::IS_ABOUT_ROOTS {
             outcome.warnings.extend(context.notices.iter().cloned());

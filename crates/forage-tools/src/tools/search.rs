@@ -64,6 +64,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
+    const INCLUDES_NOISE: &'static str = "no_ignore searches them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
         ("regex", Foreign::Same("pattern")),

@@ -22,7 +22,7 @@ use crate::limits;
 use crate::outcome::{Limit, Outcome};
 use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, grouped};
+use crate::text::{clip, clip_line, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::Verdict;
 
@@ -35,7 +35,7 @@ pub struct SearchIndex;
 pub struct Request {
     /// A question, words, names, or a whole bug report.
     query: String,
-    /// Directory or file to search.
+    /// Directory or file to search (default: ".", the project root).
     path: Option<String>,
     /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
     file_pattern: Option<String>,
@@ -470,7 +470,7 @@ impl Reader<'_> {
         let texts = self.border.chosen(excerpt, &best);
         let record = |(at, text): (usize, String)| LineRecord {
             line_number: at as u32 + 1,
-            text: clip(&sanitize_line(text.trim()), limits::RANKED_LINE_BYTES),
+            text: clip_line(&sanitize_line(text.trim()), limits::RANKED_LINE_CHARACTERS),
         };
         let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
         symbol.iter_mut().for_each(|name| self.border.text(name));

@@ -202,3 +202,23 @@ fn an_answer_of_the_agent_is_one_document() {
         assert_eq!(run.status, status, "{flags:?}: {run:?}");
     }
 }
+
+/// Directories of dependencies are left out with an index as without one, and of a server that watches its tree.
+#[test]
+fn an_index_enters_no_directory_that_a_search_leaves_out() {
+    let project = project();
+    project.write("node_modules/a/index.js", "needle();\nonly_there();\n");
+    let run = |arguments: &[&str]| {
+        let run = project.run(arguments);
+        (run.status, run.stdout.replace(|c: char| c.is_ascii_digit(), "0"))
+    };
+    let asked =
+        [&["grep", "needle"][..], &["grep", "only_there"], &["grep", "-u", "only_there"], &["list", "-r"]];
+    let before = asked.map(run);
+    assert!(before[0].1.contains("[not entered: node_modules; include_ignored searches them]"), "{before:?}");
+    assert!(before[0].1.contains("src/main.rs") && !before[0].1.contains("index.js"), "{before:?}");
+    assert!(before[1].0 == 1 && before[1].1.contains("such as node_modules/a/index.js"), "{before:?}");
+    assert!(before[2].0 == 0 && before[2].1.contains("node_modules/a/index.js:"), "{before:?}");
+    assert_eq!(project.run(&["index", "build"]).status, 0);
+    assert_eq!(asked.map(run), before);
+}

@@ -88,6 +88,7 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     outcome.elapsed = started.elapsed();
+    outcome.included_by = Search::INCLUDES_NOISE;
     outcome.warnings.splice(..0, left_out);
     let found = outcome.found;
     let answer = Answer::of(&mut outcome, context)
