@@ -25,6 +25,13 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
     let until = (until.saturating_sub(3).max(from)..=until).rev().find(|at| !is_inside(at)).unwrap_or(until);
     let mut borders = borders(&line[from..until]);
     borders.iter_mut().for_each(|border| *border += from);
+    // Of a character at the edge of what was looked at there may be more beyond it.
+    if until < line.len() && borders.len() > 2 {
+        borders.pop();
+    }
+    if from > 0 && borders.len() > 2 {
+        borders.remove(0);
+    }
 
     // Borders are one more than characters.
     let characters = borders.len() - 1;

@@ -40,6 +40,10 @@ pub trait AnyTool: Sync {
     fn egress(&self) -> Egress;
     /// The arguments as a JSON schema in the subset that every provider takes.
     fn input_schema(&self) -> Value;
+    /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
+    fn output_schema(&self) -> Value {
+        schema::records_of_all()
+    }
     /// Whether a call reads one file or lists one directory, and ends soon on any tree.
     fn is_quick(&self) -> bool {
         false
@@ -81,6 +85,10 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn input_schema(&self) -> Value {
         schema::portable::<T::Request>()
+    }
+
+    fn output_schema(&self) -> Value {
+        schema::records::<T::Response>()
     }
 
     fn is_quick(&self) -> bool {
@@ -262,6 +270,10 @@ impl AnyTool for Renamed {
 
     fn input_schema(&self) -> Value {
         self.tool.input_schema()
+    }
+
+    fn output_schema(&self) -> Value {
+        self.tool.output_schema()
     }
 
     fn is_quick(&self) -> bool {

@@ -48,7 +48,7 @@ pub trait Tool {
     /// The arguments.
     type Request: DeserializeOwned + JsonSchema;
     /// The answer.
-    type Response: Serialize + Render;
+    type Response: Serialize + JsonSchema + Render;
     /// Brings arguments that this tool has no single one for into those that it has.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::border::Border;
@@ -23,7 +24,7 @@ struct Unseen {
 }
 
 /// What is known of the files that a search leaves out by default.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Verdict {
     /// A sentence for each rule that hides matches.
     pub(crate) hidden_matches: Vec<String>,

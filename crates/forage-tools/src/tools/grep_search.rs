@@ -55,7 +55,7 @@ pub struct Request {
 }
 
 /// The records of `grep_search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     pattern: String,
     path: String,
@@ -86,7 +86,7 @@ pub struct Response {
     context_is_asked_for: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     #[serde(skip)]
     place: RelPath,
@@ -98,7 +98,7 @@ struct FileRecord {
     lines: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u64,
     #[serde(rename = "type")]

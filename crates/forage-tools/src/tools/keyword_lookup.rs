@@ -40,7 +40,7 @@ pub struct Request {
 }
 
 /// The records of `keyword_lookup`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     query: String,
     /// Where was looked; empty where none is configured.
@@ -54,7 +54,7 @@ pub struct Response {
 }
 
 /// What became of the lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Status {
     Found,
@@ -86,7 +86,7 @@ impl Status {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Record {
     id: String,
     score: f32,
@@ -96,7 +96,7 @@ struct Record {
     lines: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     /// Where the text says where it begins.
     line_number: Option<u64>,

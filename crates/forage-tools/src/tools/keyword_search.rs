@@ -45,7 +45,7 @@ pub struct Request {
 }
 
 /// The records of `keyword_search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     query: String,
     /// Absolute path of the directory that was searched.
@@ -70,7 +70,7 @@ pub struct Response {
     not_searched: Verdict,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -93,13 +93,13 @@ struct FileRecord {
     evidence: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u64,
     text: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct TermRecord {
     term: String,
     /// `kept`, `no_hits`, `too_broad`, `dropped` or `invalid`.
@@ -112,7 +112,7 @@ struct TermRecord {
     files: u64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct ModelRecord {
     name: String,
     input_tokens: Option<u64>,
@@ -135,7 +135,7 @@ struct ModelRecord {
     dropped_paths: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FromCache {
     answers: usize,
     /// Age of the oldest.

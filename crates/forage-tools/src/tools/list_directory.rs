@@ -41,7 +41,7 @@ pub struct Request {
 }
 
 /// The records of `list_directory`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     path: String,
     max_depth: u64,
@@ -55,7 +55,7 @@ pub struct Response {
     pruned: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Record {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.

@@ -40,7 +40,7 @@ pub struct Request {
 }
 
 /// The records of `read_file`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -60,6 +60,7 @@ pub struct Response {
     lines: Vec<String>,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
     line_bytes: BTreeMap<u64, String>,
     /// Numbers of the lines in which a secret is hidden: the file has another text there.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -9,6 +9,7 @@ mod request;
 mod stream;
 
 use forage_fs::Stopped;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ use request::{Prepared, Request};
 pub struct Search;
 
 /// The answer of `Search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     pattern: String,
     path: String,

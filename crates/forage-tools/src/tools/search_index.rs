@@ -50,7 +50,7 @@ pub struct Request {
 }
 
 /// The records of `search_index`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     query: String,
     path: String,
@@ -80,7 +80,7 @@ pub struct Response {
     not_searched: Verdict,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -95,7 +95,7 @@ struct FileRecord {
     reasons: Vec<Reason>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct ChunkRecord {
     start_line: u32,
     end_line: u32,
@@ -105,13 +105,13 @@ struct ChunkRecord {
     lines: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u32,
     text: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Reason {
     rule: &'static str,
     /// Added to the score, or the share that is taken off it (negative).

@@ -26,6 +26,7 @@ mod output;
 mod paging;
 mod race;
 mod ranked;
+mod records;
 mod search;
 mod secrets;
 mod support;

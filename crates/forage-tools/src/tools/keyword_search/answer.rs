@@ -2,6 +2,7 @@
 
 use forage_fs::Root;
 use forage_search::keyword::Gathered;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::limits;
@@ -25,7 +26,7 @@ pub(super) struct Kept {
 }
 
 /// Lines of a file that a model points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(super) struct LineRange {
     pub(super) first: u64,
     pub(super) last: u64,
