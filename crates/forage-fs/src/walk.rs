@@ -109,6 +109,9 @@ pub struct WalkOptions {
     pub excludes: Option<Globs>,
     /// Names of directories that are never entered.
     pub prune: &'static [&'static str],
+    /// Names of directories that are left out as if a rule said so, where no ignore rule says otherwise and no glob chooses
+    /// them: with `no_ignore` they are entered, and with `label_hidden` what is in them has the label.
+    pub noise: &'static [&'static str],
     /// Visit directories and links too, not only files.
     pub all_entries: bool,
     /// Visit what is ignored or hidden too, with the reason in [`Entry::hidden_by`].
@@ -134,6 +137,7 @@ impl Default for WalkOptions {
             only: None,
             excludes: None,
             prune: PRUNED,
+            noise: &[],
             all_entries: false,
             label_hidden: false,
             from: None,
@@ -153,7 +157,8 @@ impl WalkOptions {
 
     /// Whether a walk comes by the same files and counts the same.
     fn comes_by_the_same(&self, other: &Self) -> bool {
-        let chosen = |options: &Self| (options.hidden, options.no_ignore, options.label_hidden);
+        let chosen =
+            |options: &Self| (options.hidden, options.no_ignore, options.label_hidden, options.noise);
         let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
         (chosen(self), fixed(self), &self.from) == (chosen(other), fixed(other), &other.from)
             && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)

@@ -294,7 +294,7 @@ impl EventBuilder<'_> {
 }
 
 /// The `limit` bytes of a long line to keep: around its first match, on character borders.
-pub(crate) fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
+fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
     let middle = span.map_or(limit / 2, |span| span.start + span.len().min(limit) / 2);
     let start = middle.saturating_sub(limit / 2).min(line.len() - limit);
     let is_border = |at: usize| line.get(at).is_none_or(|b| b & 0xc0 != 0x80);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use forage_fs::RelPath;
 
-use crate::buffer::keep;
+use crate::shown_part::shown_part;
 
 /// What a line is to the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +56,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// Cuts a line to a number of bytes around its first match, or its best one.
+    /// Cuts a line to a number of characters around its first match, or its best one.
     pub fn shorten(&mut self, most: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
-        if line.len() > most {
-            let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
-            self.keep(keep(line, most, best.map(|span| span.start..span.end).as_ref()));
+        let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
+        let part = shown_part(line, most, best.map(|span| span.start..span.end).as_ref());
+        if part.len() < line.len() {
+            self.keep(part);
         }
     }
 

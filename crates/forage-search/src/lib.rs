@@ -22,6 +22,7 @@ mod lines;
 mod pattern;
 mod prefilter;
 mod scan;
+mod shown_part;
 mod size;
 mod stepped;
 
@@ -30,3 +31,4 @@ pub use key_blocks::KeyBlocks;
 pub use pattern::{Case, Pattern, PatternError, PatternOptions};
 pub use regex_syntax::escape;
 pub use scan::{Delivered, ScanOptions, search};
+pub use shown_part::{CHARACTER_BYTES, shown_part};

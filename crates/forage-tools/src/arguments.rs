@@ -168,7 +168,8 @@ fn integer_of(value: &Value) -> Option<i64> {
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    number.filter(|n| n.fract() == 0.0 && n.abs() < 9e15).map(|number| number as i64)
+    // What is too large for a number of ours is out of every range all the same: it becomes the largest.
+    number.filter(|n| n.fract() == 0.0 && n.is_finite()).map(|number| number as i64)
 }
 
 /// The parts of a list that came as one text: between commas and line feeds that stand in no brackets. A text with
@@ -215,10 +216,26 @@ impl Clamp {
         let Some(value) = value else { return default };
         let clamped = u64::try_from(value).unwrap_or(0).clamp(least, most);
         if i64::try_from(clamped) != Ok(value) {
-            self.warnings
-                .push(format!("`{argument}`: {value} is not within {least} to {most}; {clamped} was used"));
+            self.note(argument, value, least, most);
         }
         clamped
+    }
+
+    /// A number that has no upper limit.
+    pub(crate) fn at_least(&mut self, argument: &str, value: Option<i64>, least: u64) -> Option<u64> {
+        let value = value?;
+        let clamped = u64::try_from(value).unwrap_or(0).max(least);
+        if i64::try_from(clamped) != Ok(value) {
+            self.warnings.push(format!("`{argument}`: {value} is less than {least}; {least} was used"));
+        }
+        Some(clamped)
+    }
+
+    /// Says that the nearer of two limits was used.
+    pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, most: u64) {
+        let value: i128 = value.into();
+        let used = value.clamp(least.into(), most.into());
+        self.warnings.push(format!("`{argument}`: {value} is not within {least} to {most}; {used} was used"));
     }
 }
 

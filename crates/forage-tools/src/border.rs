@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use forage_fs::RelPath;
 use forage_llm::{RedactionCounts, Redactor};
-use forage_search::{Event, EventKind, KeyBlocks, ScanOptions, Span};
+use forage_search::{CHARACTER_BYTES, Event, EventKind, KeyBlocks, ScanOptions, Span};
 
 use crate::limits;
 use crate::text::{count, grouped};
@@ -142,8 +142,10 @@ impl<'a> Border<'a> {
         if self.redactor.is_active() { limits::BORDER_LINES } else { 0 }
     }
 
-    /// What a search has to give beyond what is shown, `line_bytes` of each line.
-    pub(crate) fn widen(&self, scan: ScanOptions, line_bytes: Option<usize>) -> ScanOptions {
+    /// What a search has to give beyond what is shown, `characters` of each line.
+    pub(crate) fn widen(&self, scan: ScanOptions, characters: Option<usize>) -> ScanOptions {
+        // On both sides of the match.
+        let line_bytes = characters.map(|characters| characters.saturating_mul(2 * CHARACTER_BYTES));
         if !self.redactor.is_active() {
             return ScanOptions { line_bytes, ..scan };
         }
@@ -167,8 +169,9 @@ impl<'a> Border<'a> {
     }
 
     /// The events of a file without secrets, without their margin, and cut to what is shown of a line.
-    pub(crate) fn events(&mut self, events: &mut Vec<Event>, line_bytes: usize, max_spans: usize) {
+    pub(crate) fn events(&mut self, events: &mut Vec<Event>, characters: usize, max_spans: usize) {
         if !self.redactor.is_active() {
+            events.iter_mut().for_each(|event| event.shorten(characters));
             return;
         }
         events.iter_mut().for_each(drop_cut_words);
@@ -189,7 +192,7 @@ impl<'a> Border<'a> {
         }
         events.retain(|event| event.kind != EventKind::Margin);
         for event in events {
-            event.shorten(line_bytes);
+            event.shorten(characters);
             keep_best(&mut event.spans, max_spans);
         }
     }

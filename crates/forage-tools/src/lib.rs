@@ -19,6 +19,7 @@ pub mod limits;
 mod lines;
 mod models;
 mod names;
+mod noise;
 mod outcome;
 mod place;
 pub mod registry;

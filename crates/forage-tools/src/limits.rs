@@ -77,8 +77,8 @@ pub const GREP_MATCHES_MAX: u64 = 10_000;
 /// Places of matches per line in the records of `grep_search`.
 pub const GREP_SPANS: usize = 100;
 
-/// Bytes of a line in `grep_search` (the plan's 200 characters); longer ones are cut around the match.
-pub const GREP_LINE_BYTES: usize = 200;
+/// Characters of a line in `grep_search` (the plan's 200), as a reader sees them; longer ones are cut around the match.
+pub const GREP_LINE_CHARACTERS: usize = 200;
 
 /// Match and context events in one answer of `Search` by default (the requirement's 200), and at the most.
 pub const SEARCH_RESULTS: u64 = 200;
@@ -98,8 +98,8 @@ pub const RANKED_CHUNKS: (usize, usize) = (3, 3);
 /// See [`RANKED_CHUNKS`].
 pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 
-/// Bytes of a line in `search_index`.
-pub const RANKED_LINE_BYTES: usize = 160;
+/// Characters of a line in `search_index`.
+pub const RANKED_LINE_CHARACTERS: usize = 160;
 
 /// Milliseconds that a `Search` may take, at the least and at the most; [`TIMEOUT`] is the default.
 pub const SEARCH_TIMEOUT_MS_MIN: u64 = 100;
@@ -112,8 +112,8 @@ pub const SEARCH_CONTEXT_MAX: u64 = 50;
 /// Edits that a fuzzy `Search` allows at the most (the requirement's 4).
 pub const SEARCH_FUZZY_MAX: u64 = 4;
 
-/// Bytes of a line in `Search`; longer ones are cut around the best match.
-pub const SEARCH_LINE_BYTES: usize = 400;
+/// Characters of a line in `Search`; longer ones are cut around the best match.
+pub const SEARCH_LINE_CHARACTERS: usize = 400;
 
 /// Places of matches per line in the records of `Search`.
 pub const SEARCH_SPANS: usize = 100;
@@ -216,8 +216,8 @@ pub const LIST_ENTRIES_READ: usize = 200_000;
 /// Bytes of a file whose lines `list_directory` counts; of larger ones it shows the size.
 pub const LIST_COUNT_BYTES: usize = 16 << 20;
 
-/// Bytes of a line that `read_file` shows; the rest is counted.
-pub const READ_LINE_BYTES: usize = 2_000;
+/// Characters of a line that `read_file` shows; the rest is counted.
+pub const READ_LINE_CHARACTERS: usize = 2_000;
 
 /// Bytes of a UTF-16 file that `read_file` can turn into text.
 pub const READ_DECODE_BYTES: usize = 16 << 20;

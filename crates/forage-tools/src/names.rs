@@ -18,6 +18,12 @@ impl Names {
         Self(tools.iter().map(|tool| (tool.id(), write(tool.name()))).collect())
     }
 
+    /// The same for a reader who gets records beside the text: `{records}` is offered, too.
+    pub fn with_records(mut self) -> Self {
+        self.0.push(("records", "records".to_owned()));
+        self
+    }
+
     /// The text of a template.
     pub fn fill(&self, template: &str) -> String {
         let mut text = String::with_capacity(template.len());

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::limits;
+use crate::noise::noise_of;
 use crate::text::clip;
 
 /// The limit that cut an answer.
@@ -58,6 +59,10 @@ pub struct Outcome<R> {
     pub found: bool,
     /// What was not searched, by reason.
     pub skipped: Skipped,
+    /// Names of directories of dependencies and caches that were not entered.
+    pub noise_directories: Vec<String>,
+    /// What includes them, in words for the caller.
+    pub included_by: &'static str,
     /// What went wrong without ending the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
@@ -79,6 +84,8 @@ impl<R> Outcome<R> {
             response,
             found,
             skipped: Skipped::default(),
+            noise_directories: Vec::new(),
+            included_by: "",
             warnings: Vec::new(),
             truncated_by: None,
             next_cursor: None,
@@ -91,6 +98,7 @@ impl<R> Outcome<R> {
     /// Takes over what a walk reports.
     pub(crate) fn add_report(&mut self, report: &WalkReport) {
         self.skipped.merge(&report.skipped);
+        self.noise_directories.extend(noise_of(&report.pruned).cloned());
         self.warnings.extend(report.warnings.iter().cloned());
         if report.more_warnings > 0 {
             self.warnings.push(format!("{} more warnings of this kind", report.more_warnings));
@@ -130,6 +138,9 @@ pub struct Answer {
     pub found: bool,
     /// Whether the answer is cut by its deadline or by cancellation.
     pub partial: bool,
+    /// Of a call that did not come to its end and found nothing, what kept it from that; it stands in the records as
+    /// `error`.
+    pub problem: Option<String>,
     /// Secrets that were taken out of text and records.
     pub hidden: Hidden,
 }
@@ -165,6 +176,9 @@ impl Answer {
         records.insert("text_cut".to_owned(), json!(cut));
         records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
         records.insert("skipped".to_owned(), Value::Object(skipped));
+        if !outcome.noise_directories.is_empty() {
+            records.insert("noise_directories".to_owned(), json!(outcome.noise_directories));
+        }
         records.insert("warnings".to_owned(), json!(outcome.warnings));
         records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
         if outcome.hidden.total() > 0 {
@@ -178,6 +192,15 @@ impl Answer {
             Some(Limit::Timeout | Limit::Cancelled | Limit::Engine | Limit::Unavailable)
         );
         let (found, hidden) = (outcome.found, outcome.hidden.clone());
-        Ok(Self { text, records: Value::Object(records), found, partial, hidden })
+        let problem = outcome.truncated_by.filter(|_| partial && !found).map(|limit| match limit {
+            Limit::Engine => "the engine failed before anything was found".to_owned(),
+            Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
+            Limit::Unavailable => "nothing was looked up; the answer says why".to_owned(),
+            _ => "the search ended before anything was found; give it more time".to_owned(),
+        });
+        if let Some(problem) = &problem {
+            records.insert("error".to_owned(), json!(problem));
+        }
+        Ok(Self { text, records: Value::Object(records), found, partial, problem, hidden })
     }
 }

@@ -41,6 +41,10 @@ pub trait AnyTool: Sync {
     fn egress(&self) -> Egress;
     /// The arguments as a JSON schema in the subset that every provider takes.
     fn input_schema(&self) -> Value;
+    /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
+    fn output_schema(&self) -> Value {
+        schema::records_of_all()
+    }
     /// Whether a call reads one file or lists one directory, and ends soon on any tree.
     fn is_quick(&self) -> bool {
         false
@@ -84,6 +88,10 @@ impl<T: Tool> AnyTool for Entry<T> {
         schema::portable::<T::Request>()
     }
 
+    fn output_schema(&self) -> Value {
+        schema::records::<T::Response>()
+    }
+
     fn is_quick(&self) -> bool {
         T::IS_QUICK
     }
@@ -122,6 +130,7 @@ impl<T: Tool> AnyTool for Entry<T> {
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
+        outcome.included_by = T::INCLUDES_NOISE;
         outcome.warnings.splice(..0, notes);
         if T::IS_ABOUT_ROOTS {
             outcome.warnings.extend(context.notices.iter().cloned());
@@ -263,6 +272,10 @@ impl AnyTool for Renamed {
 
     fn input_schema(&self) -> Value {
         self.tool.input_schema()
+    }
+
+    fn output_schema(&self) -> Value {
+        self.tool.output_schema()
     }
 
     fn is_quick(&self) -> bool {

@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::names::Names;
+use crate::outcome::Render;
 use crate::registry::AnyTool;
 use crate::tool::Egress;
 
@@ -76,6 +77,78 @@ pub(crate) fn portable<T: JsonSchema>() -> Value {
     out.insert("required".to_owned(), schema.get("required").cloned().unwrap_or_else(|| json!([])));
     out.insert("additionalProperties".to_owned(), json!(false));
     Value::Object(out)
+}
+
+/// The schema of the records of a tool.
+pub(crate) fn records<R: JsonSchema + Render>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    let mut schema = settings.into_generator().into_root_schema_for::<R>().to_value();
+    let own = schema["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
+    let mut all = records_of_all();
+    if let Some(fields) = all["properties"].as_object_mut() {
+        if R::CONTENT_IN_RECORDS {
+            fields.insert(
+                "content".to_owned(),
+                json!({ "type": "string", "description": "the text of the answer" }),
+            );
+        }
+        fields.extend(own.into_iter().map(|(name, field)| (name, without_line_feeds(field))));
+    }
+    all
+}
+
+/// The schema of what the records of all tools have.
+pub(crate) fn records_of_all() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "type": { "type": "string", "description": "\"error\", of an answer that is an error and nothing else" },
+            "error": { "type": "string", "description": "what kept the call from its answer, or from finding anything" },
+            "root": { "type": "string", "description": "the directory that relative paths are below" },
+            "truncated": { "type": "boolean", "description": "whether there is at least one more result" },
+            "truncated_by": { "type": ["string", "null"], "description": "the limit that cut the answer" },
+            "text_cut": { "type": "boolean", "description": "the text shows less than the records" },
+            "next_cursor": {
+                "type": ["string", "null"],
+                "description": "passed back as `cursor`, the call goes on where this one ended"
+            },
+            "skipped": {
+                "type": "object",
+                "description": "files that were not searched, counted by reason",
+                "additionalProperties": { "type": "integer" }
+            },
+            "noise_directories": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "names of directories of dependencies and caches that were not entered"
+            },
+            "warnings": { "type": "array", "items": { "type": "string" } },
+            "redacted": {
+                "type": "object",
+                "description": "secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there",
+                "additionalProperties": { "type": "integer" }
+            },
+            "elapsed_ms": { "type": "integer" },
+        },
+    })
+}
+
+fn without_line_feeds(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                *value = match value.take() {
+                    Value::String(text) if name == "description" => Value::String(text.replace('\n', " ")),
+                    other => without_line_feeds(other),
+                };
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_line_feeds(item.take())),
+        _ => {}
+    }
+    schema
 }
 
 const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maximum"];

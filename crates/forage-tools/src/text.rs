@@ -1,8 +1,12 @@
 //! Pieces of text answers that all tools share.
 
+use std::ops::Range;
+
 use forage_fs::{RelPath, Root, display_path};
+use forage_search::shown_part;
 
 use crate::limits;
+use crate::noise;
 use crate::outcome::{Limit, Outcome};
 use crate::sanitize::{path_bytes, sanitize, sanitize_line};
 
@@ -69,6 +73,7 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     } else if let Some(files) = searched {
         notes.push(format!("searched {}", count(files, "file")));
     }
+    notes.extend(noise::note(&outcome.noise_directories, outcome.included_by));
     notes.extend(outcome.hidden.note());
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));
@@ -115,6 +120,18 @@ fn note_text(note: &str) -> String {
 /// Bytes that the notes will take.
 pub(crate) fn notes_bytes(notes: &[String]) -> usize {
     notes.iter().map(|note| note_text(note).len() + 3).sum::<usize>() + 2
+}
+
+/// The beginning of a line of at most `most` characters as a reader sees them, with a mark where it is cut.
+pub(crate) fn clip_line(line: &str, most: usize) -> String {
+    around_place(line, most, None)
+}
+
+/// The part of a line around a place in it, likewise.
+pub(crate) fn around_place(line: &str, most: usize, place: Option<&Range<usize>>) -> String {
+    let part = shown_part(line.as_bytes(), most, place);
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    format!("{}{}{}", mark(part.start > 0), &line[part.clone()], mark(part.end < line.len()))
 }
 
 /// Cuts text to at most `limit` bytes on a character border, with a mark.

@@ -41,12 +41,14 @@ pub trait Tool {
     const IS_QUICK: bool = false;
     /// Whether answers are about files below the roots.
     const IS_ABOUT_ROOTS: bool = true;
+    /// How a caller gets what is in directories of dependencies and caches, too.
+    const INCLUDES_NOISE: &'static str = "grep_search with include_ignored searches them";
     /// Arguments that other tools have for the same, by their names there.
     const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.
     type Request: DeserializeOwned + JsonSchema;
     /// The answer.
-    type Response: Serialize + Render;
+    type Response: Serialize + JsonSchema + Render;
     /// Brings arguments that this tool has no single one for into those that it has.
     ///
     /// # Errors

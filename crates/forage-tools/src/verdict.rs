@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::border::Border;
@@ -23,18 +24,27 @@ struct Unseen {
 }
 
 /// What is known of the files that a search leaves out by default.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Verdict {
     /// A sentence for each rule that hides matches.
     pub(crate) hidden_matches: Vec<String>,
-    /// All such files were looked at: without hidden matches, the pattern is in no text file under the start.
+    /// All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the
+    /// start. Not of a search that found something or did not finish, after which nobody looks.
     pub(crate) complete: bool,
+    /// Somebody has looked.
+    #[serde(skip)]
+    pub(crate) was_sought: bool,
 }
 
 impl Verdict {
-    /// For a search that needs none.
+    /// Where nobody has looked.
     pub(crate) fn none() -> Self {
-        Self { hidden_matches: Vec::new(), complete: true }
+        Self { hidden_matches: Vec::new(), complete: false, was_sought: false }
+    }
+
+    /// Of a search that no rule hides files from and that came to its end.
+    pub(crate) fn nothing_hidden() -> Self {
+        Self { complete: true, ..Self::none() }
     }
 
     /// Names of rules and files are the repository's.
@@ -50,7 +60,7 @@ impl Verdict {
             self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
             text.push_str(after);
         }
-        if !self.complete {
+        if self.was_sought && !self.complete {
             text.push_str("\nNot all ignored and hidden files could be checked for matches.");
         }
         text
@@ -102,5 +112,5 @@ pub(crate) fn unseen_matches(
     if more > 0 {
         lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
     }
-    Verdict { hidden_matches: lines, complete: !partial }
+    Verdict { hidden_matches: lines, complete: !partial, was_sought: true }
 }

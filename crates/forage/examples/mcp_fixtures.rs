@@ -134,7 +134,14 @@ impl AnyTool for Fixture {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.run)(context, &request)?;
-        Ok(Answer { text, records: json!({}), found: true, partial: false, hidden: Hidden::default() })
+        Ok(Answer {
+            text,
+            records: json!({}),
+            found: true,
+            partial: false,
+            problem: None,
+            hidden: Hidden::default(),
+        })
     }
 }
 

@@ -28,6 +28,7 @@ mod telemetry;
 mod told;
 mod tools;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -160,42 +161,58 @@ pub(crate) fn run() -> ExitCode {
             if error.use_stderr() && hook::is_called(&valued_options()) {
                 return ExitCode::SUCCESS;
             }
-            let code = if error.use_stderr() { 2 } else { 0 };
-            let _ = error.print();
-            return ExitCode::from(code);
+            if !error.use_stderr() {
+                let _ = error.print();
+                return ExitCode::SUCCESS;
+            }
+            // What is wrong with the arguments is for programs what any other error is.
+            let text = error.render().to_string();
+            let text = text.trim_end();
+            Output::new(asks_for_json(), false)
+                .end(Some(&anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(text))));
+            return ExitCode::from(2);
         }
     };
-    let mut output = Output::new(cli.global.json, cli.global.explain);
-    let result = match &cli.command {
-        Command::Keyword(arguments) => keyword::run(arguments, &cli.global, &mut output),
-        Command::Grep(arguments) => grep::run(arguments, &cli.global, &mut output),
-        Command::Search(arguments) => search::run(arguments, &cli.global, &mut output),
-        Command::Rank(arguments) => rank::run(arguments, &cli.global, &mut output),
-        Command::Lookup(arguments) => lookup::run(arguments, &cli.global, &mut output),
-        Command::List(arguments) => list::run(arguments, &cli.global, &mut output),
-        Command::Read(arguments) => read::run(arguments, &cli.global, &mut output),
-        Command::Ask(arguments) => ask::run(arguments, &cli.global, &mut output),
-        Command::Mcp(arguments) => mcp::run(arguments, &cli.global, &mut output),
-        Command::Call(arguments) => call::run(arguments, &cli.global, &mut output),
-        Command::Tools(arguments) => tools::run(arguments, &cli.global, &mut output),
-        Command::Models(arguments) => models::run(arguments, &cli.global, &mut output),
-        Command::Config(arguments) => settings::run(arguments, &cli.global, &mut output),
-        Command::Doctor(arguments) => doctor::run(arguments, &cli.global, &mut output),
-        Command::Index(arguments) => index::run(arguments, &cli.global, &mut output),
-        Command::Sparse(arguments) => sparse::run(arguments, &cli.global, &mut output),
-        Command::Telemetry(arguments) => telemetry::run(arguments, &cli.global, &mut output),
-        Command::Eval(arguments) => eval::run(arguments, &cli.global, &mut output),
-        Command::Setup(arguments) => setup::run(arguments, &cli.global, &mut output),
-        Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, &mut output)),
-    };
+    // Of these stdout is the client's.
+    let is_for_clients = matches!(cli.command, Command::Mcp(_) | Command::Hook(_));
+    let mut output = Output::new(cli.global.json && !is_for_clients, cli.global.explain);
+    let result = catch_unwind(AssertUnwindSafe(|| command(&cli, &mut output)))
+        .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
+    output.end(result.as_ref().err());
     match result {
         Ok(Status::Found) => ExitCode::SUCCESS,
         Ok(Status::NothingFound) => ExitCode::from(1),
-        Ok(Status::Failed) => ExitCode::from(2),
+        Ok(Status::Failed) | Err(_) => ExitCode::from(2),
         Ok(Status::Interrupted) => ExitCode::from(130),
-        Err(error) => {
-            output.error(&error);
-            ExitCode::from(2)
-        }
+    }
+}
+
+/// Whether JSON is asked for by arguments that can't be read otherwise.
+fn asks_for_json() -> bool {
+    std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+fn command(cli: &Cli, output: &mut Output) -> anyhow::Result<Status> {
+    match &cli.command {
+        Command::Keyword(arguments) => keyword::run(arguments, &cli.global, output),
+        Command::Grep(arguments) => grep::run(arguments, &cli.global, output),
+        Command::Search(arguments) => search::run(arguments, &cli.global, output),
+        Command::Rank(arguments) => rank::run(arguments, &cli.global, output),
+        Command::Lookup(arguments) => lookup::run(arguments, &cli.global, output),
+        Command::List(arguments) => list::run(arguments, &cli.global, output),
+        Command::Read(arguments) => read::run(arguments, &cli.global, output),
+        Command::Ask(arguments) => ask::run(arguments, &cli.global, output),
+        Command::Mcp(arguments) => mcp::run(arguments, &cli.global, output),
+        Command::Call(arguments) => call::run(arguments, &cli.global, output),
+        Command::Tools(arguments) => tools::run(arguments, &cli.global, output),
+        Command::Models(arguments) => models::run(arguments, &cli.global, output),
+        Command::Config(arguments) => settings::run(arguments, &cli.global, output),
+        Command::Doctor(arguments) => doctor::run(arguments, &cli.global, output),
+        Command::Index(arguments) => index::run(arguments, &cli.global, output),
+        Command::Sparse(arguments) => sparse::run(arguments, &cli.global, output),
+        Command::Telemetry(arguments) => telemetry::run(arguments, &cli.global, output),
+        Command::Eval(arguments) => eval::run(arguments, &cli.global, output),
+        Command::Setup(arguments) => setup::run(arguments, &cli.global, output),
+        Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, output)),
     }
 }

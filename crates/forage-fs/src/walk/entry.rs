@@ -282,15 +282,18 @@ fn visit_in<T, W>(
     }
     for Found { path, kind, real, hidden_by, number } in batch {
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
-        done.visited += u64::from(kind == EntryKind::File);
-        if let Step::Item(item, weight) = visit(&entry, &mut done.skipped) {
+        let step = visit(&entry, &mut done.skipped);
+        // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
+        // be handed over as if it followed on it.
+        done.stopped = stop.check();
+        // Of a file that gave nothing then nobody knows whether it was looked at.
+        let was_visited = done.stopped.is_none() || matches!(step, Step::Item(..));
+        done.visited += u64::from(kind == EntryKind::File && was_visited);
+        if let Step::Item(item, weight) = step {
             done.items.push(item);
             done.weight += weight;
         }
-        // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
-        // be handed over as if it followed on it.
-        if let Some(stopped) = stop.check() {
-            done.stopped = Some(stopped);
+        if done.stopped.is_some() {
             return;
         }
     }

@@ -499,6 +499,9 @@ impl<'a> Plan<'a> {
                 if let Some(reason) = reason {
                     done.skipped.add(reason);
                 }
+                if reason == Some(SkipReason::Pruned) {
+                    done.pruned.push(String::from_utf8_lossy(met.name).into_owned());
+                }
                 return None;
             }
         };
@@ -552,8 +555,18 @@ impl<'a> Plan<'a> {
             Some(verdict) => verdict,
             None => rules().verdict(path, is_directory),
         };
-        let reason = self.reason(&verdict, path.file_name())?;
+        let is_noise = || {
+            let name = path.file_name();
+            let is_listed = self.options.noise.iter().any(|noise| noise.as_bytes() == name);
+            is_directory && is_listed && verdict == Verdict::Nothing && !self.options.no_ignore
+        };
+        let reason =
+            self.reason(&verdict, path.file_name()).or_else(|| is_noise().then_some(SkipReason::Pruned))?;
         let label = match reason {
+            SkipReason::Pruned => {
+                let name = String::from_utf8_lossy(path.file_name());
+                format!("`{name}`, a directory that is not entered by default")
+            }
             SkipReason::Ignored => {
                 let rule =
                     self.options.label_hidden.then(|| rules().deciding(path, is_directory).1).flatten();

@@ -39,6 +39,8 @@ pub(super) struct Found {
     pub(super) notes: Notes,
     /// What lies behind the last line found was not searched.
     pub(super) cut: bool,
+    /// Files that were searched to their end.
+    pub(super) searched: u64,
 }
 
 impl Batch {
@@ -74,6 +76,11 @@ impl Batch {
         let mut lines = Vec::new();
         found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut lines, &mut found.notes)?;
         let mut lines = lines.as_slice();
+        // Before the last line that it wrote there is nothing that it had not come by.
+        let last = if found.cut { lines.last().copied() } else { Some(u64::MAX) };
+        let is_behind = |last: u64| self.files.partition_point(|part| part.before < last);
+        let searched = last.map_or(0, |last| is_behind(last) - usize::from(found.cut));
+        found.searched = searched as u64;
         for (index, part) in self.files.iter().enumerate() {
             let end = self.files.get(index + 1).map_or(self.lines, |next| next.before);
             let here = lines.partition_point(|&line| line <= end);

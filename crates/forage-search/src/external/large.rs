@@ -73,7 +73,8 @@ impl LargeFile<'_> {
         let file = pieces.builder.finish(&pieces.keys).filter(|_| is_text);
         let files =
             file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
-        Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut })
+        let searched = u64::from(!cut);
+        Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut, searched })
     }
 }
 

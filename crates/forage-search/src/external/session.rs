@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, WalkReport, walk};
 
@@ -23,6 +24,8 @@ struct Session<'a> {
     scan: &'a ScanOptions,
     stop: &'a Stop,
     queue: Queue,
+    /// Files that the engine has to search.
+    sent: AtomicU64,
 }
 
 /// What the walk finds, in path order.
@@ -45,13 +48,14 @@ pub(super) fn search(
     let threads = options.thread_count();
     let engine = Engine::new(program, request, stop)?;
     let every_line = Pattern::new("^", &PatternOptions::default())?;
-    let session = Session { engine, every_line, scan, stop, queue: Queue::new(threads) };
+    let session =
+        Session { engine, every_line, scan, stop, queue: Queue::new(threads), sent: AtomicU64::new(0) };
     let mut notes = Notes::default();
     if session.engine.pattern().is_none() {
         // Only the engine can say whether the pattern is one, even where there is no file to search.
         session.engine.search(b"", session.halt(&|| false), &mut notes)?;
     }
-    let mut collected = Collected { notes, skipped: Skipped::default(), cut: false, broke_off: false };
+    let mut collected = Collected { notes, ..Collected::default() };
     let mut walked = std::thread::scope(|scope| {
         let end = EndOnDrop(&session.queue);
         let walker = scope.spawn(|| session.walk(root, start, options));
@@ -82,16 +86,22 @@ pub(super) fn search(
         Ok::<_, ExternalError>(walked)
     })?;
     walked.skipped.merge(&collected.skipped);
+    // What was read for an engine that did not answer is not searched.
+    let unanswered = session.sent.into_inner().saturating_sub(collected.searched);
+    walked.visited = walked.visited.saturating_sub(unanswered);
     Ok(collected.report(walked))
 }
 
 /// What was handed over so far.
+#[derive(Default)]
 struct Collected {
     notes: Notes,
     skipped: Skipped,
     /// The last outcome is cut: what lies behind it must not be handed over.
     cut: bool,
     broke_off: bool,
+    /// Files that the engine has searched.
+    searched: u64,
 }
 
 impl Collected {
@@ -100,7 +110,8 @@ impl Collected {
         outcome: Outcome,
         receive: &mut impl FnMut(FileEvents) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ExternalError> {
-        let Found { files, skipped, notes, cut } = outcome?;
+        let Found { files, skipped, notes, cut, searched } = outcome?;
+        self.searched += searched;
         self.skipped.merge(&skipped);
         self.notes.merge(notes);
         self.cut = cut;
@@ -159,6 +170,7 @@ impl Session<'_> {
                 })
             };
         let receive = |piece: Piece| {
+            self.sent.fetch_add(1, Ordering::Relaxed);
             let goes_on = match piece {
                 Piece::Text { path, hidden_by, text } => {
                     filling.batch.push(path, hidden_by, &text);

@@ -38,7 +38,7 @@ pub struct GrepSearch;
 pub struct Request {
     /// Regular expression to search for, matched line by line.
     pattern: String,
-    /// Directory or file to search, relative to the project root or absolute within it (default: ".").
+    /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
     path: Option<String>,
     /// Glob that chooses files: by name ("*.py"), or by path if it has a slash ("src/**/*.rs") (default: all files).
     file_pattern: Option<String>,
@@ -55,7 +55,7 @@ pub struct Request {
 }
 
 /// The records of `grep_search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     pattern: String,
     path: String,
@@ -86,7 +86,7 @@ pub struct Response {
     context_is_asked_for: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     #[serde(skip)]
     place: RelPath,
@@ -98,7 +98,7 @@ struct FileRecord {
     lines: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u64,
     #[serde(rename = "type")]
@@ -120,6 +120,7 @@ impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
     const TITLE: &'static str = "Search file contents";
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
+    const INCLUDES_NOISE: &'static str = "include_ignored searches them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
         ("regex", Foreign::Same("pattern")),
@@ -197,7 +198,7 @@ impl Tool for GrepSearch {
             index: context.index(&root),
             exhaustive: false,
         };
-        let scan = border.widen(scan, Some(limits::GREP_LINE_BYTES));
+        let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut page = Page::new(max_results, context_lines as u64);
         let report =
             search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
@@ -224,7 +225,8 @@ impl Tool for GrepSearch {
             false => (page.matches, page.file_count),
         };
         let nothing = matches == 0;
-        let not_searched = match nothing && complete && cursor.is_none() && !include_ignored {
+        let not_searched = match nothing && complete && cursor.is_none() {
+            true if include_ignored => Verdict::nothing_hidden(),
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
             false => Verdict::none(),
         };
@@ -344,7 +346,7 @@ impl Page {
             self.full = true;
             border.truncate(&mut file.events, end);
         }
-        border.events(&mut file.events, limits::GREP_LINE_BYTES, limits::GREP_SPANS);
+        border.events(&mut file.events, limits::GREP_LINE_CHARACTERS, limits::GREP_SPANS);
         let (path, path_bytes) = border.path(&file.path);
         let mut record =
             FileRecord { place: file.path.clone(), path, path_bytes, match_count: 0, lines: Vec::new() };

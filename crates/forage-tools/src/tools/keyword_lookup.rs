@@ -23,7 +23,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, Outcome};
 use crate::sanitize::without_hidden;
-use crate::text::clip;
+use crate::text::{around_place, clip};
 use crate::tool::Tool;
 
 /// The tool.
@@ -245,13 +245,13 @@ fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> 
 
 /// A line, or of a long one the part around the first word.
 fn around(line: &str, words: &[String], pace: &Pace) -> String {
-    if line.len() <= limits::RANKED_LINE_BYTES {
+    if line.len() <= limits::RANKED_LINE_CHARACTERS {
         return line.to_owned();
     }
     let lower = line.to_lowercase();
     let find = |word: &String| if pace.allows(lower.len() as u64) { lower.find(word) } else { None };
     let first = words.iter().filter_map(find).min().unwrap_or(0);
-    let begin = line.floor_char_boundary(first.saturating_sub(limits::RANKED_LINE_BYTES / 4).min(line.len()));
-    let before = if begin > 0 { "…" } else { "" };
-    clip(&format!("{before}{}", &line[begin..]), limits::RANKED_LINE_BYTES)
+    // Lower case may be of another length: it is a place to look around.
+    let place = line.floor_char_boundary(first.min(line.len()));
+    around_place(line, limits::RANKED_LINE_CHARACTERS, Some(&(place..place)))
 }

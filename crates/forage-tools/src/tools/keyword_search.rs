@@ -52,7 +52,7 @@ pub struct Request {
 }
 
 /// The records of `keyword_search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     query: String,
     /// Absolute path of the directory that was searched.
@@ -82,7 +82,7 @@ pub struct Response {
     not_searched: Verdict,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -113,13 +113,13 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u64,
     text: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct TermRecord {
     term: String,
     /// `kept`, `no_hits`, `too_broad`, `dropped` or `invalid`.
@@ -135,7 +135,7 @@ struct TermRecord {
     shown: Option<ShownRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
 enum ShownRecord {
     /// All its lines.
@@ -144,7 +144,7 @@ enum ShownRecord {
     Best { lines: u64, files: u64 },
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct ModelRecord {
     name: String,
     input_tokens: Option<u64>,
@@ -167,7 +167,7 @@ struct ModelRecord {
     dropped_paths: usize,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FromCache {
     answers: usize,
     /// Age of the oldest.
@@ -348,7 +348,7 @@ fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathe
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
-        Err(_) => Verdict { hidden_matches: Vec::new(), complete: false },
+        Err(_) => Verdict { was_sought: true, ..Verdict::none() },
     }
 }
 

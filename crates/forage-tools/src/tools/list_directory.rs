@@ -26,32 +26,11 @@ use crate::tool::Tool;
 /// The tool.
 pub struct ListDirectory;
 
-/// Directories of dependencies, caches and version control: large, and not what anybody looks for. Output
-/// directories such as `target` or `build` are left to the ignore rules, because sources have these names too.
-const NOISE: &[&str] = &[
-    ".git",
-    ".hg",
-    ".svn",
-    ".jj",
-    "node_modules",
-    "bower_components",
-    "__pycache__",
-    ".venv",
-    "venv",
-    ".tox",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".gradle",
-    ".terraform",
-    ".idea",
-];
-
 /// The arguments of `list_directory`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Directory to list, relative to the project root or absolute within it (default: ".").
+    /// Directory to list, relative to the project root or absolute within it (default: ".", the project root).
     path: Option<String>,
     /// List subdirectories too (default: false, or true when max_depth is given).
     recursive: Option<bool>,
@@ -62,7 +41,7 @@ pub struct Request {
 }
 
 /// The records of `list_directory`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     path: String,
     max_depth: u64,
@@ -76,7 +55,7 @@ pub struct Response {
     pruned: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Record {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -106,6 +85,7 @@ impl Tool for ListDirectory {
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
+    const INCLUDES_NOISE: &'static str = "include_ignored lists them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("directory", Foreign::Same("path")),
         ("directory_path", Foreign::Same("path")),
@@ -151,7 +131,6 @@ impl Tool for ListDirectory {
             hidden: include_ignored,
             no_ignore: include_ignored,
             max_depth: usize::try_from(depth).unwrap_or(1),
-            prune: NOISE,
             all_entries: true,
             ..context.walk_options()
         };
@@ -192,6 +171,8 @@ impl Tool for ListDirectory {
             .iter()
             .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
             .count() as u64;
+        // At a deadline before the first name nothing is known of the directory, not even that it is empty.
+        let found = report.stopped.is_none() || !entries.is_empty();
         let mut outcome = Outcome::new(
             Response {
                 not_entered,
@@ -201,7 +182,7 @@ impl Tool for ListDirectory {
                 pruned: report.pruned.clone(),
                 entries,
             },
-            true,
+            found,
         );
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
@@ -307,8 +288,14 @@ impl Render for Response {
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut notes = notes(outcome, None);
-        if !response.pruned.is_empty() {
-            notes.insert(0, format!("not entered: {}", response.pruned.join(", ")));
+        let others: Vec<&str> = response
+            .pruned
+            .iter()
+            .filter(|name| !outcome.noise_directories.contains(name))
+            .map(String::as_str)
+            .collect();
+        if !others.is_empty() {
+            notes.insert(0, format!("not entered: {}", others.join(", ")));
         }
         if response.not_entered > 0 {
             let directories = count(response.not_entered, "directory");

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::ops::Range;
 
-use forage_fs::{Contents, Decoded, OpenedFile, Stop, decode};
-use forage_search::KeyBlocks;
+use forage_fs::{Contents, Decoded, OpenedFile, RelPath, Root, Stop, decode};
+use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::adapted;
-use crate::arguments::Foreign;
+use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden, Line, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
@@ -21,7 +21,7 @@ use crate::limits;
 use crate::outcome::{Limit, Outcome, Render};
 use crate::place::Place;
 use crate::sanitize::{line_text, path_bytes, record_text};
-use crate::text::{clip, count, grouped, notes, with_notes};
+use crate::text::{count, grouped, notes, with_notes};
 use crate::tool::Tool;
 
 /// The tool.
@@ -40,7 +40,7 @@ pub struct Request {
 }
 
 /// The records of `read_file`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -60,6 +60,7 @@ pub struct Response {
     lines: Vec<String>,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, String>")]
     line_bytes: BTreeMap<u64, String>,
     /// Numbers of the lines in which a secret is hidden: the file has another text there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -106,53 +107,29 @@ impl Tool for ReadFile {
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let line = |argument, value: Option<i64>| match value {
-            Some(value) => u64::try_from(value).ok().filter(|&value| value > 0).map(Some).ok_or_else(|| {
-                ToolError::argument(
-                    argument,
-                    format!("{value} is not a line number; lines are counted from 1"),
-                )
-            }),
-            None => Ok(None),
-        };
         let Place { root, path, lines, note, .. } = context.place(Some(&request.path))?.without_globs()?;
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let start = line("start_line", request.start_line)?;
-        let start =
-            start.or(named.as_ref().and_then(|lines| u64::try_from(*lines.start()).ok())).unwrap_or(1);
-        let end = line("end_line", request.end_line)?;
+        let mut clamp = Clamp::default();
+        let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
+        let mut start = clamp.at_least("start_line", first, 1).unwrap_or(1);
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
-        let end = end.or(last.and_then(|last| u64::try_from(last).ok()));
-        if let Some(end) = end.filter(|&end| end < start) {
-            return Err(ToolError::argument(
-                "end_line",
-                format!("{end} lies before start_line {start}; swap them"),
-            ));
-        }
-        let mut file = root.open_file(&path)?;
-        let size = file.size();
-        let shown_path = path.display().into_owned();
+        let mut end = clamp.at_least("end_line", request.end_line.or(last), start);
         let stop = context.stop.within(context.timeout);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
-        let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
-        let binary = || {
-            ToolError::argument(
-                "path",
-                format!(
-                    "{shown_path} is a binary file of {} and can't be shown as text",
-                    count(size, "byte")
-                ),
-            )
-        };
-        let encoding = read(&mut file, &mut reader, &stop, size)?.ok_or_else(binary)?;
-        let shown = reader.finish(&mut border);
-        if start > reader.lines_seen.max(1) && reader.complete {
-            return Err(ToolError::argument(
-                "start_line",
-                format!("{start} lies beyond the end: {shown_path} has {}", count(reader.lines_seen, "line")),
-            ));
+        let mut wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
+        let all = wanted.reader.lines_seen.max(1);
+        if wanted.reader.complete && start > all {
+            clamp.note("start_line", start, 1, all);
+            (start, end) = (all, end.map(|_| all));
+            wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
+        } else if wanted.reader.complete
+            && let Some(beyond) = end.filter(|&end| end > all)
+        {
+            clamp.note("end_line", beyond, 1, all);
         }
+        let Wanted { reader, shown, encoding, size } = wanted;
+        let shown_path = path.display().into_owned();
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
         let cut = reader.out_of_room;
@@ -174,9 +151,11 @@ impl Tool for ReadFile {
                 redacted_lines: shown.redacted,
                 wanted_end: end,
             },
-            true,
+            // At a deadline before the first of its lines a file that has some has given nothing.
+            lines > 0 || reader.complete,
         );
         outcome.hidden = hidden;
+        outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
         if let Some(stopped) = stop.check() {
             outcome.truncated_by = Some(stopped.into());
@@ -184,6 +163,35 @@ impl Tool for ReadFile {
             outcome.truncated_by = Some(Limit::TextBytes);
         }
         Ok(outcome)
+    }
+}
+
+/// Lines of a file that were asked for.
+struct Wanted {
+    reader: LineReader,
+    shown: ShownLines,
+    encoding: &'static str,
+    size: u64,
+}
+
+impl Wanted {
+    fn read(
+        context: &Context,
+        (root, path): (&Root, &RelPath),
+        (start, end): (u64, Option<u64>),
+        border: &mut Border<'_>,
+        stop: &Stop,
+    ) -> Result<Self, ToolError> {
+        let mut file = root.open_file(path)?;
+        let size = file.size();
+        let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
+        let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| {
+            let (path, size) = (path.display(), count(size, "byte"));
+            let problem = format!("{path} is a binary file of {size} and can't be shown as text");
+            ToolError::argument("path", problem)
+        })?;
+        let shown = reader.finish(border);
+        Ok(Self { reader, shown, encoding, size })
     }
 }
 
@@ -331,8 +339,8 @@ impl LineReader {
                 None => (text, &text[..0], false),
             };
             if self.keeps_next() {
-                let most =
-                    limits::READ_LINE_BYTES + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
+                let most = limits::READ_LINE_CHARACTERS * CHARACTER_BYTES
+                    + if self.margin > 0 { limits::BORDER_LINE_BYTES } else { 4 };
                 let keep = most.saturating_sub(self.partial.len()).min(part.len());
                 self.partial.extend_from_slice(&part[..keep]);
             }
@@ -435,10 +443,12 @@ impl LineReader {
 
 /// A line as it is shown, and whether that is cut.
 fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
-    if length.max(line.len()) <= limits::READ_LINE_BYTES {
+    let part = shown_part(line.as_bytes(), limits::READ_LINE_CHARACTERS, None);
+    // A line of which not all was kept is longer than what is shown of it.
+    if part.end == line.len() && length <= limits::READ_LINE_CHARACTERS * CHARACTER_BYTES {
         return (Cow::Borrowed(line), false);
     }
-    let kept = clip(line, limits::READ_LINE_BYTES);
+    let kept = format!("{}…", &line[part]);
     let more = length.saturating_sub(kept.len() - '…'.len_utf8());
     (Cow::Owned(format!("{kept} [{} bytes more]", grouped(more as u64))), true)
 }

@@ -9,6 +9,7 @@ mod request;
 mod stream;
 
 use forage_fs::Stopped;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -33,7 +34,7 @@ use request::{Prepared, Request};
 pub struct Search;
 
 /// The answer of `Search`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     pattern: String,
     path: String,
@@ -64,6 +65,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
+    const INCLUDES_NOISE: &'static str = "no_ignore searches them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
         ("regex", Foreign::Same("pattern")),
@@ -147,8 +149,10 @@ fn run(
     // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
     // need not be the best: there is nothing that could be gone on from.
     let full = full && !(prepared.best_first && ended.walk.stopped.is_some());
+    let looks = count == 0 && complete && !continued;
     let not_searched = match &prepared.pattern {
-        Some(pattern) if count == 0 && complete && !continued && !prepared.sees_everything() => {
+        _ if looks && prepared.sees_everything() => Verdict::nothing_hidden(),
+        Some(pattern) if looks => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
         }
         _ => Verdict::none(),

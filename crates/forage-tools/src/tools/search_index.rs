@@ -24,7 +24,7 @@ use crate::limits;
 use crate::outcome::{Limit, Outcome};
 use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, grouped};
+use crate::text::{clip, clip_line, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::Verdict;
 
@@ -37,7 +37,7 @@ pub struct SearchIndex;
 pub struct Request {
     /// A question, words, names, or a whole bug report.
     query: String,
-    /// Directory or file to search.
+    /// Directory or file to search (default: ".", the project root).
     path: Option<String>,
     /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
     file_pattern: Option<String>,
@@ -52,7 +52,7 @@ pub struct Request {
 }
 
 /// The records of `search_index`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     query: String,
     path: String,
@@ -82,7 +82,7 @@ pub struct Response {
     not_searched: Verdict,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct FileRecord {
     path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -97,7 +97,7 @@ struct FileRecord {
     reasons: Vec<Reason>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct ChunkRecord {
     start_line: u32,
     end_line: u32,
@@ -107,13 +107,13 @@ struct ChunkRecord {
     lines: Vec<LineRecord>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct LineRecord {
     line_number: u32,
     text: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 struct Reason {
     rule: &'static str,
     /// Added to the score, or the share that is taken off it (negative).
@@ -399,7 +399,11 @@ impl<'a> Scope<'a> {
             let line = format!("{files} hidden by search.exclude of the configuration, such as {example}");
             sanitize_line(&line).into_owned()
         });
-        Ok(Verdict { hidden_matches: line.into_iter().collect(), complete: ranking.not_looked_at == 0 })
+        Ok(Verdict {
+            hidden_matches: line.into_iter().collect(),
+            complete: ranking.not_looked_at == 0,
+            was_sought: true,
+        })
     }
 
     fn allows(&self, path: &str) -> bool {
@@ -471,7 +475,7 @@ impl Reader<'_> {
         let texts = self.border.chosen(excerpt, &best);
         let record = |(at, text): (usize, String)| LineRecord {
             line_number: at as u32 + 1,
-            text: clip(&sanitize_line(text.trim()), limits::RANKED_LINE_BYTES),
+            text: clip_line(&sanitize_line(text.trim()), limits::RANKED_LINE_CHARACTERS),
         };
         let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
         symbol.iter_mut().for_each(|name| self.border.text(name));

@@ -215,6 +215,53 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
     });
 }
 
+/// What an engine was given and did not answer for is not searched, and what nobody looked for is not known.
+#[test]
+fn what_ended_early_says_so_of_its_counts() {
+    let tree = Tree::new();
+    for i in 0..60 {
+        tree.write(format!("{i:02}.txt"), "needle\nother\n");
+    }
+    let searched = |script: &str, request: &Value| {
+        let context = with_engine(tree.context(), &[&fake(&tree, "rg", script)]);
+        let found = answer(&context, "Search", request.clone());
+        let count = found.records["files_searched"].as_u64().unwrap();
+        (count, found.records["not_searched"]["complete"].clone(), found.records["truncated_by"].clone())
+    };
+    let request = json!({"pattern": "needle", "timeout_ms": 700, "max_results": 1000});
+    let lines = |files: u64| (0..files).map(|file| format!("echo {}:x\n", 2 * file + 1)).collect::<String>();
+    let cases = [
+        ("sleep 1000".to_owned(), 0..=0),
+        // The file of its last line may have more, and that line may not have come through.
+        (format!("{}sleep 1000", lines(1)), 0..=0),
+        (format!("{}sleep 1000", lines(21)), 1..=20),
+    ];
+    for (script, files) in cases {
+        let (count, complete, cut) = searched(&script, &request);
+        assert!(files.contains(&count), "{count} by {script}");
+        assert_eq!((complete, cut), (json!(false), json!("timeout")), "{script}");
+    }
+    // The controls: an engine that answers, and one that finds nothing, after which all there is was looked at.
+    assert_eq!(searched(&lines(60), &request), (60, json!(false), json!(null)));
+    assert_eq!(searched("exit 1", &request), (60, json!(true), json!(null)));
+
+    // The embedded engine, in the middle of the only file.
+    let tree = Tree::new();
+    tree.write("a.txt", vec![b'a'; 2 << 20]);
+    let slow = format!("(?i){}b?c", "a".repeat(16_000));
+    let mut context = tree.context();
+    context.timeout = Duration::from_millis(300);
+    for tool in ["Search", "grep_search"] {
+        let found = answer(&context, tool, json!({"pattern": slow}));
+        let [searched, complete, cut, error] = ["files_searched", "not_searched", "truncated_by", "error"]
+            .map(|field| found.records[field].clone());
+        assert_eq!((searched, cut), (json!(0), json!("timeout")), "{tool}");
+        assert_eq!(complete["complete"], false, "{tool}");
+        assert_eq!(error, "the search ended before anything was found; give it more time", "{tool}");
+        assert_eq!(found.problem.as_deref(), error.as_str());
+    }
+}
+
 /// The embedded engine too ends by its deadline, with what it found.
 #[test]
 fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {

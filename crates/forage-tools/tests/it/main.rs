@@ -22,10 +22,12 @@ mod limits;
 mod lookup;
 #[path = "../../../forage-sparse/tests/it/memory.rs"]
 mod memory;
+mod one_rule;
 mod output;
 mod paging;
 mod race;
 mod ranked;
+mod records;
 mod search;
 mod secrets;
 mod support;

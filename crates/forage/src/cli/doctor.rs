@@ -97,5 +97,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         output.text(&sanitize(&text))?;
         output.flush()?;
     }
+    if !is_usable {
+        output.failure("something is broken; what, and what to do about it, is among the problems");
+    }
     Ok(if is_usable { Status::Found } else { Status::Failed })
 }

@@ -46,6 +46,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let directories = session::directories(&config, &working, None);
     let keeps = matches!(arguments.command, Command::Build { .. });
     config.wall_in(&directories, &Needs { keeps, ..Needs::default() })?;
+    if directories.len() > 1 {
+        output.answer_several();
+    }
     let mut status = Status::Found;
     for directory in &directories {
         let root = session::open_root(&config, directory)?;
@@ -219,6 +222,9 @@ fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Outpu
         text.push_str("`forage index drop` removes it, and `forage index build` makes another\n");
     }
     tell(output, &record, &forage_tools::sanitize(&text))?;
+    if !is_equal {
+        output.failure("the index is not as the files are; `forage index drop` removes it");
+    }
     Ok(if is_equal { Status::Found } else { Status::Failed })
 }
 

@@ -6,15 +6,28 @@ use forage_tools::sanitize;
 use serde_json::{Value, json};
 
 /// Where answers and errors go.
+///
+/// A program that asked for JSON reads one document whatever happens, or lines that each have a `type`. So documents are
+/// held until the command has ended, and an error is a field of what there is, `error`, or a document of its own.
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
+    /// Documents that are not written yet.
+    documents: Vec<Value>,
+    /// The command answers for several things, so that its document has a list of answers, however many there are.
+    answers_several: bool,
 }
 
 impl Output {
     pub(crate) fn new(json: bool, explain: bool) -> Self {
-        Self { stdout: BufWriter::with_capacity(64 << 10, io::stdout()), json, explain }
+        Self {
+            stdout: BufWriter::with_capacity(64 << 10, io::stdout()),
+            json,
+            explain,
+            documents: Vec::new(),
+            answers_several: false,
+        }
     }
 
     /// Whether to say how an answer was found.
@@ -37,13 +50,46 @@ impl Output {
         Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
     }
 
-    /// A value as indented JSON.
+    /// A value as indented JSON. Where JSON was asked for it is written when the command has ended.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
+        if self.json {
+            self.documents.push(value.clone());
+            return Ok(());
+        }
+        self.write(value)
+    }
+
+    /// The document of this command is a list of answers, `answers`, one for each of several things.
+    pub(crate) fn answer_several(&mut self) {
+        self.answers_several = true;
+    }
+
+    /// Writes what was held back, with the error that the command ended with.
+    pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) {
+        let text = error.map(|error| format!("{error:#}"));
+        if let Some(text) = &text {
+            self.tell(text);
+        }
+        let documents = std::mem::take(&mut self.documents);
+        let Some(document) = one_document(documents, self.answers_several, text.as_deref()) else { return };
+        if self.json {
+            // A reader that is gone can't be told either.
+            let _ = match document.get("type") {
+                // One line, behind records as lines too.
+                Some(kind) if kind == "error" => {
+                    self.text(&format!("{document}\n")).and_then(|_| self.flush())
+                }
+                _ => self.write(&document),
+            };
+        }
+    }
+
+    fn write(&mut self, value: &Value) -> anyhow::Result<()> {
         self.text(&format!("{value:#}\n"))?;
         self.flush()
     }
 
-    /// Ends the output.
+    /// Hands over what was written.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         Self::unless_closed(self.stdout.flush()).map(|_| ())
     }
@@ -53,18 +99,15 @@ impl Output {
         let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
     }
 
-    /// An error: on stderr, and as a record on stdout when records were asked for.
-    pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        let text = format!("{error:#}");
-        if self.json {
-            // One line, behind records as lines too.
-            let _ = self.text(&format!("{}\n", json!({ "error": text })));
+    /// An error that the answer has, too: on stderr, and in the document that was given last.
+    pub(crate) fn failure(&mut self, text: &str) {
+        if let Some(Value::Object(fields)) = self.documents.last_mut() {
+            fields.entry("error").or_insert(json!(text));
         }
-        self.failure(&text);
+        self.tell(text);
     }
 
-    /// An error on stderr alone, where stdout has told it in its own way.
-    pub(crate) fn failure(&mut self, text: &str) {
+    fn tell(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(text));
     }
@@ -75,6 +118,51 @@ impl Output {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// What stdout gets of several documents and an error.
+fn one_document(mut documents: Vec<Value>, answers_several: bool, error: Option<&str>) -> Option<Value> {
+    let mut document = match documents.pop() {
+        last if answers_several => {
+            documents.extend(last);
+            json!({ "answers": documents })
+        }
+        // A list, or a second document, has no place for an error.
+        Some(only) if documents.is_empty() && (only.is_object() || error.is_none()) => only,
+        Some(last) => {
+            documents.push(last);
+            json!({ "answers": documents })
+        }
+        None => return error.map(|error| json!({ "type": "error", "error": error })),
+    };
+    if let (Some(error), Some(fields)) = (error, document.as_object_mut()) {
+        fields.insert("error".to_owned(), json!(error));
+    }
+    Some(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_command_gives_stdout_has_one_document() {
+        let (a, b, list) = (json!({ "a": 1 }), json!({ "b": 2 }), json!([1]));
+        let cases = [
+            (vec![], false, None, None),
+            (vec![], false, Some("no"), Some(json!({ "type": "error", "error": "no" }))),
+            (vec![], true, Some("no"), Some(json!({ "answers": [], "error": "no" }))),
+            (vec![a.clone()], false, None, Some(a.clone())),
+            (vec![a.clone()], false, Some("no"), Some(json!({ "a": 1, "error": "no" }))),
+            (vec![a.clone()], true, Some("no"), Some(json!({ "answers": [a], "error": "no" }))),
+            (vec![list.clone()], false, None, Some(list.clone())),
+            (vec![list.clone()], false, Some("no"), Some(json!({ "answers": [list], "error": "no" }))),
+            (vec![a.clone(), b.clone()], true, None, Some(json!({ "answers": [a, b] }))),
+        ];
+        for (documents, several, error, expected) in cases {
+            assert_eq!(one_document(documents.clone(), several, error), expected, "{documents:?} {error:?}");
         }
     }
 }

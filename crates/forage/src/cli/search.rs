@@ -145,12 +145,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     if format == Format::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }
-    match (ended.found, ended.partial) {
+    Ok(match (ended.found, ended.problem) {
         // That the result is one in part is among the notes, or in the summary behind the records.
-        (true, _) => Ok(Status::Found),
-        (false, true) => {
-            Err(anyhow::anyhow!("the search did not finish; give it more time with --timeout-ms"))
+        (true, _) => Status::Found,
+        (false, None) => Status::NothingFound,
+        // Of records, the summary has said so.
+        (false, Some(problem)) => {
+            output.failure(&session::with_option(&problem));
+            Status::Failed
         }
-        (false, false) => Ok(Status::NothingFound),
-    }
+    })
 }

@@ -236,14 +236,21 @@ pub(crate) fn answer(
         output.text(&answer.text)?;
         output.flush()?;
     }
-    match (answer.found, answer.partial) {
-        (true, _) => Ok(Status::Found),
-        (false, false) => Ok(Status::NothingFound),
-        // The answer says what was the matter.
-        (false, true) if answer.records["truncated_by"] == "unavailable" => Ok(Status::Failed),
-        (false, true) => Err(anyhow::anyhow!(
-            "the search ended before anything was found; give it more time with --timeout-ms"
-        )),
+    Ok(match (answer.found, &answer.problem) {
+        (true, _) => Status::Found,
+        (false, None) => Status::NothingFound,
+        (false, Some(problem)) => {
+            output.failure(&with_option(problem));
+            Status::Failed
+        }
+    })
+}
+
+/// What kept a call from finding anything, and how a person gives it more time.
+pub(super) fn with_option(problem: &str) -> String {
+    match problem.ends_with("more time") {
+        true => format!("{problem} with --timeout-ms"),
+        false => problem.to_owned(),
     }
 }
 

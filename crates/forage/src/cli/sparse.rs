@@ -144,6 +144,9 @@ fn index(
         redacted
             .map_or_else(|| (text.to_owned(), 0), |it| (it.as_str().to_owned(), it.counts().total() as u64))
     };
+    if repositories.len() > 1 {
+        output.answer_several();
+    }
     for (root, name) in &repositories {
         let mut narrowed = config.clone();
         config::narrow(&mut narrowed, std::slice::from_ref(root));

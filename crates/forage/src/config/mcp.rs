@@ -34,7 +34,7 @@ pub(super) struct McpSettings {
 impl Default for McpSettings {
     fn default() -> Self {
         Self {
-            output: Setting::default("text".to_owned()),
+            output: Setting::default("auto".to_owned()),
             client_roots: Setting::default(vec![PathBuf::from("~"), PathBuf::from(".")]),
             prefix: Setting::default(String::new()),
             profile: Setting::default("auto".to_owned()),
@@ -51,9 +51,9 @@ impl McpSettings {
     }
 
     pub(super) fn check(&self) -> anyhow::Result<()> {
-        if !matches!(self.output.value.as_str(), "text" | "structured") {
+        if !matches!(self.output.value.as_str(), "auto" | "text" | "structured") {
             let (source, value) = (&self.output.source, &self.output.value);
-            bail!("`mcp.output` ({source}): {value:?} is neither \"text\" nor \"structured\"");
+            bail!("`mcp.output` ({source}): {value:?} is none of \"auto\", \"text\", \"structured\"");
         }
         if !matches!(self.profile.value.as_str(), "auto" | "agent" | "all") {
             let (source, value) = (&self.profile.source, &self.profile.value);
@@ -70,7 +70,8 @@ impl McpSettings {
     pub(super) fn output(&self) -> OutputForm {
         match self.output.value.as_str() {
             "structured" => OutputForm::Structured,
-            _ => OutputForm::Text,
+            "text" => OutputForm::Text,
+            _ => OutputForm::ByClient,
         }
     }
 

@@ -13,7 +13,7 @@ use rmcp::model::{
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
@@ -22,7 +22,7 @@ use super::client_model::{self, ClientModel, Questions};
 use super::gate::{Cost, Place, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
-use super::server::{OutputForm, Served, Server, Shared};
+use super::server::{Served, Server, Shared};
 
 /// What became of a call on its thread.
 enum Done {
@@ -34,6 +34,17 @@ enum Done {
 impl Server {
     /// A call from its beginning to its answer; its end, whatever brings it, is the end of its work.
     pub(super) async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let has_records = self.shared.has_records(client::profile(&context));
+        self.called(request, context)
+            .await
+            .map(|answer| if has_records { with_record(answer) } else { answer })
+    }
+
+    async fn called(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
@@ -143,7 +154,7 @@ async fn answer(
     Ok(match done {
         Some(Done::Answered(answer)) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-            if shared.output == OutputForm::Structured {
+            if shared.has_records(client::profile(context)) {
                 result.structured_content = Some(answer.records);
             }
             result.into()
@@ -267,6 +278,18 @@ fn called(tool: &dyn AnyTool, names: &Names, context: &Context, arguments: Value
     }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
     Err(format!("{error}\nCall it like this: {} {corrected}", tool.name()))
+}
+
+/// An error with its record beside the text, as the schema of every tool has it.
+fn with_record(mut answer: CallToolResponse) -> CallToolResponse {
+    if let CallToolResponse::Complete(result) = &mut answer
+        && result.is_error == Some(true)
+    {
+        let text = result.content.first().and_then(|content| content.as_text());
+        let text = text.map(|content| content.text.clone()).unwrap_or_default();
+        result.structured_content = Some(json!({ "type": "error", "error": text }));
+    }
+    answer
 }
 
 /// An error that the model is to read and act on.

@@ -14,6 +14,9 @@ pub struct Profile {
     written_prefix: &'static str,
     /// It reads files and lists directories itself.
     has_files: bool,
+    /// Records reach a program there, and its model pays nothing for them: it calls tools from code. Who shows a model the
+    /// records in place of the text, or counts both towards a limit, gets text alone.
+    reads_records: bool,
     /// It asks its user for what a server wants its model to say, or never answers.
     sampling_hangs: bool,
     /// It reads the `_meta` of Anthropic's clients: which tools are in front of the model from the start, and how long a
@@ -26,6 +29,7 @@ const UNKNOWN: Profile = Profile {
     text_bytes: 20_000,
     written_prefix: "",
     has_files: false,
+    reads_records: false,
     sampling_hangs: false,
     reads_anthropic_meta: false,
 };
@@ -45,7 +49,13 @@ const PROFILES: &[Profile] = &[
     },
     // Codex 0.169.0: 10,000 tokens, 48,018 characters with the models of OpenAI. With models that it does not know it cuts
     // beyond 12,018 in the middle, which a server can't tell.
-    Profile { client: "codex", text_bytes: 40_000, written_prefix: "mcp__forage__", ..AGENT },
+    Profile {
+        client: "codex",
+        text_bytes: 40_000,
+        written_prefix: "mcp__forage__",
+        reads_records: true,
+        ..AGENT
+    },
     // Gemini CLI 0.61.0: 40,000 characters with its own words around them. Its own tools are called `grep_search`,
     // `read_file` and `list_directory`, too.
     Profile { client: "gemini-cli", text_bytes: 39_000, written_prefix: "mcp_forage_", ..AGENT },
@@ -112,6 +122,10 @@ impl Profile {
     /// Whether the client reads files and lists directories itself.
     pub fn has_files(&self) -> bool {
         self.has_files
+    }
+
+    pub(super) fn reads_records(&self) -> bool {
+        self.reads_records
     }
 
     pub(super) fn sampling_hangs(&self) -> bool {

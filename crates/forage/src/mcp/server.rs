@@ -66,10 +66,12 @@ pub trait Workspace: Send + Sync + 'static {
 /// In which form answers come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutputForm {
-    /// Text alone. Several clients show a model nothing but the records when there are any, at twice the tokens.
+    /// As is best for the client: text, and the records beside it where a program reads them.
     #[default]
+    ByClient,
+    /// Text alone. Several clients show a model nothing but the records when there are any, at twice the tokens.
     Text,
-    /// The records too, complete, with a schema of what all of them have.
+    /// The records too, complete, with the schema of each tool's.
     Structured,
 }
 
@@ -212,6 +214,15 @@ impl Shared {
         self.tools.iter().map(|served| served.tool).filter(is_offered).collect()
     }
 
+    /// Whether a client gets the records of an answer beside its text.
+    pub(super) fn has_records(&self, profile: Profile) -> bool {
+        match self.output {
+            OutputForm::ByClient => profile.reads_records(),
+            OutputForm::Text => false,
+            OutputForm::Structured => true,
+        }
+    }
+
     /// The definition of a tool for a client, beside others.
     fn definition(
         &self,
@@ -219,11 +230,13 @@ impl Shared {
         others: &[&'static dyn AnyTool],
         profile: Profile,
     ) -> Result<Tool, ErrorData> {
+        let has_records = self.has_records(profile);
         let names = Names::written(others, |name| profile.written(name));
+        let names = if has_records { names.with_records() } else { names };
         let mut definition = schema::definition(tool, &names, Format::Mcp);
         definition["name"] = json!(profile.listed(tool.name()));
-        if self.output == OutputForm::Structured {
-            definition["outputSchema"] = output_schema();
+        if has_records {
+            definition["outputSchema"] = tool.output_schema();
         }
         if profile.reads_anthropic_meta() {
             definition["_meta"] = json!({ "anthropic/maxResultSizeChars": profile.text_bytes });
@@ -274,29 +287,6 @@ impl Shared {
             .with_server_info(implementation())
             .with_instructions(text)
     }
-}
-
-/// What all records have, whatever the tool.
-fn output_schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "truncated": { "type": "boolean", "description": "whether there is at least one more result" },
-            "truncated_by": { "type": ["string", "null"], "description": "the limit that cut the answer" },
-            "next_cursor": {
-                "type": ["string", "null"],
-                "description": "passed back as `cursor`, the call goes on where this one ended"
-            },
-            "skipped": { "type": "object", "description": "files that were not searched, counted by reason" },
-            "warnings": { "type": "array", "items": { "type": "string" } },
-            "redacted": {
-                "type": "object",
-                "description": "secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there"
-            },
-            "elapsed_ms": { "type": "integer" },
-        },
-        "required": ["truncated", "truncated_by", "next_cursor", "skipped", "warnings", "elapsed_ms"],
-    })
 }
 
 /// A call whose arguments are no object: JSON in a text, or the empty list of a language that knows no other object.

@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import jsonschema
 import mcp
 from mcp import ClientSession, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
@@ -159,7 +160,14 @@ async def records(transport, era):
                 # The SDK checks the records against the schema, and raises.
                 result = await client.call_tool(name, arguments)
                 assert not is_error(result) and structured(result)["truncated"] is False, (name, result)
-    checked(f"{transport} {era}: records of every tool pass the SDK's check against the schema")
+            # What is cut, what is not there, and what is refused have records as well, and of errors the SDK checks nothing.
+            schemas = {tool.name: tool.output_schema if LINE > 1 else tool.outputSchema for tool in tools}
+            for pattern, refused in (("retry", False), ("absent_from_everything", False), ("[", True)):
+                result = await client.call_tool("grep_search", {"pattern": pattern, "max_results": 1})
+                assert is_error(result) is refused, (pattern, result)
+                jsonschema.validate(structured(result), schemas["grep_search"])
+                assert ("error" in structured(result)) is refused, (pattern, result)
+    checked(f"{transport} {era}: records of every tool, and of errors, pass the check against the schema")
 
 
 async def progress_and_cancellation(transport, era):

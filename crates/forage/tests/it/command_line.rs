@@ -31,7 +31,7 @@ fn exit_status_tells_found_nothing_and_error_apart() {
         (&["list", "src/main.rs"], 2),
         (&["read", "src/main.rs"], 0),
         (&["read", "src"], 2),
-        (&["read", "src/main.rs", "-s", "99"], 2),
+        (&["read", "src/main.rs", "-s", "99"], 0),
         (&["call", "grep_search", "{\"pattern\": \"needle\"}"], 0),
         (&["call", "grep_search", "{\"pattern\""], 2),
         (&["call", "no_such_tool", "{}"], 2),

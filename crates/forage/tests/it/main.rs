@@ -8,6 +8,7 @@ mod ask;
 mod check;
 mod command_line;
 mod configuration;
+mod contract;
 mod definitions;
 mod doctor;
 mod documentation;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
 use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Response;
@@ -28,7 +29,7 @@ pub(super) struct Rest {
 }
 
 /// What is in a directory at the top of the tree, or lies in the tree itself.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Directory {
     pub(super) path: String,
     match_count: u64,

@@ -1,11 +1,12 @@
 //! The records of an answer.
 
 use forage_sparse::{Beyond, Held, Lookup, LookupState, NameFacts};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The records of `keyword_lookup`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
     pub(super) query: String,
     /// Where was looked; empty where none is configured.
@@ -30,7 +31,7 @@ pub struct Response {
 }
 
 /// What is known of a name.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct NameRecord {
     pub(super) name: String,
     /// Whether the collection has it, under the filter.
@@ -50,7 +51,7 @@ pub(super) struct NameRecord {
     pub(super) without_filter: Option<usize>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Presence {
     Present,
@@ -85,7 +86,7 @@ impl NameRecord {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct BeyondRecord {
     /// Chunks that have any of the words.
     pub(super) chunks: usize,
@@ -102,7 +103,7 @@ impl BeyondRecord {
 }
 
 /// What became of the lookup.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
     Found,
@@ -140,7 +141,7 @@ impl Status {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Record {
     pub(super) id: String,
     pub(super) score: f32,
@@ -154,7 +155,7 @@ pub(super) struct Record {
 }
 
 /// What a text has of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Has {
     Whole,
@@ -180,7 +181,7 @@ impl From<Held> for Has {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct LineRecord {
     /// Where the text says where it begins.
     pub(super) line_number: Option<u64>,

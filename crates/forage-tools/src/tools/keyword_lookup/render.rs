@@ -10,7 +10,7 @@ use crate::limits;
 use crate::lines::fit_steps;
 use crate::outcome::{Outcome, Render};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, notes, quoted, with_notes};
+use crate::text::{clip_line, count, notes, quoted, with_notes};
 
 /// How much is shown of each hit; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,7 +188,7 @@ fn facts(hit: &Record) -> String {
         hit.payload.iter().filter(|(name, _)| !matches!(name.as_str(), "path" | "lines" | "text"))
     {
         let value = match value {
-            Value::String(value) if !value.is_empty() && value.len() <= limits::RANKED_LINE_BYTES => {
+            Value::String(value) if !value.is_empty() && value.len() <= limits::RANKED_LINE_CHARACTERS => {
                 shown(value)
             }
             Value::Number(value) => value.to_string(),
@@ -201,5 +201,5 @@ fn facts(hit: &Record) -> String {
 }
 
 fn shown(text: &str) -> String {
-    clip(&sanitize_line(text), limits::RANKED_LINE_BYTES)
+    clip_line(&sanitize_line(text), limits::RANKED_LINE_CHARACTERS)
 }

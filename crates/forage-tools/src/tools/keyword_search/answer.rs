@@ -3,6 +3,7 @@
 //! Lines are asked for. Models write lists, tables, headings and JSON as they are used to, so that all of these are read;
 //! `tests/data/answers` has an answer in the style of each family, with the source of its habits.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::names::Names;
@@ -26,7 +27,7 @@ pub(super) struct Kept {
 }
 
 /// Lines of a file that a model points at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub(super) struct LineRange {
     pub(super) first: u64,
     pub(super) last: u64,

@@ -125,7 +125,7 @@ impl<'a> BestPage<'a> {
             }
             group.events.append(&mut group.around);
             group.events.sort_by_key(|event| event.line_number);
-            border.events(&mut group.events, limits::SEARCH_LINE_BYTES, limits::SEARCH_SPANS);
+            border.events(&mut group.events, limits::SEARCH_LINE_CHARACTERS, limits::SEARCH_SPANS);
             let Some(last) = group.events.last() else { break };
             taken.last =
                 Some(Cursor { distance: group.distance, path: group.path.clone(), line: last.line_number });

@@ -68,7 +68,7 @@ impl<'a> PathPage<'a> {
             border.truncate(&mut file.events, end);
         }
         let (line_bytes, spans) = match self.limit {
-            Some(_) => (limits::SEARCH_LINE_BYTES, limits::SEARCH_SPANS),
+            Some(_) => (limits::SEARCH_LINE_CHARACTERS, limits::SEARCH_SPANS),
             None => (usize::MAX, forage_search::limits::LINE_SPANS),
         };
         border.events(&mut file.events, line_bytes, spans);

@@ -2,20 +2,21 @@
 
 use forage_fs::RelPath;
 use forage_search::{Event, Span};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::border::Border;
 use crate::lines::{event_text, is_zero, kind_name};
 
 /// A line that matches, or one of its context.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Record {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) data: Data,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Data {
     pub(super) path: Text,
     pub(super) line_number: u64,
@@ -32,7 +33,7 @@ pub(super) struct Data {
     pub(super) cut_after: usize,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Text {
     pub(super) text: String,
     /// In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8.
@@ -40,7 +41,7 @@ pub(super) struct Text {
     bytes: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, JsonSchema, Serialize)]
 struct Submatch {
     start: usize,
     end: usize,

@@ -26,7 +26,7 @@ use crate::tool::Tool as _;
 pub struct Request {
     /// What to search for in every line: a regular expression, or plain text with fixed_strings.
     pattern: String,
-    /// Directory or file to search, relative to the project root or absolute within it (default: the working directory).
+    /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
     path: Option<String>,
     /// How letters compare; "smart": without regard to case unless the pattern has an upper-case letter (default: "smart").
     case: Option<CaseRule>,
@@ -126,9 +126,7 @@ impl Request {
         let fuzzy = u8::try_from(fuzzy).unwrap_or(0);
         let mut warnings = clamp.warnings;
 
-        let base = context.roots.base().display().into_owned();
-        let path = self.path.as_deref().filter(|path| !path.trim().is_empty()).unwrap_or(&base);
-        let Place { root, path: start, globs: in_path, note, .. } = context.place(Some(path))?;
+        let Place { root, path: start, globs: in_path, note, .. } = context.place(self.path.as_deref())?;
         warnings.extend(note);
         let case = self.case.unwrap_or(CaseRule::Smart);
         let options = PatternOptions {
@@ -248,7 +246,7 @@ impl Prepared {
                 scan.max_file_matches = usize::try_from(limit + 1).unwrap_or(usize::MAX);
             }
         }
-        scan = border.widen(scan, limit.map(|_| limits::SEARCH_LINE_BYTES));
+        scan = border.widen(scan, limit.map(|_| limits::SEARCH_LINE_CHARACTERS));
         if self.lines_only {
             scan.max_spans = 0;
         }

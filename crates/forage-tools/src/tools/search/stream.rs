@@ -21,7 +21,7 @@ pub enum Format {
     /// `path:line:text`, and `path-line-text` for context, with `--` between groups.
     Lines,
     /// A record as JSON on each line; the last line is `{"type": "summary", "data": …}` with all that the answer of a
-    /// call holds beside its records.
+    /// call holds beside its records, and `error` when it ended before anything was found.
     Records,
 }
 
@@ -32,6 +32,8 @@ pub struct Streamed {
     pub found: bool,
     /// The search did not finish.
     pub partial: bool,
+    /// It found nothing because of that.
+    pub problem: Option<String>,
     /// What was not searched, what was cut and what went wrong.
     pub notes: Vec<String>,
 }
@@ -86,6 +88,7 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     outcome.elapsed = started.elapsed();
+    outcome.included_by = Search::INCLUDES_NOISE;
     outcome.warnings.splice(..0, left_out);
     let found = outcome.found;
     let answer = Answer::of(&mut outcome, context)
@@ -97,7 +100,11 @@ pub fn stream(
             fields.remove("matches");
             fields.remove("content");
         }
-        write(&format!("{}\n", json!({ "type": "summary", "data": summary })));
+        let mut line = json!({ "type": "summary", "data": summary });
+        if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
+            fields.insert("error".to_owned(), json!(problem));
+        }
+        write(&format!("{line}\n"));
     }
-    Ok(Streamed { found, partial: answer.partial, notes })
+    Ok(Streamed { found, partial: answer.partial, problem: answer.problem, notes })
 }

@@ -65,7 +65,7 @@ impl Search<'_> {
                 max_file_matches: limits::PROVISIONAL_LINES,
                 max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
                 max_spans: 0,
-                line_bytes: Some(limits::GREP_LINE_BYTES),
+                line_bytes: Some(limits::GREP_LINE_CHARACTERS),
                 index: context.index(root),
                 ..ScanOptions::default()
             };

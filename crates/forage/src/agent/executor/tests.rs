@@ -38,7 +38,14 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Sync> AnyTool for Fa
     }
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.0)(context, &request)?;
-        Ok(Answer { text, records: request, found: true, partial: false, hidden: Hidden::default() })
+        Ok(Answer {
+            text,
+            records: request,
+            found: true,
+            partial: false,
+            problem: None,
+            hidden: Hidden::default(),
+        })
     }
 }
 

@@ -104,7 +104,10 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         output.flush()?;
     }
     Ok(match (measured.queries.is_empty(), stored) {
-        (_, Some(Err(_))) => Status::Failed,
+        (_, Some(Err(_))) => {
+            output.failure(&told);
+            Status::Failed
+        }
         (true, _) => Status::NothingFound,
         (false, _) => Status::Found,
     })

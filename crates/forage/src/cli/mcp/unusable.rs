@@ -32,7 +32,7 @@ pub(super) fn serve(
     output.failure(&reason);
     let tools = registry::advertised(&Choice::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
-    let settings = Settings { tools, workspace, tool_set: ToolSet::ByClient, output: OutputForm::Text };
+    let settings = Settings { tools, workspace, tool_set: ToolSet::ByClient, output: OutputForm::ByClient };
     let server = Server::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     serve_stdio(server, &shutdown)?;

@@ -626,9 +626,10 @@ fn structured_answers_are_complete() {
         }
     }
     assert!(!text(&answer).0.is_empty());
-    // An error is all text.
+    // An error is the same text, in the shape that the command line has for it.
     let error = pipes.ask(&call("2025-11-25", 3, "grep_search", json!({})));
-    assert!(text(&error).1 && error["result"].get("structuredContent").is_none(), "{error}");
+    assert!(text(&error).1, "{error}");
+    assert_eq!(error["result"]["structuredContent"], json!({ "type": "error", "error": text(&error).0 }));
 }
 
 #[test]

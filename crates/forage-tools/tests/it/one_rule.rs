@@ -1,0 +1,254 @@
+//! What is the same in every tool: which path is meant, what becomes of a number out of range, which directories are not
+//! entered, where a long line is cut.
+
+use forage_fs::{RelPath, Roots};
+use forage_tools::registry::TOOLS;
+use forage_tools::{Context, limits};
+use serde_json::{Value, json};
+
+use crate::lookup;
+use crate::support::{Tree, answer};
+
+/// A request that each tool answers.
+fn request(tool: &str) -> Value {
+    match tool {
+        "keyword_search" => json!({"query": "where is the needle", "search_terms": ["needle"]}),
+        "grep_search" | "Search" => json!({"pattern": "needle"}),
+        "search_index" | "keyword_lookup" => json!({"query": "needle"}),
+        "read_file" => json!({"path": "a.txt"}),
+        "list_directory" => json!({}),
+        other => panic!("{other} has no request here"),
+    }
+}
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle one\ntwo\nthree needles\n");
+    tree.write("sub/b.txt", "a needle below\n");
+    tree
+}
+
+/// A context of a caller who stands in `sub`.
+fn context(tree: &Tree) -> Context {
+    let mut context = tree.context();
+    let root = std::sync::Arc::clone(context.roots.main());
+    context.roots = Roots::new(vec![root], RelPath::parse("sub", &RelPath::root()).unwrap()).unwrap();
+    context.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).context.lookup;
+    context
+}
+
+/// The arguments of a tool that have this type.
+fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
+    let tool = TOOLS.iter().find(|other| other.name() == tool).unwrap();
+    let schema = tool.input_schema();
+    let properties = schema["properties"].as_object().unwrap();
+    properties.iter().filter(|(_, property)| property["type"] == kind).map(|(name, _)| name.clone()).collect()
+}
+
+/// No path, none that says anything and `.` are the root of the project, wherever in it the caller stands.
+#[test]
+fn a_path_that_is_left_out_is_the_project() {
+    let tree = tree();
+    let context = context(&tree);
+    let mut seen = Vec::new();
+    for tool in TOOLS.iter().map(|tool| tool.name()) {
+        // Of a collection it is a filter, and a file has to be named.
+        let takes_one = arguments_of(tool, "string").contains(&"path".to_owned());
+        if !takes_one || matches!(tool, "keyword_lookup" | "read_file") {
+            continue;
+        }
+        let given = |path: Option<&str>| {
+            let mut request = request(tool);
+            path.map(|path| request["path"] = json!(path));
+            let mut records = answer(&context, tool, request).records;
+            records.as_object_mut().unwrap().remove("elapsed_ms");
+            records
+        };
+        let whole = given(None);
+        assert_eq!((&whole["path"], whole["root"].is_string()), (&json!("."), true), "{tool}: {whole}");
+        for path in ["", " ", ".", "./", &tree.root().display().to_string()] {
+            assert_eq!(given(Some(path)), whole, "{tool} {path:?}");
+        }
+        // The control: another path is another answer.
+        assert_ne!(given(Some("sub")), whole, "{tool}");
+        seen.push(tool);
+    }
+    assert_eq!(seen, ["grep_search", "search_index", "list_directory", "Search"]);
+}
+
+/// A number out of range is the nearest in it, and the answer says so.
+#[test]
+fn numbers_out_of_range_are_brought_into_it() {
+    let tree = tree();
+    let context = context(&tree);
+    let mut seen = 0;
+    for tool in TOOLS.iter().map(|tool| tool.name()) {
+        for argument in arguments_of(tool, "integer") {
+            for number in [
+                json!(-5),
+                json!(i64::MIN),
+                json!(i64::MAX),
+                json!(u64::MAX),
+                json!(1e300),
+                json!("99999999"),
+            ] {
+                let mut request = request(tool);
+                request[&argument] = number.clone();
+                let found = answer(&context, tool, request);
+                let warnings = found.records["warnings"].to_string();
+                let said = format!("`{argument}`: ");
+                assert!(
+                    warnings.contains(&said) && warnings.contains("was used"),
+                    "{tool} {number}: {warnings}"
+                );
+                assert!(found.text.contains(&said), "{tool} {argument} {number}: {}", found.text);
+                seen += 1;
+            }
+            // The control: in range nothing is said.
+            let mut request = request(tool);
+            request[&argument] = json!(if argument == "timeout_ms" { 20_000 } else { 1 });
+            let warnings = answer(&context, tool, request).records["warnings"].to_string();
+            assert!(!warnings.contains("was used"), "{tool} {argument}: {warnings}");
+        }
+    }
+    assert!(seen > 50, "{seen}");
+}
+
+#[test]
+fn lines_of_a_file_that_are_not_there_are_the_nearest() {
+    let tree = tree();
+    tree.write("empty.txt", "");
+    let context = tree.context();
+    let cases = [
+        (json!({"start_line": 99}), (3, 3), "`start_line`: 99 is not within 1 to 3; 3 was used"),
+        (
+            json!({"start_line": 99, "end_line": 120}),
+            (3, 3),
+            "`start_line`: 99 is not within 1 to 3; 3 was used",
+        ),
+        (json!({"start_line": 0, "end_line": 2}), (1, 2), "`start_line`: 0 is less than 1; 1 was used"),
+        (
+            json!({"start_line": 2, "end_line": 120}),
+            (2, 3),
+            "`end_line`: 120 is not within 1 to 3; 3 was used",
+        ),
+        (json!({"start_line": 3, "end_line": 2}), (3, 3), "`end_line`: 2 is less than 3; 3 was used"),
+        (json!({"path": "a.txt:99"}), (3, 3), "`start_line`: 99 is not within 1 to 3; 3 was used"),
+        (
+            json!({"path": "empty.txt", "start_line": 7}),
+            (1, 0),
+            "`start_line`: 7 is not within 1 to 1; 1 was used",
+        ),
+    ];
+    for (mut request, lines, said) in cases {
+        if request.get("path").is_none() {
+            request["path"] = json!("a.txt");
+        }
+        let read = answer(&context, "read_file", request.clone());
+        let shown =
+            (read.records["start_line"].as_u64().unwrap(), read.records["end_line"].as_u64().unwrap());
+        assert_eq!(shown, lines, "{request}: {}", read.text);
+        assert!(read.text.contains(said), "{request}: {}", read.text);
+    }
+}
+
+/// Directories of dependencies and caches that no ignore file names are entered by none of the tools, which say so with
+/// what includes them; and nothing that is in them alone is called absent.
+#[test]
+fn directories_that_are_noise_are_the_same_in_tree_and_search() {
+    for name in ["node_modules", "__pycache__"] {
+        let tree = tree();
+        tree.write(format!("sub/{name}/pkg/c.txt"), "needle of a dependency, zyxomma\n");
+        let context = context(&tree);
+        let cases = [
+            ("grep_search", json!({"pattern": "needle"}), json!({"include_ignored": true})),
+            ("Search", json!({"pattern": "needle"}), json!({"no_ignore": true})),
+            ("list_directory", json!({"max_depth": 9}), json!({"include_ignored": true})),
+        ];
+        for (tool, request, including) in cases {
+            let found = answer(&context, tool, request.clone());
+            let argument = including.as_object().unwrap().keys().next().unwrap().clone();
+            assert!(!found.text.contains("c.txt"), "{tool}: {}", found.text);
+            assert!(
+                found.text.contains(&format!("[not entered: {name}; {argument} ")),
+                "{tool}: {}",
+                found.text
+            );
+            assert_eq!(found.records["noise_directories"], json!([name]), "{tool}");
+            // With the argument, or where it is asked for by name, it is there.
+            let mut wide = request.clone();
+            wide[&argument] = json!(true);
+            let mut named = request.clone();
+            named["path"] = json!(format!("sub/{name}"));
+            for request in [wide, named] {
+                let found = answer(&context, tool, request.clone());
+                assert!(found.text.contains("c.txt"), "{tool} {request}: {}", found.text);
+                assert_eq!(found.records.get("noise_directories"), None, "{tool} {request}");
+            }
+            // Nothing is called absent that is there alone.
+            if tool != "list_directory" {
+                let found = answer(&context, tool, json!({"pattern": "zyxomma"}));
+                let hidden = found.records["not_searched"]["hidden_matches"][0].as_str().unwrap_or_default();
+                let expected = format!(
+                    "1 matching line in 1 file hidden by `{name}`, a directory that is not entered by default, such as \
+                     sub/{name}/pkg/c.txt"
+                );
+                assert_eq!((found.found, hidden), (false, expected.as_str()), "{tool}: {}", found.text);
+            }
+        }
+        let conceptual = answer(&context, "keyword_search", request("keyword_search"));
+        assert!(
+            !conceptual.text.contains("c.txt")
+                && conceptual.text.contains("grep_search with include_ignored")
+        );
+        // The controls: an ignore file that takes it back, a glob that chooses it, and a file of that name.
+        let chosen = json!({"pattern": "zyxomma", "glob": [name, "*.txt"]});
+        assert!(answer(&context, "Search", chosen).found, "{name}");
+        tree.write(".ignore", format!("!{name}\n"));
+        assert!(answer(&context, "grep_search", json!({"pattern": "zyxomma"})).found, "{name}");
+        tree.write(".ignore", format!("{name}\n"));
+        let ignored = answer(&context, "grep_search", json!({"pattern": "needle"}));
+        assert!(
+            ignored.records["skipped"]["ignored"] == 1 && ignored.records.get("noise_directories").is_none()
+        );
+    }
+    let tree = tree();
+    tree.write("node_modules", "needle in a file\n");
+    assert!(answer(&context(&tree), "grep_search", json!({"pattern": "in a file"})).found);
+}
+
+/// A long line is cut where a reader has counted so many characters, in any script, and not before.
+#[test]
+fn long_lines_are_cut_by_what_a_reader_counts() {
+    let limits = [
+        ("grep_search", limits::GREP_LINE_CHARACTERS, "/files/0/lines/0/text"),
+        ("Search", limits::SEARCH_LINE_CHARACTERS, "/matches/0/data/lines/text"),
+        ("search_index", limits::RANKED_LINE_CHARACTERS, "/files/0/chunks/0/lines/0/text"),
+        ("read_file", limits::READ_LINE_CHARACTERS, "/lines/0"),
+        ("keyword_lookup", limits::RANKED_LINE_CHARACTERS, "/hits/0/lines/0/text"),
+    ];
+    for (tool, most, place) in limits {
+        for character in ["x", "漢", "é", "e\u{301}"] {
+            for (more, is_whole) in [(0, true), (1, false)] {
+                let line = format!("needle {}", character.repeat(most - 7 + more));
+                let tree = Tree::new();
+                tree.write("a.txt", format!("{line}\n"));
+                for hides in [true, false] {
+                    let mut context = tree.context();
+                    if !hides {
+                        context.redactor = std::sync::Arc::new(forage_llm::Redactor::off());
+                    }
+                    context.lookup = lookup::fixture(&[lookup::code("x.rs", &line)]).context.lookup;
+                    let found = answer(&context, tool, request(tool));
+                    let text = found.records.pointer(place).and_then(Value::as_str);
+                    let text = text.unwrap_or_else(|| panic!("{tool}: {}", found.records));
+                    let case = format!("{tool} {character} {more} {hides}: {text}");
+                    assert_eq!(text == line, is_whole, "{case}");
+                    let kept = text.split('…').next().unwrap();
+                    let expected = format!("needle {}", character.repeat(most - 7));
+                    assert_eq!(kept, expected, "{case}");
+                }
+            }
+        }
+    }
+}

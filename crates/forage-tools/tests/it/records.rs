@@ -1,0 +1,153 @@
+//! The schema of a tool's records is that of every answer: with hits, without, cut, at a deadline, and of an error.
+
+use forage_tools::registry::{TOOLS, find};
+use serde_json::{Value, json};
+
+use crate::lookup;
+use crate::support::{Tree, call};
+
+/// Where a value is not as a schema has it. Stricter than JSON Schema: a field that the schema does not name is none.
+fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    let mut fail = |what: String| found.push(format!("{place}: {what}: {value}"));
+    let known =
+        ["type", "description", "properties", "required", "items", "enum", "anyOf", "additionalProperties"];
+    let annotations =
+        ["title", "format", "minimum", "maximum", "default", "minItems", "maxItems", "const", "oneOf"];
+    for keyword in schema.as_object().into_iter().flat_map(|schema| schema.keys()) {
+        if !known.contains(&keyword.as_str()) && !annotations.contains(&keyword.as_str()) {
+            fail(format!("a keyword that this test does not know, {keyword}"));
+        }
+    }
+    let is_of = |kind: &str| match kind {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        _ => false,
+    };
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    if !kinds.is_empty() && !kinds.iter().any(|kind| is_of(kind)) {
+        fail(format!("no {kinds:?}"));
+    }
+    if schema["enum"].as_array().is_some_and(|values| !values.contains(value)) {
+        fail(format!("none of {}", schema["enum"]));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        fail(format!("not {}", schema["const"]));
+    }
+    for alternatives in [&schema["anyOf"], &schema["oneOf"]].into_iter().filter_map(Value::as_array) {
+        let fits = |schema: &Value| {
+            let mut found = Vec::new();
+            violations(schema, value, place, &mut found);
+            found.is_empty()
+        };
+        if !alternatives.iter().any(fits) {
+            fail("none of the alternatives".to_owned());
+        }
+    }
+    for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if value.get(name).is_none() {
+            fail(format!("lacks {name}"));
+        }
+    }
+    let is_structure = schema.get("properties").is_some() || schema.get("additionalProperties").is_some();
+    for (name, field) in value.as_object().into_iter().flatten().filter(|_| is_structure) {
+        let of_name = schema["properties"].get(name);
+        match of_name.or(schema.get("additionalProperties")) {
+            Some(Value::Bool(true)) => {}
+            Some(Value::Bool(false)) | None => found.push(format!("{place}: {name} is not in the schema")),
+            Some(schema) => violations(schema, field, &format!("{place}/{name}"), found),
+        }
+    }
+    for (nth, item) in value.as_array().into_iter().flatten().enumerate() {
+        if let Some(schema) = schema.get("items") {
+            violations(schema, item, &format!("{place}/{nth}"), found);
+        }
+    }
+}
+
+#[test]
+fn every_answer_is_as_the_schema_of_its_tool_says() {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle one\ntwo\nthree needles ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n");
+    tree.write("sub/b.rs", "fn needle() {\n    // a needle below\n}\n");
+    tree.write("sub/latin.txt", b"caf\xe9 needle\n");
+    tree.write("node_modules/x.txt", format!("needle {}\n", "long ".repeat(400)));
+    tree.write(".hidden", "onlyhere\n");
+    tree.link("a.txt", "link");
+    let mut context = tree.context();
+    context.lookup = lookup::fixture(&[lookup::code("x.rs", "needle here")]).context.lookup;
+    let no_time = {
+        let mut context = context.clone();
+        context.timeout = std::time::Duration::ZERO;
+        context
+    };
+    let of_pattern = [
+        json!({"pattern": "needle"}),
+        json!({"pattern": "needle", "max_results": 1}),
+        json!({"pattern": "absent"}),
+        json!({"pattern": "onlyhere"}),
+        json!({"pattern": "needle", "path": "sub", "no_such_note": 1}),
+        json!({"pattern": "("}),
+    ];
+    let of_query = [
+        json!({"query": "needle"}),
+        json!({"query": "needle below", "limit": 1}),
+        json!({"query": "absent"}),
+        json!({"query": ""}),
+    ];
+    let requests = |tool: &str| match tool {
+        "keyword_search" => vec![
+            json!({"query": "q", "search_terms": ["needle", "absent", "("]}),
+            json!({"query": "q", "search_terms": ["absent"]}),
+            json!({"query": "q", "search_terms": ["onlyhere"]}),
+            json!({"query": "q", "search_terms": []}),
+        ],
+        "grep_search" => [&of_pattern[..], &[json!({"pattern": "needle", "include_ignored": true})]].concat(),
+        "Search" => {
+            let more = [
+                json!({"pattern": "neelde", "fuzzy": 2, "best_first": true, "context": 1}),
+                json!({"pattern": "needle", "no_ignore": true}),
+            ];
+            [&of_pattern[..], &more].concat()
+        }
+        "search_index" => [&of_query[..], &[json!({"query": "needle", "explain": true})]].concat(),
+        "keyword_lookup" => of_query.to_vec(),
+        "read_file" => {
+            ["a.txt", "sub/latin.txt", "node_modules/x.txt", "gone"].map(|path| json!({"path": path})).into()
+        }
+        "list_directory" => {
+            vec![json!({}), json!({"recursive": true, "include_ignored": true}), json!({"path": "a.txt"})]
+        }
+        other => panic!("{other} has no request here"),
+    };
+    let mut seen = 0;
+    for tool in TOOLS {
+        let schema = find(tool.name()).unwrap().output_schema();
+        assert_eq!((&schema["type"], schema.get("required")), (&json!("object"), None), "{}", tool.name());
+        for request in requests(tool.name()) {
+            for context in [&context, &no_time] {
+                let record = match call(context, tool.name(), request.clone()) {
+                    Ok(answer) => answer.records,
+                    Err(error) => json!({"type": "error", "error": error.to_string()}),
+                };
+                let mut found = Vec::new();
+                violations(&schema, &record, "", &mut found);
+                assert!(found.is_empty(), "{} {request}: {found:#?}", tool.name());
+                seen += 1;
+            }
+        }
+        // The control: what is not so is found.
+        let mut found = Vec::new();
+        violations(&schema, &json!({"truncated": 1, "nobody": 2}), "", &mut found);
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+    assert!(seen > 50, "{seen}");
+}

@@ -1,0 +1,224 @@
+//! What a program reads of every command that has JSON, whatever happens: one document, or lines that each have a `type`,
+//! with the error in it where there is one.
+
+use serde_json::{Value, json};
+
+use crate::peer::{Peer, Reply, good};
+use crate::{Project, Run};
+
+/// The one document of a run, or the last of its typed lines.
+fn document(run: &Run) -> Value {
+    if let Ok(document) = serde_json::from_str(&run.stdout) {
+        return document;
+    }
+    let lines: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap_or_default()).collect();
+    assert!(
+        lines.iter().all(|line| line["type"].is_string()),
+        "neither one document nor typed lines: {run:?}"
+    );
+    let is_end = |line: &Value| line["type"] == "summary" || line["type"] == "error";
+    assert_eq!(lines.iter().filter(|line| is_end(line)).count(), 1, "not one end: {run:?}");
+    assert!(lines.last().is_some_and(is_end), "{run:?}");
+    lines.last().unwrap().clone()
+}
+
+/// That a run kept the contract; what it gave.
+fn kept(arguments: &[&str], run: &Run) -> Value {
+    let document = document(run);
+    let has_error = document.get("error").is_some();
+    assert_eq!(has_error, run.stderr.contains("forage: error: "), "{arguments:?}: {run:?}");
+    assert!(document["error"].is_string() || !has_error, "{arguments:?}: {run:?}");
+    assert_eq!(has_error, run.status == 2, "{arguments:?}: {run:?}");
+    document
+}
+
+fn project() -> Project {
+    let project = Project::new(&[
+        ("src/main.rs", "fn main() {\n    needle();\n}\n"),
+        ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
+        ("README.md", "A needle.\n"),
+    ]);
+    // Of clients that there may be on the machine of the tests nothing is asked.
+    project.configure("[tools.search]\nenabled = true\n");
+    project
+}
+
+#[test]
+fn every_command_gives_one_document_or_typed_lines() {
+    let project = project();
+    let absent = "absent_from_everything";
+    let call = |request: Value| request.to_string();
+    let (found, nothing) = (call(json!({"pattern": "needle"})), call(json!({"pattern": absent})));
+    let (bad, outside) = (call(json!({"pattern": "("})), call(json!({"pattern": "x", "path": "../.."})));
+    // Arguments, and the status with which they end.
+    let cases: &[(i32, &[&str])] = &[
+        (0, &["call", "grep_search", &found]),
+        (0, &["call", "Search", &found]),
+        (1, &["call", "grep_search", &nothing]),
+        (1, &["call", "Search", &nothing]),
+        (2, &["call", "grep_search", &bad]),
+        (2, &["call", "Search", &bad]),
+        (2, &["call", "grep_search", &outside]),
+        (2, &["call", "Search", &outside]),
+        (2, &["call", "grep_search", "{"]),
+        (2, &["call", "no_such_tool"]),
+        (2, &["call"]),
+        (0, &["grep", "needle"]),
+        (0, &["grep", "needle", "-m", "1", "src"]),
+        (1, &["grep", absent]),
+        (2, &["grep", "("]),
+        (2, &["grep", "needle", "no/such/path"]),
+        (2, &["grep"]),
+        (2, &["grep", "needle", "--no-such-option"]),
+        (0, &["search", "needle"]),
+        (0, &["search", "needle", "--all"]),
+        (1, &["search", absent]),
+        (2, &["search", "("]),
+        (2, &["search", "needle", "no/such/path"]),
+        (2, &["search", "needle", "--case", "loud"]),
+        (2, &["search", "needle", "--engine", "ugrep"]),
+        (0, &["keyword", "--filter", "lexical", "q", "needle"]),
+        (1, &["keyword", "--filter", "lexical", "q", absent]),
+        (2, &["keyword", "--filter", "lexical", "q", "("]),
+        (2, &["keyword", "q", "needle"]),
+        (2, &["keyword", "--filter", "nobody", "q", "needle"]),
+        (0, &["rank", "needle"]),
+        (1, &["rank", absent]),
+        (2, &["rank", ""]),
+        (2, &["rank", "needle", "-p", "no/such/path"]),
+        (0, &["read", "src/main.rs"]),
+        (2, &["read", "src"]),
+        (2, &["read", "no/such/file"]),
+        (2, &["read", "src/main.rs", "-s", "x"]),
+        (0, &["list", "-r"]),
+        (2, &["list", "src/main.rs"]),
+        (2, &["list", "no/such/path"]),
+        (2, &["lookup", "needle"]),
+        (2, &["lookup"]),
+        (2, &["ask", "where?"]),
+        (2, &["ask"]),
+        (1, &["index", "status"]),
+        (2, &["index", "verify"]),
+        (0, &["index", "build"]),
+        (0, &["index", "status"]),
+        (0, &["index", "verify"]),
+        (0, &["index", "drop"]),
+        (1, &["index", "drop"]),
+        (2, &["index", "status", "--root", "no/such/path"]),
+        (0, &["config"]),
+        (2, &["config", "--config", "no/such/file"]),
+        (0, &["tools"]),
+        (0, &["tools", "--cost"]),
+        (0, &["tools", "--format", "openai"]),
+        (2, &["tools", "--format", "x"]),
+        (1, &["models"]),
+        (2, &["models", "--config", "no/such/file"]),
+        (0, &["doctor"]),
+        (2, &["doctor", "--config", "no/such/file"]),
+        (2, &["sparse", "status"]),
+        (2, &["no_such_command"]),
+        (2, &[]),
+    ];
+    for (status, arguments) in cases {
+        let with_json = [arguments, &["--json"][..]].concat();
+        let run = project.run(&with_json);
+        kept(&with_json, &run);
+        assert_eq!(run.status, *status, "{arguments:?}: {run:?}");
+    }
+    // The control: without the option, what is wrong with the arguments is for people alone.
+    assert_eq!(project.run(&["grep"]).stdout, "");
+    // Nor is stdout of a server anybody's but the client's.
+    assert_eq!(project.run(&["mcp", "--json", "--root", "no/such/path"]).stdout, "");
+}
+
+/// Of several roots there is one document, too, which has an answer for each.
+#[test]
+fn of_several_roots_there_is_one_document() {
+    let (one, two) = (project(), project());
+    let [first, second] = [&one, &two].map(|project| project.root.display().to_string());
+    let arguments = ["index", "build", "--json", "--root", &first, "--root", &second];
+    let built = kept(&arguments, &one.run(&arguments));
+    let roots: Vec<&Value> =
+        built["answers"].as_array().unwrap().iter().map(|answer| &answer["root"]).collect();
+    assert_eq!(roots, [&json!(first), &json!(second)]);
+    // One that can't be had keeps the other from nothing.
+    let arguments = ["index", "status", "--json", "--root", &first, "--root", "no/such/path"];
+    let status = kept(&arguments, &one.run(&arguments));
+    assert_eq!(status["answers"].as_array().map(Vec::len), Some(1), "{status}");
+    assert!(status["error"].as_str().unwrap().contains("no/such/path"), "{status}");
+}
+
+/// A search that is over before it has found anything has its error in its own answer, and claims nothing.
+#[test]
+fn at_a_deadline_the_error_is_in_the_answer() {
+    let project = project();
+    project.write("slow/a.txt", &"a".repeat(2 << 20));
+    // At every place begins what fails 16,000 letters later.
+    let slow = &format!("(?i){}b?c", "a".repeat(16_000));
+    let request = json!({"pattern": slow, "path": "slow"}).to_string();
+    let cases: &[&[&str]] = &[
+        &["call", "Search", &request],
+        &["call", "grep_search", &request],
+        &["grep", slow, "slow"],
+        &["search", slow, "slow"],
+        &["keyword", "--filter", "lexical", "q", slow],
+    ];
+    for arguments in cases {
+        let arguments = [arguments, &["--timeout-ms", "200", "--json"][..]].concat();
+        let run = project.run(&arguments);
+        let document = kept(&arguments, &run);
+        assert_eq!(
+            document["error"], "the search ended before anything was found; give it more time",
+            "{run:?}"
+        );
+        assert!(run.stderr.ends_with("give it more time with --timeout-ms\n"), "{run:?}");
+        let answer = if document["type"] == "summary" { &document["data"] } else { &document };
+        assert_eq!(answer["truncated_by"], "timeout", "{run:?}");
+        assert_eq!(answer["not_searched"]["complete"], false, "{run:?}");
+        assert!(answer["files_searched"].as_u64().unwrap() < 4, "{run:?}");
+    }
+    // What may have given something by then: one document all the same.
+    for arguments in [&["rank", "needle"][..], &["list", "-r"], &["read", "slow/a.txt"]] {
+        let arguments = [arguments, &["--timeout-ms", "100", "--json"]].concat();
+        kept(&arguments, &project.run(&arguments));
+    }
+}
+
+#[test]
+fn an_answer_of_the_agent_is_one_document() {
+    let project = project();
+    let cases: [(i32, Vec<Reply>, &[&str]); 3] =
+        [(0, vec![good("In `src/lib.rs:1`.")], &[]), (2, vec![], &[]), (2, vec![], &["--total-ms", "1"])];
+    for (status, replies, flags) in cases {
+        let peer = Peer::start(replies);
+        project.configure(&format!(
+            "[[models]]\nprovider = \"acme\"\nmodel = \"big\"\nbase_url = \"{}\"\n",
+            peer.url()
+        ));
+        let arguments = [&["ask", "where is needle?", "--json"], flags].concat();
+        let run = project.run(&arguments);
+        kept(&arguments, &run);
+        assert_eq!(run.status, status, "{flags:?}: {run:?}");
+    }
+}
+
+/// Directories of dependencies are left out with an index as without one, and of a server that watches its tree.
+#[test]
+fn an_index_enters_no_directory_that_a_search_leaves_out() {
+    let project = project();
+    project.write("node_modules/a/index.js", "needle();\nonly_there();\n");
+    let run = |arguments: &[&str]| {
+        let run = project.run(arguments);
+        (run.status, run.stdout.replace(|c: char| c.is_ascii_digit(), "0"))
+    };
+    let asked =
+        [&["grep", "needle"][..], &["grep", "only_there"], &["grep", "-u", "only_there"], &["list", "-r"]];
+    let before = asked.map(run);
+    assert!(before[0].1.contains("[not entered: node_modules; include_ignored searches them]"), "{before:?}");
+    assert!(before[0].1.contains("src/main.rs") && !before[0].1.contains("index.js"), "{before:?}");
+    assert!(before[1].0 == 1 && before[1].1.contains("such as node_modules/a/index.js"), "{before:?}");
+    assert!(before[2].0 == 0 && before[2].1.contains("node_modules/a/index.js:"), "{before:?}");
+    assert_eq!(project.run(&["index", "build"]).status, 0);
+    assert_eq!(asked.map(run), before);
+}
