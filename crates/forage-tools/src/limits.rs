@@ -12,7 +12,7 @@ pub const INDEXING_TIME: Duration = Duration::from_secs(15);
 
 /// Time of a call, from its beginning, whose search stands in for a ranked index which is not there yet: what was waited
 /// for that index, the search, and ranking what it found. An agent gets its answer within one and a half seconds.
-pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_250);
+pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_050);
 
 /// The last part of it, for reading and ranking what was found.
 pub const PROVISIONAL_RANKING: Duration = Duration::from_millis(300);

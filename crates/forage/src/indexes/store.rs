@@ -302,11 +302,13 @@ impl Store {
         let (more, known) =
             (u64::from(built.builder.len()), begun.as_ref().map_or(0, |begun| u64::from(begun.len())));
         directory.replace(ROOT, |file| file.write_all(self.root.as_os_str().as_encoded_bytes()))?;
-        if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > known {
-            write(directory, CHANGES, built.builder)?;
+        if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > 0 {
+            // What was begun before stays beside it: each is right by itself.
+            write(directory, if begun.is_none() { CHANGES } else { BASE }, built.builder)?;
             bail!(
-                "the index of {} was begun with {more} files, and the next server goes on",
-                self.root.display()
+                "the index of {} has {} files by now, and the next server goes on",
+                self.root.display(),
+                more + built.unchanged
             );
         }
         self.check_ended(&built.report)?;
