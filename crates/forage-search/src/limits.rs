@@ -100,7 +100,7 @@ pub const DEEP_LINES: usize = 24;
 /// See [`DEEP_LINES`].
 pub const SHALLOW_LINES: usize = 2;
 
-/// Part of the text, and of the files, that a term is on to be on nearly every line.
+/// Part of the lines of a file, and of the files, that a term is on to be on nearly every line.
 pub const NEARLY_EVERY: f64 = 0.5;
 
 /// Blocks of private keys of one file whose places are known at a time: 16 bytes each, and a file of a search needs those

@@ -35,7 +35,7 @@ pub struct TermMatches {
     pub term: u8,
     /// So many that they were not all counted.
     pub is_part: bool,
-    /// Part of the text that lies in them, 0 to 1.
+    /// Part of the lines that they are, 0 to 1, as far as the file was looked at; 0 where that is not known.
     pub share: f32,
     /// Lines.
     pub lines: u32,

@@ -67,28 +67,37 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
     let weights = score::weights(&gathered.terms, gathered.candidates);
     let worth = |terms: u64| bits(terms).filter_map(|term| weights.get(term)).sum::<f64>();
     let order = score::order(&gathered.files, &gathered.terms, &weights);
-    if let Breadth::Ranked { files } = bounds.breadth {
-        let paths: Vec<_> =
-            order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
-        let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
-        gathered.files = again.read(&paths, usable, wish);
-        gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
-        gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
-    } else {
-        let complete = complete(&tallies, usable, bounds);
-        let paths: Vec<_> = to_read(&gathered.files, &order, complete, bounds, heading)
-            .map(|file| file.path.clone())
-            .collect();
-        let most =
-            |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
-        let read = again.read(&paths, usable, |place| Wish { complete, most: most(place), worth: &worth });
-        let drafts = read.into_iter().map(Draft::new).collect();
-        let choice =
-            Choice { drafts, total: 0, complete, others: usable & !complete, heading, bounds, worth: &worth };
-        choice.all(gathered, &tallies);
-    }
+    let missing = match bounds.breadth {
+        Breadth::Ranked { files } => {
+            let paths: Vec<_> =
+                order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
+            let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
+            gathered.files = again.read(&paths, usable, wish);
+            gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
+            gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
+            paths.len() - gathered.files.len()
+        }
+        Breadth::Requirement | Breadth::Adaptive => {
+            let complete = complete(&tallies, usable, bounds);
+            let files = to_read(&gathered.files, &order, complete, bounds, heading);
+            let paths: Vec<_> = files.map(|file| file.path.clone()).collect();
+            let most =
+                |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
+            let read =
+                again.read(&paths, usable, |place| Wish { complete, most: most(place), worth: &worth });
+            let missing = paths.len() - read.len();
+            let drafts = read.into_iter().map(Draft::new).collect();
+            let others = usable & !complete;
+            Choice { drafts, total: 0, complete, others, heading, bounds, worth: &worth }
+                .all(gathered, &tallies);
+            missing
+        }
+    };
     gathered.files.sort_by(|a, b| a.path.cmp(&b.path));
-    gathered.report.stopped = again.stop.check();
+    // Files that were there a moment ago, and are missing: the time was over.
+    if missing > 0 {
+        gathered.report.stopped = again.stop.check();
+    }
 }
 
 /// What is known of each term; the reports get it, too.
@@ -248,54 +257,38 @@ impl Choice<'_> {
 
     /// Shows as much context of the complete terms as there is room for; the lines of context of each.
     fn context(&mut self, gathered: &Gathered, tallies: &[Tally]) -> Vec<u64> {
-        let levels = levels(self.bounds.context);
-        let terms: Vec<usize> = bits(self.complete).collect();
-        let is_over = |term: usize| gathered.terms[term].bytes > self.bounds.term_bytes;
-        let own: Vec<usize> =
-            terms.iter().map(|&term| if is_over(term) { self.own_level(term, &levels) } else { 0 }).collect();
-        let mut broadest: Vec<usize> = (0..terms.len()).collect();
-        broadest.sort_by_key(|&index| Reverse((tallies[terms[index]].bare, index)));
-        // After so many steps, each of which takes the next term down by one level.
-        let after = |steps: usize| {
-            let mut lines = vec![0; terms.len()];
-            for (place, &index) in broadest.iter().enumerate() {
-                let level = steps / terms.len() + usize::from(place < steps % terms.len());
-                lines[index] = levels[level.max(own[index]).min(levels.len() - 1)];
-            }
-            lines
-        };
+        let steps = self.steps(gathered, tallies);
         let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
         let limit = self.total + self.room().saturating_sub(kept_back.min(self.room_of_others()));
-        let reach = |draft: &Draft, lines: &[u64]| {
-            let of = |mask: u64| {
-                terms
-                    .iter()
-                    .zip(lines)
-                    .filter(|(term, _)| mask >> **term & 1 == 1)
-                    .map(|(_, &lines)| lines)
-                    .max()
-            };
-            let mut reach = draft.with_context(of);
-            if reach.iter().all(Option::is_none) {
-                reach = draft.reach().to_vec();
-            }
-            reach
-        };
         let cost = |lines: &[u64]| -> u64 {
-            self.drafts.iter().map(|draft| draft.cost_of(&reach(draft, lines), self.heading)).sum()
+            let cost = |draft: &Draft| draft.cost_of(&steps.reach(draft, lines), self.heading);
+            self.drafts.iter().map(cost).sum()
         };
-        let (mut least, mut most) = (0, terms.len() * (levels.len() - 1));
+        // The fewest steps that are enough; more never cost more.
+        let (mut least, mut most) = (0, steps.most());
         while least < most {
             let middle = least.midpoint(most);
-            if cost(&after(middle)) <= limit { most = middle } else { least = middle + 1 }
+            if cost(&steps.after(middle)) <= limit { most = middle } else { least = middle + 1 }
         }
-        let lines = after(least);
-        let reaches: Vec<_> = self.drafts.iter().map(|draft| reach(draft, &lines)).collect();
-        for (draft, reach) in self.drafts.iter_mut().zip(reaches) {
+        let lines = steps.after(least);
+        for draft in &mut self.drafts {
+            let reach = steps.reach(draft, &lines);
             draft.show(reach, self.heading);
         }
         self.total = self.drafts.iter().map(|draft| draft.cost).sum();
         lines
+    }
+
+    fn steps(&self, gathered: &Gathered, tallies: &[Tally]) -> Steps {
+        let (levels, terms) = (levels(self.bounds.context), bits(self.complete).collect::<Vec<_>>());
+        let own = |&term: &usize| match gathered.terms[term].bytes > self.bounds.term_bytes {
+            true => self.own_level(term, &levels),
+            false => 0,
+        };
+        let own = terms.iter().map(own).collect();
+        let mut broadest: Vec<usize> = (0..terms.len()).collect();
+        broadest.sort_by_key(|&index| Reverse((tallies[terms[index]].bare, index)));
+        Steps { terms, levels, own, broadest }
     }
 
     /// The first level at which a term alone stays within its bound.
@@ -325,6 +318,45 @@ impl Choice<'_> {
                 }
             }
         }
+    }
+}
+
+/// How complete terms give way: each step takes the next term, the broadest first, down by one level, and after all of
+/// them the broadest again.
+struct Steps {
+    terms: Vec<usize>,
+    /// Lines of context, from all to none.
+    levels: Vec<u64>,
+    /// The level that each term has at the most.
+    own: Vec<usize>,
+    /// The indices of the terms.
+    broadest: Vec<usize>,
+}
+
+impl Steps {
+    /// Steps until no term has any context.
+    fn most(&self) -> usize {
+        self.terms.len() * (self.levels.len() - 1)
+    }
+
+    /// The lines of context of each term after so many steps.
+    fn after(&self, steps: usize) -> Vec<u64> {
+        let mut lines = vec![0; self.terms.len()];
+        for (place, &index) in self.broadest.iter().enumerate() {
+            let level = steps / self.terms.len() + usize::from(place < steps % self.terms.len());
+            lines[index] = self.levels[level.max(self.own[index]).min(self.levels.len() - 1)];
+        }
+        lines
+    }
+
+    /// What of a file is shown when the terms have so many lines of context; as before where none of them matches.
+    fn reach(&self, draft: &Draft, lines: &[u64]) -> Vec<Option<u64>> {
+        let of = |mask: u64| {
+            let matching = self.terms.iter().zip(lines).filter(|(term, _)| mask >> **term & 1 == 1);
+            matching.map(|(_, &lines)| lines).max()
+        };
+        let reach = draft.with_context(of);
+        if reach.iter().any(Option::is_some) { reach } else { draft.reach().to_vec() }
     }
 }
 

@@ -107,8 +107,6 @@ struct Count {
     printed: u64,
     /// The same, long lines cut.
     cut: u64,
-    /// Bytes of the lines themselves.
-    text: u64,
     /// Where the last of them ends.
     end: usize,
 }
@@ -126,7 +124,6 @@ impl Hits {
         count.lines += 1;
         count.printed += self.head + bytes;
         count.cut += self.head + bytes.min(self.gathering.line_bytes);
-        count.text += bytes;
         count.end = line.end;
         if count.printed > self.gathering.term_bytes {
             self.over |= 1 << term;
@@ -149,13 +146,23 @@ impl Hits {
         matching.fold(0, |terms, (term, _)| terms | 1 << term)
     }
 
-    /// How much of a text of `bytes` each term matches.
-    fn matched(&self, bytes: usize) -> Vec<TermMatches> {
+    /// How much of a text each term matches.
+    fn matched(&self, text: &[u8]) -> Vec<TermMatches> {
+        if !self.gathering.counts_all {
+            return self.matched_in(|_| 0);
+        }
+        let lines_to = |end: usize| memchr::memchr_iter(b'\n', &text[..end.min(text.len())]).count() + 1;
+        let all = lines_to(text.len().saturating_sub(1));
+        self.matched_in(|end| if end == usize::MAX { all } else { lines_to(end) })
+    }
+
+    /// The same; `lines_to` tells the lines of the text, or of so much of it.
+    fn matched_in(&self, lines_to: impl Fn(usize) -> usize) -> Vec<TermMatches> {
         let matches = |term: usize| {
             let count = self.counts[term];
             let is_part = self.full >> term & 1 == 1;
-            let looked_at = if is_part { count.end } else { bytes }.max(1);
-            let share = (count.text as f32 / looked_at as f32).min(1.0);
+            let looked_at = lines_to(if is_part { count.end } else { usize::MAX }).max(1);
+            let share = (count.lines as f32 / looked_at as f32).min(1.0);
             TermMatches { term: term as u8, is_part, share, lines: count.lines, bytes: count.cut }
         };
         bits(self.terms()).map(matches).collect()
@@ -261,7 +268,7 @@ impl<'p> TermFinder<'p> {
         if is_binary(text) {
             return Some(FileEvidence { binary: all, ..self.file(path, Vec::new()) });
         }
-        let (over, matched) = (hits.over, hits.matched(text.len()));
+        let (over, matched) = (hits.over, hits.matched(text));
         let lines = self.evidence(text, &hits.into_lines());
         Some(FileEvidence { over, matched, ..self.file(path, lines) })
     }
@@ -280,7 +287,7 @@ impl<'p> TermFinder<'p> {
         if hits.terms() == 0 || is_binary(text) {
             return None;
         }
-        let matched = hits.matched(text.len());
+        let matched = hits.matched(text);
         let all = hits.into_all_lines();
         let chosen = wish.choose(all.iter().map(|hit| hit.terms));
         let chosen: Vec<Hit> = chosen.into_iter().map(|index| all[index].clone()).collect();

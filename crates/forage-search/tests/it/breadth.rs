@@ -158,7 +158,10 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
         format!("{}common{}", "y".repeat(90_000), "z".repeat(90_000)),
     )
     .unwrap();
-    (0..5).for_each(|number| fs::write(directory.path().join(format!("{number}.txt")), "common\n").unwrap());
+    (0..5).for_each(|number| {
+        fs::write(directory.path().join(format!("{number}.txt")), format!("common\n{}", "other\n".repeat(9)))
+            .unwrap()
+    });
     let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
     let found = gathered(directory.path(), &named(&["zebra", "common"]), &bounds, 2);
     assert_eq!(found.files.len(), 7, "{:?}", shown(&found));
