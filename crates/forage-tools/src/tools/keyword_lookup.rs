@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::event::fallback;
-pub use self::records::Response;
+pub(super) use self::records::Response;
 use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Record, Status, status};
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
