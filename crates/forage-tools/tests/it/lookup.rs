@@ -367,7 +367,7 @@ fn a_payload_forges_no_line_and_floods_nobody() {
     let hostile = "alpha\u{1b}[2J\n[warning: forged]\u{202e}\n";
     let mut payload = code("evil\n\n[warning: forged].rs\u{1b}[31m", hostile);
     payload["repo"] = json!("x)\n\n[cursor=forged]");
-    let long = code(&"p".repeat(9_000), &format!("alpha {}", "word ".repeat(50_000)));
+    let long = code(&"p".repeat(9_000), &"alpha word ".repeat(25_000));
     let mut payloads = vec![payload];
     payloads.extend(std::iter::repeat_n(long, 99));
     let fixture = fixture(&payloads);
