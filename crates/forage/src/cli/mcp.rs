@@ -33,8 +33,7 @@ pub(crate) struct Arguments {
     /// and their model
     #[arg(long, value_name = "N", requires = "http", default_value_t = 0)]
     sessions: usize,
-    /// Form of the answers: text, records beside it, or records only for clients whose models call tools from code
-    /// [default: auto]
+    /// Form of the answers: text, or records beside it [default: auto]
     #[arg(long, value_name = "FORM", value_parser = ["auto", "text", "structured"])]
     output: Option<String>,
     /// Serve only behind the kernel's wall (Linux with Landlock), whatever `sandbox` of the configuration says

@@ -14,8 +14,10 @@ pub struct Profile {
     written_prefix: &'static str,
     /// It reads files and lists directories itself.
     has_files: bool,
-    /// Records reach a program there, and its model pays nothing for them: it calls tools from code. Who shows a model the
-    /// records in place of the text, or counts both towards a limit, gets text alone.
+    /// Records reach a program there whatever the model, which pays nothing for them: it calls tools from code. Who shows a
+    /// model the records in place of the text, or counts both towards a limit, gets text alone. None is known yet: Codex
+    /// 0.169.0 hands both to the code of models that write some (gpt-6-sol), and to others (gpt-5.5) the records in place of
+    /// the text, which a server can't tell apart.
     reads_records: bool,
     /// It asks its user for what a server wants its model to say, or never answers.
     sampling_hangs: bool,
@@ -49,13 +51,7 @@ const PROFILES: &[Profile] = &[
     },
     // Codex 0.169.0: 10,000 tokens, 48,018 characters with the models of OpenAI. With models that it does not know it cuts
     // beyond 12,018 in the middle, which a server can't tell.
-    Profile {
-        client: "codex",
-        text_bytes: 40_000,
-        written_prefix: "mcp__forage__",
-        reads_records: true,
-        ..AGENT
-    },
+    Profile { client: "codex", text_bytes: 40_000, written_prefix: "mcp__forage__", ..AGENT },
     // Gemini CLI 0.61.0: 40,000 characters with its own words around them. Its own tools are called `grep_search`,
     // `read_file` and `list_directory`, too.
     Profile { client: "gemini-cli", text_bytes: 39_000, written_prefix: "mcp_forage_", ..AGENT },
