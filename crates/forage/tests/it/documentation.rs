@@ -109,14 +109,79 @@ fn the_comparison_can_fail() {
     assert_eq!(words("forage search 'a b' -w"), ["forage", "search", "a b", "-w"]);
 }
 
-/// The table of requirements names tests that exist, and every id of the document.
+/// The pages with a table of requirements (`| id | what must hold | tests |`), and how many tests each names at the least.
+const TABLES: [(&str, usize); 1] = [("local-search.md", 20)];
+
+/// The rows of a page's table of requirements.
+fn requirements(page: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = std::fs::read_to_string(path).unwrap();
+    let table = text.lines().skip_while(|line| !line.starts_with("| id |")).skip(2);
+    table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// The tests that a row names: `place/file.rs: name`, behind which further names are of the same file.
+fn named_tests(row: &str) -> Vec<(String, String)> {
+    let (mut file, mut found) = (String::new(), Vec::new());
+    // What stands in brackets, such as a field, says what of the requirement a test is about.
+    let tests: String = row
+        .split('|')
+        .nth(3)
+        .unwrap_or_default()
+        .split('(')
+        .enumerate()
+        .map(|(nth, part)| if nth == 0 { part } else { part.split_once(')').unwrap_or_default().1 })
+        .collect();
+    for name in tests.split('`').skip(1).step_by(2) {
+        let (place, test) = name.split_once(": ").unwrap_or(("", name));
+        let (directory, rest) = place.split_once('/').unwrap_or(("", ""));
+        match directory {
+            "crates" => file = place.to_owned(),
+            "forage" => file = format!("crates/forage/tests/it/{rest}"),
+            "" => {}
+            directory => file = format!("crates/forage-{directory}/tests/it/{rest}"),
+        }
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if test.contains('_') && test.chars().all(is_word) {
+            found.push((file.clone(), test.to_owned()));
+        }
+    }
+    found
+}
+
 #[test]
-fn the_table_of_requirements_names_tests_that_exist() {
+fn the_tables_of_requirements_name_tests_that_exist() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let table = std::fs::read_to_string(workspace.join("docs/local-search.md")).unwrap();
-    let rows: Vec<&str> =
-        table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id")).collect();
-    let ids: Vec<&str> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    for (page, at_least) in TABLES {
+        let tests: Vec<_> = requirements(page).iter().flat_map(|row| named_tests(row)).collect();
+        for (file, test) in &tests {
+            let source = std::fs::read_to_string(workspace.join(file));
+            let source = source.unwrap_or_else(|error| panic!("{page}: {file}: {error}"));
+            assert!(source.contains(&format!("fn {test}(")), "{page}: {file} has no test {test}");
+        }
+        assert!(tests.len() >= at_least, "{page}: only {} names were checked", tests.len());
+    }
+}
+
+/// Every row is held by a test, or says which decision changes it.
+#[test]
+fn no_requirement_is_without_a_test_or_a_decision() {
+    for (page, _) in TABLES {
+        let rows = requirements(page);
+        assert!(rows.len() > 5, "{page}: {} rows", rows.len());
+        for row in rows {
+            let is_decided = row.to_lowercase().contains("decision: ");
+            assert!(is_decided || !named_tests(&row).is_empty(), "{page}: {row}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_search_has_every_id_of_its_document() {
+    let ids: Vec<String> = requirements("local-search.md")
+        .iter()
+        .map(|row| row.split('|').nth(1).unwrap().trim().to_owned())
+        .collect();
     let functional = (1..=7).map(|number| format!("FR-LS-{number:02}"));
     let others = [
         "NFR-LS-SEC-01",
@@ -132,30 +197,15 @@ fn the_table_of_requirements_names_tests_that_exist() {
     ];
     let expected: Vec<String> = functional.chain(others.map(str::to_owned)).collect();
     assert_eq!(ids, expected);
-    let mut checked = 0;
-    for row in rows {
-        let mut file = String::new();
-        for name in row.split('`').skip(1).step_by(2) {
-            let (place, test) = name.split_once(": ").unwrap_or(("", name));
-            let (directory, rest) = place.split_once('/').unwrap_or(("", ""));
-            match directory {
-                "tools" | "search" => file = format!("crates/forage-{directory}/tests/it/{rest}"),
-                "forage" => file = format!("crates/forage/tests/it/{rest}"),
-                "crates" => file = place.to_owned(),
-                _ => {}
-            }
-            if !test.contains('_')
-                || !test.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-            {
-                continue;
-            }
-            if ["max_results", "timed_out", "exit_code"].contains(&test) {
-                continue;
-            }
-            let source = std::fs::read_to_string(workspace.join(&file)).unwrap();
-            assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}");
-            checked += 1;
-        }
-    }
-    assert!(checked > 20, "only {checked} names were checked");
+}
+
+#[test]
+fn what_a_row_names_is_found() {
+    let row = "| X-1 | `max_results` | `tools/a.rs: one_test`, `two_test` (`exit_code`, `timed_out`), `crates/b/src/c.rs: three_test` |";
+    let expected = [
+        ("crates/forage-tools/tests/it/a.rs", "one_test"),
+        ("crates/forage-tools/tests/it/a.rs", "two_test"),
+        ("crates/b/src/c.rs", "three_test"),
+    ];
+    assert_eq!(named_tests(row), expected.map(|(file, test)| (file.to_owned(), test.to_owned())));
 }
