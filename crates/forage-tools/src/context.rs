@@ -17,6 +17,7 @@ use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
+use crate::names::Names;
 use crate::telemetry::Telemetry;
 
 /// Who keeps the relevant files of a `keyword_search`.
@@ -216,6 +217,8 @@ pub struct Context {
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
     pub redactor: Arc<Redactor>,
+    /// What the tools are called that answers and errors name.
+    pub names: Arc<Names>,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -243,6 +246,7 @@ impl Context {
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
             redactor: Arc::new(Redactor::standard()),
+            names: Names::own(),
             stop: Stop::never(),
             notices: Vec::new(),
             names_root: false,

@@ -147,7 +147,7 @@ impl Tool for KeywordLookup {
         let stop = context.stop.within(context.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
         if let Some(telemetry) = &context.lookup.telemetry {
-            telemetry.record(event(retriever, limit, &looked_up, began));
+            telemetry.record(event(context, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
@@ -211,6 +211,7 @@ fn status(state: &LookupState) -> Status {
 
 /// What is told of a lookup: nothing of its words.
 fn event(
+    context: &Context,
     retriever: &Retriever,
     limit: usize,
     result: &Result<Lookup, CollectionError>,
@@ -230,7 +231,7 @@ fn event(
     let is_fallback = matches!(result, Ok(Lookup { state: LookupState::EncoderUnavailable(_), .. }));
     let fields = [
         ("retrieval.backend", json!(retriever.backend)),
-        ("retrieval.tool", json!(KeywordLookup::NAME)),
+        ("retrieval.tool", json!(context.names.called(KeywordLookup::NAME))),
         ("retrieval.vector", json!(retriever.using)),
         ("retrieval.top_k", json!(limit)),
         ("retrieval.return_count", json!(count)),

@@ -21,6 +21,7 @@ mod limits;
 mod lookup;
 #[path = "../../../forage-sparse/tests/it/memory.rs"]
 mod memory;
+mod names;
 mod output;
 mod paging;
 mod race;

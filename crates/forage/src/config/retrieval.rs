@@ -8,7 +8,6 @@ use anyhow::bail;
 use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Retriever, Sharding};
-use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, Telemetry, limits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -207,6 +206,16 @@ impl Retrieval {
         self.url.value.clone().or_else(|| environment::variable("QDRANT_URL"))
     }
 
+    /// Whether agents are told of `keyword_lookup`.
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enable_keyword_tool.value
+    }
+
+    /// What it is called, where the user says so.
+    pub(super) fn tool_name(&self) -> Option<&str> {
+        self.tool_name.value.as_deref()
+    }
+
     fn is_on_server(&self) -> bool {
         match self.store.value.as_str() {
             "qdrant" => true,
@@ -276,18 +285,6 @@ fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
 }
 
 impl Config {
-    /// Which tools agents are told of.
-    pub(crate) fn tools(&self) -> Choice {
-        let mut choice = Choice { lookup_name: self.retrieval.tool_name.value.clone(), ..Choice::default() };
-        if self.retrieval.enable_keyword_tool.value {
-            choice.on.push("keyword_lookup");
-        }
-        for (tool, is_on) in &self.switches {
-            if is_on.value { choice.on.push(tool) } else { choice.off.push(tool) }
-        }
-        choice
-    }
-
     /// Where collections are.
     pub(crate) fn collection_place(&self) -> anyhow::Result<Place> {
         let retrieval = &self.retrieval;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
+use forage_tools::tools::WITHOUT_MODEL;
 use forage_tools::{Answer, Context, ToolError, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -104,6 +105,7 @@ async fn answer(
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
+            context.names = Arc::clone(&shared.names);
             context.progress = visited;
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
@@ -234,7 +236,8 @@ fn called(tool: &dyn AnyTool, context: &mut Context, arguments: Value) -> Result
         }
         ToolError::ModelsFailed { errors } => {
             return Err(format!(
-                "no model could filter the results: use search_index for a question, or grep_search for a pattern. {errors}"
+                "no model could filter the results{}. {errors}",
+                context.names.fill(WITHOUT_MODEL)
             ));
         }
         _ => {}

@@ -105,6 +105,8 @@ pub struct Server {
 
 pub(super) struct Shared {
     tools: Vec<Served>,
+    /// What they are called.
+    pub(super) names: Arc<Names>,
     pub(super) workspace: Box<dyn Workspace>,
     tool_set: ToolSet,
     pub(super) output: OutputForm,
@@ -143,11 +145,12 @@ impl Server {
         let shutdown = CancellationToken::new();
         let Settings { workspace, tool_set, output, .. } = settings;
         let gate = Gate::new();
+        let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
+        let names = Arc::new(Names::of(&all));
         let server = Self {
-            shared: Arc::new(Shared { tools, workspace, tool_set, output, gate, shutdown }),
+            shared: Arc::new(Shared { tools, names, workspace, tool_set, output, gate, shutdown }),
             known: Arc::default(),
         };
-        let all: Vec<_> = server.shared.tools.iter().map(|served| served.tool).collect();
         for tool in &all {
             server
                 .shared
