@@ -132,11 +132,29 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(std::fs::metadata(&file).map(|it| it.permissions().mode() & 0o777).unwrap(), 0o600);
+            let mode = file.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
         }
         let old = SystemTime::now() - MOST_AGE - Duration::from_secs(60);
         set_modified(&file, old);
         assert_eq!(here.last().unwrap(), []);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn fuzz_what_is_kept_is_of_this_root_or_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = PrivatePlace::below(directory.path()).join("conversations");
+        let here = Conversations::new(place.clone(), Path::new("/here"));
+        here.keep(vec![exchange("q", 10)]).unwrap();
+        let path = place.path().join(here.name());
+        let right = std::fs::read(&path).unwrap();
+        let other = String::from_utf8_lossy(&right).replace("/here", "/there").into_bytes();
+        forage_fuzz::target!(&[right, other], |input| {
+            std::fs::write(&path, input).unwrap();
+            let is_here = String::from_utf8_lossy(input).contains("/here");
+            assert!(here.last().is_ok_and(|kept| kept.is_empty() || is_here));
+        });
     }
 
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
