@@ -232,6 +232,17 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/cli/telemetry.rs", "fuzz_any_file_is_summed_or_counted")],
     ),
     (
+        "forage/src/conversations.rs",
+        &[Target("forage/src/conversations.rs", "fuzz_what_is_kept_is_of_this_root_or_nothing")],
+    ),
+    (
+        "forage/src/cli/ask/servers/protocol.rs",
+        &[Target(
+            "forage/src/cli/ask/servers/protocol.rs",
+            "fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing",
+        )],
+    ),
+    (
         "forage/src/config/file.rs",
         &[Target("forage/src/config/file.rs", "fuzz_a_configuration_is_read_or_refused_by_its_name")],
     ),

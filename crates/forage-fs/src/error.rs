@@ -77,7 +77,7 @@ pub enum OpenError {
         rule: String,
     },
     /// A directory where a file was wanted.
-    #[error("{path} is a directory, not a file; list it with list_directory")]
+    #[error("{path} is a directory, not a file; list it")]
     IsDirectory {
         /// Path as shown to people.
         path: String,

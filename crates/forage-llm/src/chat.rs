@@ -20,6 +20,8 @@ pub struct ChatRequest {
     pub messages: Vec<Message>,
     /// What the model may call.
     pub tools: Vec<ToolDefinition>,
+    /// Whether it has to answer in text now. The tools stay declared for the results that the conversation holds.
+    pub must_answer: bool,
     /// The shape that the answer's text is to have, where the endpoint can hold the model to one.
     pub answer_schema: Option<AnswerSchema>,
     /// Most tokens that the model may answer with, its reasoning included.
@@ -101,7 +103,7 @@ pub(crate) struct ProviderState {
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
     /// Its name: letters, digits, `_` and `-`, at most 64.
-    pub name: &'static str,
+    pub name: String,
     /// What it does, for the model.
     pub description: String,
     /// Its arguments as a JSON schema of an object.

@@ -78,7 +78,7 @@ pub enum IndexError {
     )]
     Panicked(String),
     /// There was no time to read it.
-    #[error("there was no time to open the ranked index; allow more time, or use grep_search")]
+    #[error("there was no time to open the ranked index; allow more time")]
     Stopped,
 }
 

@@ -61,7 +61,7 @@ pub enum UpdateError {
     /// The time was over before all was read. What was read is kept.
     #[error(
         "the ranked index is being built: {done} of {all} files that are new or have changed are in it, and the time of \
-         this call is over; call again to go on, or use grep_search"
+         this call is over; call again to go on"
     )]
     Unfinished {
         /// Files that this call has read.
@@ -71,8 +71,8 @@ pub enum UpdateError {
     },
     /// The time was over before it was known what has changed.
     #[error(
-        "there was no time to see which files have changed since the ranked index was written; allow more time, name a \
-         smaller root, or use grep_search"
+        "there was no time to see which files have changed since the ranked index was written; allow more time, or name a \
+         smaller root"
     )]
     NoTime,
     /// Whoever asked has gone.

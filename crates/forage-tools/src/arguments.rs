@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 pub use self::foreign::Foreign;
 pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 use crate::error::ToolError;
+use crate::names::Names;
 use crate::tool::Tool;
 
 /// Brings arguments that a tool has no single one for into those that it has, before their names are looked at.
@@ -21,7 +22,10 @@ pub(crate) type Adapt = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
 /// What is known of the arguments of a tool.
 pub(crate) struct Definition<'a> {
+    /// What the tool is called.
     pub(crate) tool: &'a str,
+    /// What the others are called.
+    pub(crate) names: &'a Names,
     pub(crate) schema: &'a Value,
     pub(crate) foreign: &'a [(&'static str, Foreign)],
     pub(crate) adapt: Adapt,
@@ -29,8 +33,8 @@ pub(crate) struct Definition<'a> {
 
 impl<'a> Definition<'a> {
     /// That of a tool, whose schema this is.
-    pub(crate) fn of<T: Tool>(schema: &'a Value) -> Self {
-        Self { tool: T::NAME, schema, foreign: T::FOREIGN, adapt: T::adapt }
+    pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a Names) -> Self {
+        Self { tool: names.called(T::NAME), names, schema, foreign: T::FOREIGN, adapt: T::adapt }
     }
 
     fn has(&self, name: &str) -> bool {
@@ -47,7 +51,7 @@ impl<'a> Definition<'a> {
     }
 
     /// `pattern` (string, required), `path` (string), …
-    fn names(&self) -> String {
+    fn arguments(&self) -> String {
         let describe = |(name, property): (&String, &Value)| {
             let kind = property["type"].as_str().unwrap_or("value");
             let required = if self.is_required(name) { ", required" } else { "" };
@@ -88,7 +92,7 @@ pub(crate) fn named(
             return Err(ToolError::Request(format!(
                 "{} takes a JSON object of arguments: {}",
                 definition.tool,
-                definition.names()
+                definition.arguments()
             )));
         }
     };
@@ -118,7 +122,7 @@ fn coerce(definition: &Definition<'_>, request: Value) -> Result<(Value, Vec<Str
             return Err(ToolError::Request(format!(
                 "{} needs the argument `{required}`. Its arguments: {}",
                 definition.tool,
-                definition.names()
+                definition.arguments()
             )));
         }
     }
@@ -311,7 +315,13 @@ mod tests {
             ("case_sensitive", Foreign::Opposite("ignore_case")),
             ("multiline", Foreign::Missing("search for one of the lines")),
         ];
-        let definition = Definition { tool: "tool", schema: &schema, foreign: &foreign, adapt: |_| Ok(()) };
+        let definition = Definition {
+            tool: "tool",
+            names: &Names::own(),
+            schema: &schema,
+            foreign: &foreign,
+            adapt: |_| Ok(()),
+        };
         coerce(&definition, request).map_err(|error| error.to_string())
     }
 

@@ -18,6 +18,7 @@ use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
+use crate::names::Names;
 use crate::noise::NOISE;
 use crate::telemetry::{Telemetry, Told};
 
@@ -261,6 +262,8 @@ pub struct Context {
     pub redactor: Arc<Redactor>,
     /// Who is told of calls.
     pub telemetry: Told,
+    /// What the tools are called that answers and errors name.
+    pub names: Arc<Names>,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -291,6 +294,7 @@ impl Context {
             indexes: None,
             redactor: Arc::new(Redactor::standard()),
             telemetry: Told::default(),
+            names: Names::own(),
             stop: Stop::never(),
             notices: Vec::new(),
             names_root: false,

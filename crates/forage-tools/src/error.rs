@@ -19,16 +19,27 @@ pub enum ToolError {
     },
     /// Two tools that are on have one name.
     #[error(
-        "the tools {first} and {second} are both called `{name}`; give the second another name (`retrieval.tool_name`), or \
-         turn one off"
+        "the tools {first} and {second} are both called `{name}`; give one another name ({keys}), or turn one off"
     )]
     SameName {
         /// What both are called.
-        name: &'static str,
-        /// The tool that has the name by itself.
-        first: &'static str,
-        /// The tool that was given it.
-        second: &'static str,
+        name: String,
+        /// A tool by its own name.
+        first: String,
+        /// The other.
+        second: String,
+        /// The settings that call them so.
+        keys: String,
+    },
+    /// A tool can't be called so.
+    #[error(
+        "`{key}`: {name:?} is no name that clients and models take; give 1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
+    )]
+    BadName {
+        /// What it was to be called.
+        name: String,
+        /// The setting that calls it so.
+        key: String,
     },
     /// The request is not a JSON object with the right fields.
     #[error("{}", sanitize(.0))]
@@ -60,11 +71,14 @@ pub enum ToolError {
     },
     /// No model can be asked, and no other way was chosen.
     #[error(
-        "no model is configured to filter the results of keyword_search: use search_index for a question, or grep_search for a \
-         pattern. {looked_for}\nWithout a model, ask for \
+        "no model is configured to filter the results of {tool}{instead}. {looked_for}\nWithout a model, ask for \
          deterministic ranking explicitly: `--filter lexical`, or `filter = \"lexical\"` in your configuration."
     )]
     NoModel {
+        /// What the tool is called.
+        tool: String,
+        /// Tools that can do without a model, as the rest of the sentence.
+        instead: String,
         /// Providers and variables that were looked for; names only.
         looked_for: String,
     },
@@ -102,7 +116,7 @@ pub enum ToolError {
     #[error("internal error in {tool}: {message}; please report it")]
     Internal {
         /// The tool's name.
-        tool: &'static str,
+        tool: String,
         /// What happened.
         message: String,
     },
@@ -125,6 +139,7 @@ impl ToolError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownTool { .. } => "unknown_tool",
+            Self::BadName { .. } => "bad_name",
             Self::SameName { .. } => "same_name",
             Self::Request(_) => "request",
             Self::Argument { .. } => "argument",

@@ -225,6 +225,9 @@ pub const READ_DECODE_BYTES: usize = 16 << 20;
 /// Bytes that `read_file` reads to count the lines of a file; of a longer one it says «at least».
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
 
+/// Time for finding the file that a path without its directory means. Tens of thousands of names are looked at in it.
+pub const MEANT_TIME: Duration = Duration::from_millis(250);
+
 /// Files with matches after which the look at what a search without hits has not seen ends.
 pub const VERDICT_FILES: u64 = 20_000;
 

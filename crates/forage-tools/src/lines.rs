@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use forage_search::{Event, EventKind};
 
+use crate::names::Names;
 use crate::sanitize::{line_text, record_text};
 use crate::text::{count, grouped, notes_bytes, with_notes};
 
@@ -54,14 +55,13 @@ pub(crate) fn fit(
     body: impl Fn(Detail) -> String,
     notes: Vec<String>,
     narrow: &str,
+    names: &Names,
     budget: usize,
 ) -> (String, bool) {
+    let read = names.fill("[[read them with {read_file}, or ]]");
     let steps = [
         (Detail::Matches, "context lines are left out; ask for fewer results or a narrower path".to_owned()),
-        (
-            Detail::Files,
-            format!("only files with counts are shown; read them with read_file, or narrow {narrow}"),
-        ),
+        (Detail::Files, format!("only files with counts are shown; {read}narrow {narrow}")),
         (Detail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
     ];
     fit_steps(Detail::Context, steps, body, notes, budget)

@@ -1,26 +1,52 @@
 //! What tools are called where a text names several of them.
 
-use crate::registry::AnyTool;
+use std::sync::{Arc, LazyLock};
+
+use crate::registry::{AnyTool, TOOLS};
 
 /// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
 /// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
 #[derive(Clone, Debug)]
-pub struct Names(Vec<(&'static str, String)>);
+pub struct Names(Vec<(String, String)>);
+
+/// Those of the registry, which no configuration has changed.
+static OWN: LazyLock<Arc<Names>> = LazyLock::new(|| Arc::new(Names::of(TOOLS)));
 
 impl Names {
     /// Those of these tools.
-    pub fn of(tools: &[&'static dyn AnyTool]) -> Self {
+    pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
         Self::written(tools, str::to_owned)
     }
 
     /// The same as `write` has it: clients put a prefix in front of names.
-    pub fn written(tools: &[&'static dyn AnyTool], write: impl Fn(&str) -> String) -> Self {
-        Self(tools.iter().map(|tool| (tool.id(), write(tool.name()))).collect())
+    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&str) -> String) -> Self {
+        let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool.name()));
+        Self(tools.iter().map(|tool| pair(tool.as_ref())).collect())
+    }
+
+    /// Of tools by their own names, with what they are called.
+    pub fn new(named: Vec<(String, String)>) -> Self {
+        Self(named)
+    }
+
+    /// Those that all tools have by themselves.
+    pub fn own() -> Arc<Self> {
+        Arc::clone(&OWN)
+    }
+
+    /// What the tool with this name of its own is called; that name, where it is not offered.
+    pub fn called<'a>(&'a self, id: &'a str) -> &'a str {
+        self.0.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
+    }
+
+    /// Whether the tool with this name of its own is offered.
+    pub fn has(&self, id: &str) -> bool {
+        self.0.iter().any(|(own, _)| own == id)
     }
 
     /// The same for a reader who gets records beside the text: `{records}` is offered, too.
     pub fn with_records(mut self) -> Self {
-        self.0.push(("records", "records".to_owned()));
+        self.0.push(("records".to_owned(), "records".to_owned()));
         self
     }
 
@@ -74,8 +100,8 @@ mod tests {
     #[test]
     fn what_names_a_tool_that_is_not_offered_is_left_out() {
         let names = Names(vec![
-            ("grep_search", "mcp__x__grep_search".to_owned()),
-            ("read_file", "read_file".to_owned()),
+            ("grep_search".to_owned(), "mcp__x__grep_search".to_owned()),
+            ("read_file".to_owned(), "read_file".to_owned()),
         ]);
         let cases = [
             ("Use {grep_search}.", "Use mcp__x__grep_search."),

@@ -1,5 +1,6 @@
 //! What a call gives: the response, and what must be known to trust it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use forage_fs::{Skipped, Stopped, WalkReport};
@@ -9,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::limits;
+use crate::names::Names;
 use crate::noise::noise_of;
 use crate::text::clip;
 
@@ -73,6 +75,8 @@ pub struct Outcome<R> {
     pub root: Option<(String, bool)>,
     /// Secrets that were taken out.
     pub hidden: Hidden,
+    /// What the tools are called that the text names.
+    pub names: Arc<Names>,
     /// Wall time of the call.
     pub elapsed: Duration,
 }
@@ -91,6 +95,7 @@ impl<R> Outcome<R> {
             next_cursor: None,
             root: None,
             hidden: Hidden::default(),
+            names: Names::own(),
             elapsed: Duration::ZERO,
         }
     }

@@ -13,6 +13,7 @@ use forage_fs::{Globs, OpenError, RelPath, Root};
 use crate::arguments::{escaped, split};
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::names::Names;
 use crate::sanitize::sanitize_line;
 use crate::text::clip;
 
@@ -119,9 +120,10 @@ impl Place {
     ///
     /// # Errors
     /// There are globs.
-    pub(crate) fn without_globs(self) -> Result<Self, ToolError> {
-        let problem = "it has globs, and this tool takes one path; list the directory in front of them with list_directory, \
-                       or search with file_pattern in a tool that has it";
+    pub(crate) fn without_globs(self, names: &Names) -> Result<Self, ToolError> {
+        let problem = "it has globs, and this tool takes one path; list the directory in front of them[[ with \
+                       {list_directory}]], or search with file_pattern in a tool that has it";
+        let problem = names.fill(problem);
         if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }
 

@@ -22,23 +22,32 @@ use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 /// A tool without its types.
-pub trait AnyTool: Sync {
+///
+/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage`. It needs a
+/// name, a title, a description, a schema and the call.
+pub trait AnyTool: Send + Sync {
     /// The name that callers use.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// The name that it has by itself, whatever callers use.
-    fn id(&self) -> &'static str {
+    fn id(&self) -> &str {
         self.name()
     }
     /// Names that are resolved and not advertised.
-    fn aliases(&self) -> &'static [&'static str];
+    fn aliases(&self) -> &[&'static str] {
+        &[]
+    }
     /// A short title for people.
-    fn title(&self) -> &'static str;
+    fn title(&self) -> &str;
     /// What a model reads: a template for [`Names::fill`](crate::Names::fill).
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// Whether agents are told of it unless the configuration says otherwise.
-    fn is_on_by_default(&self) -> bool;
+    fn is_on_by_default(&self) -> bool {
+        true
+    }
     /// Whether text leaves the machine.
-    fn egress(&self) -> Egress;
+    fn egress(&self) -> Egress {
+        Egress::None
+    }
     /// The arguments as a JSON schema in the subset that every provider takes.
     fn input_schema(&self) -> Value;
     /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
@@ -57,22 +66,28 @@ pub trait AnyTool: Sync {
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
 }
 
+impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {
+    fn as_ref(&self) -> &(dyn AnyTool + 'a) {
+        self
+    }
+}
+
 struct Entry<T>(PhantomData<fn() -> T>);
 
 impl<T: Tool> AnyTool for Entry<T> {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         T::NAME
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> &[&'static str] {
         T::ALIASES
     }
 
-    fn title(&self) -> &'static str {
+    fn title(&self) -> &str {
         T::TITLE
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         T::DESCRIPTION.trim_ascii_end()
     }
 
@@ -98,7 +113,7 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
         let schema = self.input_schema();
-        let corrected = correction::corrected(&Definition::of::<T>(&schema), request, error)?;
+        let corrected = correction::corrected(&Definition::of::<T>(&schema, &context.names), request, error)?;
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
@@ -125,12 +140,14 @@ impl<T: Tool> AnyTool for Entry<T> {
         let names_root = root.is_some();
         let root = root.unwrap_or_else(|| Arc::clone(context.roots.main()));
         let schema = self.input_schema();
-        let (request, notes) = arguments::parse(&Definition::of::<T>(&schema), request)?;
-        let internal = |message: String| ToolError::Internal { tool: T::NAME, message };
+        let (request, notes) = arguments::parse(&Definition::of::<T>(&schema, &context.names), request)?;
+        let tool = || context.names.called(T::NAME).to_owned();
+        let internal = |message: String| ToolError::Internal { tool: tool(), message };
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
             .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
         outcome.elapsed = started.elapsed();
         outcome.included_by = T::INCLUDES_NOISE;
+        outcome.names = Arc::clone(&context.names);
         outcome.warnings.splice(..0, notes);
         if T::IS_ABOUT_ROOTS {
             outcome.warnings.extend(context.notices.iter().cloned());
@@ -173,7 +190,22 @@ pub static TOOLS: &[&dyn AnyTool] = &[
     &Entry::<KeywordLookup>(PhantomData),
 ];
 
-/// Which tools agents are told of, and by which names.
+/// What the user calls a tool, and says of it.
+#[derive(Clone, Debug, Default)]
+pub struct Wording {
+    /// The tool, by its own name.
+    pub tool: &'static str,
+    /// What it is called.
+    pub name: Option<String>,
+    /// The setting that calls it so, for errors.
+    pub name_key: String,
+    /// What models read of it, in place of what is built in.
+    pub description: Option<String>,
+    /// What they read behind that.
+    pub more: Option<String>,
+}
+
+/// Which tools agents are told of, by which names, and what.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Tools that are on although they are off by default.
@@ -182,28 +214,102 @@ pub struct Choice {
     pub off: Vec<&'static str>,
     /// What stands in front of every name.
     pub prefix: String,
-    /// What `keyword_lookup` is called. Without a name of the user's it is `keyword_search`, as its requirement calls
-    /// it, where the other tool of that name is off, and `keyword_lookup` otherwise.
-    pub lookup_name: Option<String>,
+    /// What the user calls tools. Without a name of the user's, `keyword_lookup` is `keyword_search`, as its requirement
+    /// calls it, where the other tool of that name is off.
+    pub wordings: Vec<Wording>,
+}
+
+/// The setting of a tool in the user's configuration.
+pub fn setting(tool: &str, name: &str) -> String {
+    format!("tools.{}.{name}", tool.to_ascii_lowercase())
+}
+
+/// Whether a tool may have this name: what MCP and all providers take.
+pub fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
 impl Choice {
     /// All tools, by their own names.
     pub fn all() -> Self {
-        Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), ..Self::default() }
+        Self::default().with_all()
+    }
+
+    /// All tools, called and described as they are here.
+    pub fn with_all(self) -> Self {
+        Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), off: Vec::new(), ..self }
+    }
+
+    /// The same with a name for a tool, that this setting gave it.
+    pub fn call(mut self, tool: &'static str, name: &str, key: &str) -> Self {
+        let wording = self.wording_of(tool);
+        (wording.name, wording.name_key) = (Some(name.to_owned()), key.to_owned());
+        self
+    }
+
+    /// What is said of a tool, to be changed.
+    pub fn wording_of(&mut self, tool: &'static str) -> &mut Wording {
+        let at = self.wordings.iter().position(|wording| wording.tool == tool).unwrap_or_else(|| {
+            self.wordings.push(Wording { tool, ..Wording::default() });
+            self.wordings.len() - 1
+        });
+        &mut self.wordings[at]
+    }
+
+    fn wording(&self, tool: &str) -> Option<&Wording> {
+        self.wordings.iter().find(|wording| wording.tool == tool)
     }
 
     /// Whether agents are told of this one.
     pub fn has(&self, tool: &dyn AnyTool) -> bool {
-        let name = tool.name();
-        (tool.is_on_by_default() || self.on.contains(&name)) && !self.off.contains(&name)
+        let id = tool.id();
+        (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
     }
 
-    fn name_of_lookup(&self) -> &str {
-        match &self.lookup_name {
-            Some(name) => name,
-            None if self.off.contains(&KeywordSearch::NAME) => KeywordSearch::NAME,
-            None => KeywordLookup::NAME,
+    /// What a tool is called, and the setting that says so.
+    fn name_of(&self, tool: &dyn AnyTool) -> (String, String) {
+        let id = tool.id();
+        let named = self.wording(id).and_then(|wording| Some((wording.name.as_deref()?, &*wording.name_key)));
+        let is_free = id == KeywordLookup::NAME && self.off.contains(&KeywordSearch::NAME);
+        let (name, key) = named.unwrap_or((if is_free { KeywordSearch::NAME } else { id }, ""));
+        let key = if key.is_empty() { setting(id, "name") } else { key.to_owned() };
+        (format!("{}{name}", self.prefix), key)
+    }
+
+    /// The tools that agents are told of with what they are called.
+    ///
+    /// # Errors
+    /// A name is none that clients take, or two tools have one.
+    pub fn names(&self) -> Result<Vec<(&'static dyn AnyTool, String)>, ToolError> {
+        let mut named: Vec<(&'static dyn AnyTool, String, String)> = Vec::new();
+        for &tool in TOOLS.iter().filter(|tool| self.has(**tool)) {
+            let (name, key) = self.name_of(tool);
+            if !is_name(&name) {
+                let key = if self.prefix.is_empty() { key } else { format!("{key}` with `mcp.tool_prefix") };
+                return Err(ToolError::BadName { name: name.escape_debug().to_string(), key });
+            }
+            if let Some((first, _, first_key)) = named.iter().find(|(_, other, _)| *other == name) {
+                return Err(ToolError::SameName {
+                    name,
+                    first: first.id().to_owned(),
+                    second: tool.id().to_owned(),
+                    keys: format!("`{first_key}`, `{key}`"),
+                });
+            }
+            named.push((tool, name, key));
+        }
+        Ok(named.into_iter().map(|(tool, name, _)| (tool, name)).collect())
+    }
+
+    /// What a model reads of a tool, where the user says other than is built in: a template, as that is.
+    fn description_of(&self, tool: &dyn AnyTool) -> Option<String> {
+        let Wording { description, more, .. } = self.wording(tool.id())?;
+        let own = description.as_deref().unwrap_or(tool.description());
+        match (description, more) {
+            (None, None) => None,
+            (_, None) => Some(own.to_owned()),
+            (_, Some(more)) => Some(format!("{own}\n\n{more}")),
         }
     }
 }
@@ -211,55 +317,46 @@ impl Choice {
 /// The tools that agents are told of, in their order.
 ///
 /// # Errors
-/// Two of them have one name.
+/// See [`Choice::names`].
 pub fn advertised(choice: &Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
-    let mut tools: Vec<&'static dyn AnyTool> = Vec::new();
-    for &tool in TOOLS.iter().filter(|tool| choice.has(**tool)) {
-        let is_lookup = tool.name() == KeywordLookup::NAME;
-        let name =
-            format!("{}{}", choice.prefix, if is_lookup { choice.name_of_lookup() } else { tool.name() });
-        let tool = match name != tool.name() {
-            // A process chooses its tools once, so that what they are called may stay as long as it.
-            true => Box::leak(Box::new(Renamed { name: name.leak(), tool })),
-            false => tool,
-        };
-        if tools.iter().any(|other| other.name() == tool.name()) {
-            return Err(ToolError::SameName {
-                name: tool.name(),
-                first: tool.name(),
-                second: KeywordLookup::NAME,
-            });
+    let worded = |(tool, name): (&'static dyn AnyTool, String)| {
+        let description = choice.description_of(tool);
+        if name == tool.id() && description.is_none() {
+            return tool;
         }
-        tools.push(tool);
-    }
-    Ok(tools)
+        // A process chooses its tools once, so that what they are called may stay as long as it.
+        let description = description.unwrap_or_else(|| tool.description().to_owned());
+        Box::leak(Box::new(Worded { name, description, tool })) as &'static dyn AnyTool
+    };
+    Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A tool by a name of the user's.
-struct Renamed {
-    name: &'static str,
+/// A tool by a name and with a description of the user's.
+struct Worded {
+    name: String,
+    description: String,
     tool: &'static dyn AnyTool,
 }
 
-impl AnyTool for Renamed {
-    fn name(&self) -> &'static str {
-        self.name
+impl AnyTool for Worded {
+    fn name(&self) -> &str {
+        &self.name
     }
 
-    fn id(&self) -> &'static str {
+    fn id(&self) -> &str {
         self.tool.id()
     }
 
-    fn aliases(&self) -> &'static [&'static str] {
+    fn aliases(&self) -> &[&'static str] {
         self.tool.aliases()
     }
 
-    fn title(&self) -> &'static str {
+    fn title(&self) -> &str {
         self.tool.title()
     }
 
-    fn description(&self) -> &'static str {
-        self.tool.description()
+    fn description(&self) -> &str {
+        &self.description
     }
 
     fn is_on_by_default(&self) -> bool {
@@ -291,12 +388,26 @@ impl AnyTool for Renamed {
     }
 }
 
-/// The tool with this name or alias.
+/// A tool of the registry beside tools of a program's own.
+pub fn shared(tool: &'static dyn AnyTool) -> Arc<dyn AnyTool> {
+    Arc::new(Worded { name: tool.name().to_owned(), description: tool.description().to_owned(), tool })
+}
+
+/// The tool with this name or alias of its own.
 pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {
-    TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)).copied().ok_or_else(
-        || {
-            let known: Vec<_> = TOOLS.iter().map(|tool| tool.name()).collect();
-            ToolError::UnknownTool { name: name.escape_debug().to_string(), known: known.join(", ") }
-        },
-    )
+    find_among(TOOLS, name)
+}
+
+/// The tool of these that a caller means: the one that is called so, else the one that has the name by itself or as an
+/// alias.
+///
+/// # Errors
+/// There is none.
+pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static dyn AnyTool, ToolError> {
+    let is_alias = |tool: &&&dyn AnyTool| tool.id() == name || tool.aliases().contains(&name);
+    let found = tools.iter().find(|tool| tool.name() == name).or_else(|| tools.iter().find(is_alias));
+    found.copied().ok_or_else(|| {
+        let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
+        ToolError::UnknownTool { name: name.escape_debug().to_string(), known: known.join(", ") }
+    })
 }

@@ -11,7 +11,7 @@ mod search_index;
 
 pub use grep_search::GrepSearch;
 pub use keyword_lookup::{KeywordLookup, fallback as lookup_fallback};
-pub use keyword_search::KeywordSearch;
+pub use keyword_search::{KeywordSearch, WITHOUT_MODEL};
 pub use list_directory::ListDirectory;
 pub use read_file::ReadFile;
 pub use search::Search;

@@ -212,7 +212,11 @@ fn ask(context: &Context, request: &Value) -> Result<String, ToolError> {
     let prompt = context.filter.redactor.redact(request["prompt"].as_str().unwrap_or_default());
     let question = ChatRequest::question(Redacted::trusted("You answer."), prompt, 100);
     let Some(model) = context.filter.models.first() else {
-        return Err(ToolError::NoModel { looked_for: "The client offers no sampling.".to_owned() });
+        return Err(ToolError::NoModel {
+            tool: "sampling".to_owned(),
+            instead: String::new(),
+            looked_for: "The client offers no sampling.".to_owned(),
+        });
     };
     match model.complete(&question, &CallBudget::until(Instant::now() + context.timeout)) {
         Ok(answer) => Ok(format!("LLM response: {}", answer.text)),

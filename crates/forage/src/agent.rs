@@ -15,8 +15,10 @@ mod border;
 mod budget;
 mod citation;
 mod conversation;
+mod earlier;
 mod event;
 mod executor;
+mod guest;
 pub mod limits;
 mod memory;
 mod prompt;
@@ -28,12 +30,14 @@ mod turn;
 use std::sync::Arc;
 
 use forage_llm::ChatModel;
-use forage_tools::registry::{AnyTool, Choice, advertised};
+use forage_tools::registry::{AnyTool, Choice, advertised, is_name, shared};
 use forage_tools::{Context, FilterMode, ToolError};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
+pub use earlier::{CitedFile, Exchange};
 pub use event::{Event, Watch};
+use guest::Guest;
 pub use limits::Limits;
 pub use transcript::{Call, Ended, Transcript, Turn};
 
@@ -42,10 +46,13 @@ pub use transcript::{Call, Ended, Transcript, Turn};
 pub struct Agent {
     /// Who is asked, in order of preference. The second goes on when the first fails.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// What the models may call.
-    pub tools: Vec<&'static dyn AnyTool>,
+    /// What the models may call. A program's own tools come by [`Agent::add_tool`].
+    pub tools: Vec<Arc<dyn AnyTool>>,
     /// Roots, limits and settings of the tools. Its redactor is the conversation's, too, and its `stop` ends it.
     pub context: Context,
+    /// What the models are told of their work in place of what is built in: a template, in which `{grep_search}` stands for
+    /// what that tool is called. What tells data from instructions stands behind it always.
+    pub prompt: Option<Arc<str>>,
     /// Bounds of a conversation.
     pub limits: Limits,
     /// Whether answers are read while they are written. What is answered is the same; [`Event::Text`] comes of it.
@@ -79,7 +86,35 @@ pub enum AskError {
 impl Agent {
     /// An agent with the default limits.
     pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
-        Self { models, tools, context, limits: Limits::default(), streams: false, repeatable: false }
+        let tools = tools.into_iter().map(shared).collect();
+        let limits = Limits::default();
+        Self { models, tools, context, prompt: None, limits, streams: false, repeatable: false }
+    }
+
+    /// Gives the models one more tool, of the program's own. What it answers is nobody's promise: it goes through the same
+    /// border as files do, is cut at [`Context::text_bytes`], and is not waited for beyond the time of the tools, whatever
+    /// the tool does.
+    ///
+    /// # Errors
+    /// Its name is none that models take, or another tool has it.
+    pub fn add_tool(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), ToolError> {
+        let name = tool.name().to_owned();
+        if !is_name(&name) {
+            return Err(ToolError::BadName { name: name.escape_debug().to_string(), key: "name".to_owned() });
+        }
+        let is_named = |other: &&Arc<dyn AnyTool>| {
+            other.name() == name || other.id() == name || other.aliases().contains(&name.as_str())
+        };
+        if let Some(other) = self.tools.iter().find(is_named) {
+            return Err(ToolError::SameName {
+                first: other.id().to_owned(),
+                second: name.clone(),
+                keys: "`name`".to_owned(),
+                name,
+            });
+        }
+        self.tools.push(Arc::new(Guest::new(tool)));
+        Ok(())
     }
 
     /// Answers a question. Blocks until there is an answer, the time is up or `context.stop` is cancelled.
@@ -87,6 +122,21 @@ impl Agent {
     /// # Errors
     /// [`AskError`] when nothing was asked. Whatever goes wrong later is told by the transcript.
     pub fn ask(&self, question: &str, watch: Watch<'_>) -> Result<Transcript, AskError> {
+        self.ask_after(&[], question, watch)
+    }
+
+    /// The same for a question that goes on from earlier ones, the oldest first. The models need not be those that
+    /// answered them: they are told in words. What files those answers cite is looked at again, and what has changed is
+    /// said.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn ask_after(
+        &self,
+        earlier: &[Exchange],
+        question: &str,
+        watch: Watch<'_>,
+    ) -> Result<Transcript, AskError> {
         let (bytes, most) = (question.len(), limits::QUESTION_BYTES);
         if question.trim().is_empty() {
             return Err(AskError::NoQuestion);
@@ -97,7 +147,7 @@ impl Agent {
         if self.models.is_empty() {
             return Err(AskError::NoModel);
         }
-        Ok(session::run(self, question.trim(), watch))
+        Ok(session::run(self, earlier, question.trim(), watch))
     }
 }
 

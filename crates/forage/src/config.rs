@@ -16,6 +16,7 @@ mod retrieval;
 mod sandbox;
 mod search_index;
 mod search_tool;
+mod tools;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -26,13 +27,12 @@ use std::time::Duration;
 use anyhow::bail;
 use forage::mcp::{OutputForm, ToolSet};
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
-use forage_tools::registry::TOOLS;
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
 };
 use serde_json::{Value, json};
 
-pub(crate) use ask::AskOverrides;
+pub(crate) use ask::{AskOverrides, ServerSettings};
 pub(crate) use environment::{
     ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, variables,
     working_directory,
@@ -50,6 +50,7 @@ use retrieval::Retrieval;
 pub(crate) use retrieval::{RetrievalOverrides, TelemetryOverrides};
 pub(crate) use sandbox::{Needs, existing};
 use search_tool::SearchTool;
+use tools::ToolOverrides;
 
 use crate::answer_cache::{self, FileCache};
 
@@ -100,8 +101,7 @@ pub(crate) struct Overrides {
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) models: Option<Vec<ModelSetting>>,
     pub(crate) table: Option<TableSettings>,
-    /// Tools that agents are told of, or not, by their names.
-    pub(crate) switches: Vec<(&'static str, bool)>,
+    pub(crate) tools: Vec<ToolOverrides>,
     pub(crate) search_engine: Option<String>,
     pub(crate) search_binary: Option<String>,
     pub(crate) search_fallback_binary: Option<String>,
@@ -147,8 +147,7 @@ pub(crate) struct Config {
     pub(super) exchanges: Exchanges,
     /// What the user's file says of providers, roles and models.
     table: Setting<TableSettings>,
-    /// Tools that agents are told of, or not, other than by default.
-    switches: BTreeMap<&'static str, Setting<bool>>,
+    tools: tools::Tools,
     search: SearchTool,
     retrieval: Retrieval,
     /// Weights of the ranking's rules, where they aren't those that are built in.
@@ -181,6 +180,7 @@ fn above_file(mut config: Config, flags: Overrides) -> anyhow::Result<Config> {
     config.apply(environment::overrides()?, "environment")?;
     config.apply(flags, "command line")?;
     config.check()?;
+    config.notices.extend(config.search.problem());
     Ok(config)
 }
 
@@ -219,7 +219,7 @@ fn defaults(path: &Path) -> Config {
         has_address: false,
         exchanges: Exchanges::Live,
         table: Setting::default(TableSettings::default()),
-        switches: BTreeMap::new(),
+        tools: tools::Tools::default(),
         search: SearchTool::default(),
         retrieval: Retrieval::default(),
         rule_weights: Setting::default(BTreeMap::new()),
@@ -238,9 +238,7 @@ impl Config {
             self.exchanges = overrides.exchanges.open()?;
         }
         self.search.apply(&overrides, source);
-        for (tool, is_on) in overrides.switches {
-            self.switches.insert(tool, Setting { value: is_on, source: source.to_owned() });
-        }
+        self.tools.apply(overrides.tools, source);
         self.retrieval.apply(overrides.retrieval, overrides.telemetry, source);
         self.rule_weights.set(overrides.rule_weights, source);
         self.ask.apply(&overrides.ask, source);
@@ -354,6 +352,7 @@ impl Config {
         self.check_index()?;
         self.check_rule_weights()?;
         self.retrieval.check()?;
+        self.check_tools()?;
         self.search.check()
     }
 
@@ -555,14 +554,7 @@ impl Config {
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());
-        rows.extend(TOOLS.iter().map(|tool| {
-            let name = if tool.id() == "Search" { "search" } else { tool.id() };
-            let (is_on, source) = match self.switches.get(tool.id()) {
-                Some(switch) => (switch.value, switch.source.as_str()),
-                None => (tool.is_on_by_default(), "default"),
-            };
-            row(&format!("tools.{name}.enabled"), json!(is_on), source)
-        }));
+        rows.extend(self.tools.describe());
         rows.extend(self.search.describe());
         rows.push(row(
             "tools.search_index.weights",

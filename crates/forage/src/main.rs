@@ -7,6 +7,7 @@ mod answer_cache;
 mod background;
 mod cli;
 mod config;
+mod conversations;
 mod indexes;
 mod private_file;
 mod retrieval;

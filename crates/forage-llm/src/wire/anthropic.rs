@@ -57,6 +57,9 @@ impl Protocol for Anthropic {
             let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
             mark_cached(&mut tools);
             body["tools"] = Value::Array(tools);
+            if request.must_answer {
+                body["tool_choice"] = json!({"type": "none"});
+            }
         }
         if facts.accepts_temperature {
             body["temperature"] = json!(0);

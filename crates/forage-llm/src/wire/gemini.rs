@@ -58,6 +58,9 @@ impl Protocol for Gemini {
         if !request.tools.is_empty() {
             let declarations: Vec<Value> = request.tools.iter().map(tool).collect();
             body["tools"] = json!([{"functionDeclarations": declarations}]);
+            if request.must_answer {
+                body["toolConfig"] = json!({"functionCallingConfig": {"mode": "NONE"}});
+            }
         }
         body
     }

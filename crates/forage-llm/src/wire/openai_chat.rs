@@ -50,6 +50,9 @@ impl Protocol for OpenAiChat {
         }
         if !request.tools.is_empty() {
             body["tools"] = request.tools.iter().map(tool).collect();
+            if request.must_answer {
+                body["tool_choice"] = json!("none");
+            }
         }
         if let Some(AnswerSchema { name, schema }) = &request.answer_schema
             && facts.answer_schema

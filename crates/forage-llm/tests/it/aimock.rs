@@ -114,8 +114,8 @@ fn it_answers_every_wire_in_both_ways() {
 fn it_calls_tools_and_takes_their_results() {
     let Some(aimock) = Aimock::start() else { return };
     let parameters = json!({"type": "object", "properties": {"pattern": {"type": "string"}}});
-    let tool = |name| ToolDefinition {
-        name,
+    let tool = |name: &str| ToolDefinition {
+        name: name.to_owned(),
         description: "It searches.".to_owned(),
         parameters: parameters.clone(),
     };

@@ -21,12 +21,16 @@ fn parameters() -> Value {
 }
 
 fn conversation() -> ChatRequest {
-    let tool =
-        |name| ToolDefinition { name, description: "It searches.".to_owned(), parameters: parameters() };
+    let tool = |name: &str| ToolDefinition {
+        name: name.to_owned(),
+        description: "It searches.".to_owned(),
+        parameters: parameters(),
+    };
     ChatRequest {
         system: Redacted::trusted("You explore."),
         messages: vec![Message::User(Redacted::trusted("Where is it?"))],
         tools: vec![tool("grep"), tool("read")],
+        must_answer: false,
         answer_schema: None,
         max_output_tokens: 100,
     }

@@ -13,7 +13,8 @@ pub enum Foreign {
     Same(&'static str),
     /// The flag of this name, the other way round.
     Opposite(&'static str),
-    /// It changes what is found, and this tool has no such thing: what to do instead.
+    /// It changes what is found, and this tool has no such thing: what to do instead, as a template for
+    /// [`Names::fill`](crate::Names::fill).
     Missing(&'static str),
 }
 
@@ -91,10 +92,11 @@ pub(super) fn translate(
                 }
             },
             Some(Foreign::Missing(advice)) => {
+                let advice = definition.names.fill(advice);
                 return Err(ToolError::Request(format!("{tool} has no argument `{shown}`: {advice}")));
             }
             None if narrows(&name) => {
-                let names = definition.names();
+                let names = definition.arguments();
                 return Err(ToolError::Request(format!(
                     "{tool} has no argument `{shown}`. Its arguments: {names}"
                 )));

@@ -77,8 +77,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
             [first, last] => Some((*first, *last)),
             _ => None,
         }) else {
-            let problem =
-                format!("read_file: `{name}` must be two numbers of lines; give start_line and end_line");
+            let problem = format!("`{name}` must be two numbers of lines; give start_line and end_line");
             return Err(ToolError::Request(problem));
         };
         fields.remove(name);

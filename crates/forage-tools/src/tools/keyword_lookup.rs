@@ -89,7 +89,7 @@ impl Tool for KeywordLookup {
         let settings = &context.lookup;
         let retriever = settings.retriever.as_ref().map_err(|problem| {
             if let Some(telemetry) = &settings.telemetry {
-                telemetry.record(fallback(Self::NAME, limit));
+                telemetry.record(fallback(context.names.called(Self::NAME), limit));
             }
             ToolError::Collection(problem.clone())
         })?;
@@ -106,7 +106,8 @@ impl Tool for KeywordLookup {
         let stop = context.stop.within(context.timeout);
         let looked_up = retriever.look_up(&request.query, limit, &filter, &stop);
         if let Some(telemetry) = &settings.telemetry {
-            telemetry.record(event::event(Self::NAME, retriever, limit, &looked_up, began));
+            let tool = context.names.called(Self::NAME);
+            telemetry.record(event::event(tool, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,

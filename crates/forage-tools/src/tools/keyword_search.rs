@@ -174,6 +174,10 @@ struct FromCache {
     age_seconds: u64,
 }
 
+/// What can be asked without a model; a template for [`Names::fill`](crate::Names::fill).
+pub const WITHOUT_MODEL: &str =
+    "[[: use {search_index} for a question]][[; use {grep_search} for a pattern]]";
+
 impl Tool for KeywordSearch {
     const NAME: &'static str = "keyword_search";
     const TITLE: &'static str = "Search by concept";
@@ -192,7 +196,11 @@ impl Tool for KeywordSearch {
         check(&request)?;
         let settings = &context.filter;
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
-            return Err(ToolError::NoModel { looked_for: settings.what_was_looked_for() });
+            return Err(ToolError::NoModel {
+                tool: context.names.called(Self::NAME).to_owned(),
+                instead: context.names.fill(WITHOUT_MODEL),
+                looked_for: settings.what_was_looked_for(),
+            });
         }
         let root = context.roots.main();
         let start = search_start(root, context.roots.base());

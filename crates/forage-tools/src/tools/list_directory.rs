@@ -101,7 +101,10 @@ impl Tool for ListDirectory {
         ("include_hidden", Foreign::Same("include_ignored")),
         ("all", Foreign::Same("include_ignored")),
         ("respect_git_ignore", Foreign::Opposite("include_ignored")),
-        ("pattern", Foreign::Missing("it lists all names; search_index with path:… finds files by name")),
+        (
+            "pattern",
+            Foreign::Missing("it lists all names[[; {search_index} with path:… finds files by name]]"),
+        ),
     ];
     type Request = Request;
     type Response = Response;
@@ -114,7 +117,7 @@ impl Tool for ListDirectory {
         let depth = if recursive { depth } else { 1 };
         let include_ignored = request.include_ignored.unwrap_or(false);
         let Place { root, path: start, note, .. } =
-            context.place(request.path.as_deref())?.without_globs()?;
+            context.place(request.path.as_deref())?.without_globs(&context.names)?;
         let (_, is_directory) = root.locate(&start)?;
         if !is_directory {
             let what = match root.open_file(&start) {
@@ -122,8 +125,9 @@ impl Tool for ListDirectory {
                 _ => "a file",
             };
             let problem = format!(
-                "{} is {what}; list the directory that holds it, or read a file with read_file",
-                start.display()
+                "{} is {what}; list the directory that holds it{}",
+                start.display(),
+                context.names.fill("[[, or read a file with {read_file}]]")
             );
             return Err(ToolError::argument("path", problem));
         }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
-use forage_fs::{Contents, Decoded, OpenedFile, RelPath, Root, Stop, decode};
+use forage_fs::{Contents, Decoded, OpenError, OpenedFile, RelPath, Root, Step, Stop, decode, walk};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +108,8 @@ impl Tool for ReadFile {
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let Place { root, path, lines, note, .. } = context.place(Some(&request.path))?.without_globs()?;
+        let Place { root, path, lines, note, .. } =
+            context.place(Some(&request.path))?.without_globs(&context.names)?;
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
         let mut clamp = Clamp::default();
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
@@ -166,6 +168,50 @@ impl Tool for ReadFile {
     }
 }
 
+/// Why a file is not opened, with what to do instead.
+fn not_opened(context: &Context, root: &Arc<Root>, path: &RelPath, error: OpenError) -> ToolError {
+    let advice = match &error {
+        OpenError::IsDirectory { .. } => context.names.fill("[[ with {list_directory}]]"),
+        OpenError::NotFound { .. } => meant(context, root, path),
+        _ => String::new(),
+    };
+    if advice.is_empty() { error.into() } else { ToolError::argument("path", format!("{error}{advice}")) }
+}
+
+/// The only file with the name of one that is not there, if there is such a one and it is soon found.
+fn meant(context: &Context, root: &Arc<Root>, path: &RelPath) -> String {
+    let bytes = path.as_bytes();
+    let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(bytes);
+    if name.is_empty() {
+        return String::new();
+    }
+    let options = context.walk_options();
+    let index = context.index(root);
+    let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+    let stop = context.stop.within(limits::MEANT_TIME);
+    let mut found: Vec<RelPath> = Vec::new();
+    let report = walk(
+        root,
+        &RelPath::root(),
+        &options,
+        &stop,
+        || (),
+        |(), entry, _| match entry.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(name) {
+            true => Step::Item(entry.path.clone(), entry.path.as_bytes().len()),
+            false => Step::Nothing,
+        },
+        |path| {
+            found.push(path);
+            if found.len() > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    let is_whole = report.is_ok_and(|report| report.stopped.is_none() && !report.broke_off);
+    match found.as_slice() {
+        [only] if is_whole => format!("; did you mean {}?", only.display()),
+        _ => String::new(),
+    }
+}
+
 /// Lines of a file that were asked for.
 struct Wanted {
     reader: LineReader,
@@ -177,12 +223,12 @@ struct Wanted {
 impl Wanted {
     fn read(
         context: &Context,
-        (root, path): (&Root, &RelPath),
+        (root, path): (&Arc<Root>, &RelPath),
         (start, end): (u64, Option<u64>),
         border: &mut Border<'_>,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
-        let mut file = root.open_file(path)?;
+        let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
         let size = file.size();
         let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
         let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| {
@@ -491,8 +537,9 @@ impl Render for Response {
             notes.insert(
                 0,
                 format!(
-                    "lines {} to {last} of {total}; to go on: read_file(path={:?}, start_line={}{end})",
+                    "lines {} to {last} of {total}; to go on: {}(path={:?}, start_line={}{end})",
                     response.start_line,
+                    outcome.names.called(ReadFile::NAME),
                     response.path,
                     last + 1
                 ),

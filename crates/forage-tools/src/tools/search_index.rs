@@ -21,6 +21,7 @@ use crate::context::{Context, NotRanked};
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
+use crate::names::Names;
 use crate::outcome::{Limit, Outcome};
 use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
@@ -254,8 +255,8 @@ impl Tool for SearchIndex {
         outcome.warnings.extend(note);
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
-        outcome.warnings.extend(in_part(ranked.index.files_in_part()));
-        outcome.warnings.extend(unseen_phrases(ranking.not_looked_at));
+        outcome.warnings.extend(in_part(ranked.index.files_in_part(), &context.names));
+        outcome.warnings.extend(unseen_phrases(ranking.not_looked_at, &context.names));
         outcome.skipped.merge(&skipped);
         let binary = ranked.index.wordless_files() - ranked.index.unread_files();
         outcome.skipped.add_many(SkipReason::Binary, binary);
@@ -285,19 +286,21 @@ fn lead(ranking: &Ranking) -> f32 {
 }
 
 /// What has to be known of files that are too large for the index.
-fn in_part(files: u64) -> Option<String> {
+fn in_part(files: u64, names: &Names) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
     Some(format!(
-        "of {files} only the first {bytes} bytes are in the index; grep_search searches all of them"
+        "of {files} only the first {bytes} bytes are in the index{}",
+        names.fill("[[; {grep_search} searches all of them]]")
     ))
 }
 
 /// What has to be known of files that may have a phrase.
-fn unseen_phrases(files: usize) -> Option<String> {
+fn unseen_phrases(files: usize, names: &Names) -> Option<String> {
     let files = (files > 0).then(|| count(files as u64, "file"))?;
     Some(format!(
-        "{files} with the words of a phrase could not be looked at whole; narrow path, or use grep_search"
+        "{files} with the words of a phrase could not be looked at whole; narrow path{}",
+        names.fill("[[, or use {grep_search}]]")
     ))
 }
 

@@ -436,7 +436,7 @@ fn a_cut_answer_says_so_and_invented_ids_are_counted() {
         let answer = search(&context(&tree, EvidenceForm::Compact, IDS, &[&model]), &["needle"]).unwrap();
         assert_eq!(graded(&answer).len(), if expected.is_some() { 1 } else { 2 });
         assert_eq!(answer.records["model"]["dropped_paths"], 1);
-        assert!(answer.text.contains("[1 path left out of the model's answer because it was not among"));
+        assert!(answer.text.contains("[1 path left out of the model's answer: not among"));
         assert_eq!(warnings(&answer).contains("answer"), expected.is_some(), "{}", answer.text);
         assert!(expected.is_none_or(|expected| warnings(&answer).contains(expected)), "{}", answer.text);
     }

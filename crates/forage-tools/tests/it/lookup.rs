@@ -92,13 +92,15 @@ fn agents_are_told_of_it_only_if_it_is_turned_on() {
 #[test]
 fn two_tools_of_one_name_are_an_error_that_names_both() {
     for taken in ["keyword_search", "grep_search", "Search"] {
-        let mut choice = Choice { on: vec!["keyword_lookup", "Search"], ..Choice::default() };
-        choice.lookup_name = Some(taken.to_owned());
+        let choice = Choice { on: vec!["keyword_lookup", "Search"], ..Choice::default() };
+        let choice = choice.call("keyword_lookup", taken, "retrieval.tool_name");
         let message = advertised(&choice).err().unwrap().to_string();
         assert!(message.contains(&format!("the tools {taken} and keyword_lookup")), "{message}");
+        let key = format!("tools.{}.name", taken.to_ascii_lowercase());
+        assert!(message.contains(&format!("(`{key}`, `retrieval.tool_name`)")), "{message}");
     }
-    let choice =
-        Choice { on: vec!["keyword_lookup"], lookup_name: Some("ids".to_owned()), ..Choice::default() };
+    let choice = Choice { on: vec!["keyword_lookup"], ..Choice::default() };
+    let choice = choice.call("keyword_lookup", "ids", "retrieval.tool_name");
     assert!(names(&choice).contains(&"ids"));
 }
 

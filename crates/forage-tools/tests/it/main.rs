@@ -22,6 +22,7 @@ mod limits;
 mod lookup;
 #[path = "../../../forage-sparse/tests/it/memory.rs"]
 mod memory;
+mod names;
 mod one_rule;
 mod output;
 mod paging;

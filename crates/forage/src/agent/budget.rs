@@ -63,6 +63,11 @@ impl Budget {
         self.time().saturating_sub(self.reserve())
     }
 
+    /// Turns left, the one that is under way included.
+    pub(super) fn turns_left(&self) -> usize {
+        (self.limits.turns + 1).saturating_sub(self.turn)
+    }
+
     /// Calls left.
     pub(super) fn calls_left(&self) -> usize {
         self.limits.calls.saturating_sub(self.calls)
@@ -91,7 +96,7 @@ impl Budget {
         let left = format!(
             "left: {} of {turns} turns, this one and the answer included; {} of {calls} calls; {} of {all} bytes of \
              results",
-            (turns + 1).saturating_sub(self.turn).max(1),
+            self.turns_left().max(1),
             self.calls_left(),
             all.saturating_sub(bytes),
         );

@@ -28,21 +28,18 @@ struct Place {
 }
 
 impl Conversation {
-    pub(super) fn new(system: &'static str, opening: Redacted) -> Self {
-        Self {
-            system: Redacted::trusted(system),
-            messages: vec![Message::User(opening)],
-            results: Vec::new(),
-        }
+    pub(super) fn new(system: Redacted, opening: Redacted) -> Self {
+        Self { system, messages: vec![Message::User(opening)], results: Vec::new() }
     }
 
     /// The request for the next turn. The tools stay declared in the last turn, too: Anthropic's protocol refuses
     /// results of tools that are not, and all providers cache by what stands before the messages.
-    pub(super) fn request(&self, tools: &[ToolDefinition]) -> ChatRequest {
+    pub(super) fn request(&self, tools: &[ToolDefinition], last: bool) -> ChatRequest {
         ChatRequest {
             system: self.system.clone(),
             messages: self.messages.clone(),
             tools: tools.to_vec(),
+            must_answer: last,
             answer_schema: None,
             max_output_tokens: ANSWER_TOKENS,
         }
@@ -115,7 +112,8 @@ mod tests {
     }
 
     fn conversation(turns: &[&[&str]]) -> Conversation {
-        let mut conversation = Conversation::new("system", Redacted::trusted("the question"));
+        let mut conversation =
+            Conversation::new(Redacted::trusted("system"), Redacted::trusted("the question"));
         let mut call = 0;
         for turn in turns {
             let results = turn.iter().map(|text| {
@@ -128,7 +126,7 @@ mod tests {
     }
 
     fn texts(conversation: &Conversation) -> Vec<String> {
-        conversation.request(&[]).texts().skip(1).map(str::to_owned).collect()
+        conversation.request(&[], false).texts().skip(1).map(str::to_owned).collect()
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! share of the threads would make one long call among short ones slower than it is alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 /// A call to be made.
 pub(super) struct Job {
-    pub(super) tool: &'static dyn AnyTool,
+    pub(super) tool: Arc<dyn AnyTool>,
     pub(super) arguments: Value,
 }
 
@@ -68,17 +68,23 @@ fn run_one(job: &Job, context: &Context) -> Ran {
     let result = match context.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
         // The registry catches panics of its tools; a tool from elsewhere may not.
-        None => catch_unwind(AssertUnwindSafe(|| telemetry::call(job.tool, context, job.arguments.clone())))
-            .unwrap_or_else(|_| {
-                Err(ToolError::Internal { tool: job.tool.name(), message: "the call panicked".to_owned() })
-            }),
+        None => {
+            catch_unwind(AssertUnwindSafe(|| telemetry::call(&*job.tool, context, job.arguments.clone())))
+                .unwrap_or_else(|_| {
+                    Err(ToolError::Internal {
+                        tool: job.tool.name().to_owned(),
+                        message: "the call panicked".to_owned(),
+                    })
+                })
+        }
     };
     Ran { result, elapsed: started.elapsed() }
 }
 
 /// Stands for a result that was lost: a bug here, and still no reason to leave a call unanswered.
 fn lost() -> Ran {
-    let error = ToolError::Internal { tool: "ask", message: "the result of the call was lost".to_owned() };
+    let error =
+        ToolError::Internal { tool: "ask".to_owned(), message: "the result of the call was lost".to_owned() };
     Ran { result: Err(error), elapsed: Duration::ZERO }
 }
 

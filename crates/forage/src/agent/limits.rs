@@ -66,6 +66,21 @@ pub const CITED_PATH_BYTES: usize = 4096;
 /// Bytes of a cited file that are decoded at once; the line feeds of a larger one are counted piece by piece.
 pub const CITED_FILE_BYTES: usize = 16 << 20;
 
+/// Bytes of what a model is told of earlier questions; the oldest are left out. A tenth of what results may have.
+pub const EARLIER_BYTES: usize = 32_000;
+
+/// Bytes of an answer that a later question goes on from.
+pub const EXCHANGE_ANSWER_BYTES: usize = 16_000;
+
+/// Calls that are told of it.
+pub const EXCHANGE_CALLS: usize = 40;
+
+/// Files that it cites and that are looked at again.
+pub const EXCHANGE_FILES: usize = 50;
+
+/// Bytes of such a file that its hash is of.
+pub const EXCHANGE_FILE_BYTES: usize = 4 << 20;
+
 /// Bytes of arguments, and of the first line of a result, that a transcript in text shows.
 pub const SHOWN_BYTES: usize = 160;
 

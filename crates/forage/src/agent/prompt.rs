@@ -5,14 +5,27 @@ use std::fmt::Write as _;
 use forage_fs::Root;
 use forage_llm::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, sanitize_line};
+use forage_tools::{Answer, Context, Names, sanitize_line};
 use serde_json::json;
 
 use super::border::Border;
+use super::earlier::{self, Exchange};
 use super::limits::{LISTING_BYTES, LISTING_TIME};
 
 /// The system prompt.
 pub(super) const SYSTEM: &str = include_str!("prompt.md");
+
+/// The part of the system prompt by which what files say is told from what the program says: no prompt goes without it.
+fn data_rules() -> &'static str {
+    let from = SYSTEM.find("What is data and what is not:").unwrap_or_default();
+    let to = SYSTEM.find("How to answer:").unwrap_or(SYSTEM.len());
+    SYSTEM.get(from..to).unwrap_or(SYSTEM).trim_end()
+}
+
+/// A system prompt of the user's: a template of the names of tools, and behind it what the border needs.
+pub(super) fn system(own: &str, names: &Names) -> String {
+    format!("{}\n\n{}\n", names.fill(own).trim(), data_rules())
+}
 
 /// What the model is told when its turn is the last.
 pub(super) fn last_turn(reason: &str) -> String {
@@ -32,6 +45,7 @@ pub(super) const NUDGE_TO_ANSWER: &str =
 /// The first message: the fence, the root, what is in it, and the question last, where models read it best.
 pub(super) fn opening(
     question: &str,
+    earlier: &[Exchange],
     context: &Context,
     list: Option<&dyn AnyTool>,
     border: &mut Border,
@@ -49,6 +63,7 @@ pub(super) fn opening(
     if let Some(listing) = list.and_then(|tool| listing(tool, context)) {
         opening.push(&border.answer("The two upper levels of the root:", &listing));
     }
+    opening.push(&earlier::tell(earlier, context, border));
     opening.push(&border.plain(&format!("\nQuestion: {question}\n\n")));
     opening
 }
@@ -60,4 +75,22 @@ fn listing(tool: &dyn AnyTool, context: &Context) -> Option<Answer> {
         ..context.clone()
     };
     tool.call(&context, json!({ "path": ".", "max_depth": 2 })).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_of_the_users_keeps_the_rules_of_the_border() {
+        let own = system("Answer in French. Search with {grep_search}.\n", &Names::own());
+        assert!(
+            own.starts_with("Answer in French. Search with grep_search.\n\nWhat is data and what is not:"),
+            "{own}"
+        );
+        for rule in ["===== BEGIN <fence> =====", "[forage <fence>:", "[redacted:"] {
+            assert!(own.contains(rule), "{rule}: {own}");
+        }
+        assert!(!own.contains("How to answer") && !own.contains("How to work"), "{own}");
+    }
 }

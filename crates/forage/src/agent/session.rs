@@ -1,9 +1,11 @@
 //! The loop: the model speaks, its calls are made, until it answers or has to.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use forage_fs::Stop;
-use forage_llm::{ChatAnswer, Finish, ToolDefinition, Usage};
+use forage_llm::{ChatAnswer, Finish, Redacted, ToolDefinition, Usage};
+use forage_tools::registry::AnyTool;
 use forage_tools::{Names, sanitize};
 
 use super::Agent;
@@ -11,6 +13,7 @@ use super::border::Border;
 use super::budget::{Budget, LastTurn};
 use super::citation;
 use super::conversation::Conversation;
+use super::earlier::Exchange;
 use super::event::{Event, Watch};
 use super::limits::SHRINKS;
 use super::memory::Memory;
@@ -21,6 +24,8 @@ use super::transcript::{Ended, Transcript, Turn};
 /// Everything that one question needs.
 pub(super) struct Session<'a> {
     pub(super) agent: &'a Agent,
+    /// What the tools are called.
+    pub(super) names: Arc<Names>,
     pub(super) watch: Watch<'a>,
     pub(super) stop: &'a Stop,
     pub(super) budget: Budget,
@@ -35,37 +40,50 @@ pub(super) struct Session<'a> {
 }
 
 /// Asks a question and gives what came of it.
-pub(super) fn run(agent: &Agent, question: &str, watch: Watch<'_>) -> Transcript {
+pub(super) fn run(agent: &Agent, earlier: &[Exchange], question: &str, watch: Watch<'_>) -> Transcript {
     let started = Instant::now();
     let stop = agent.context.stop.within(agent.limits.total);
-    let mut session = Session::open(agent, question, watch, &stop, started);
+    let mut session = Session::open(agent, earlier, question, watch, &stop, started);
     let ended = session.converse();
     session.close(ended, started)
 }
 
 impl<'a> Session<'a> {
-    fn open(agent: &'a Agent, question: &str, watch: Watch<'a>, stop: &'a Stop, started: Instant) -> Self {
+    fn open(
+        agent: &'a Agent,
+        earlier: &[Exchange],
+        question: &str,
+        watch: Watch<'a>,
+        stop: &'a Stop,
+        started: Instant,
+    ) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
+        let names = Arc::new(Names::of(&agent.tools));
+        context.names = Arc::clone(&names);
         let mut border = match agent.repeatable {
             true => Border::repeatable(*context.redactor, question),
             false => Border::new(*context.redactor, question),
         };
-        let list = agent.tools.iter().copied().find(|tool| tool.name() == "list_directory");
-        let opening = prompt::opening(question, &context, list, &mut border);
-        let names = Names::of(&agent.tools);
-        let definition = |tool: &&'static dyn forage_tools::registry::AnyTool| ToolDefinition {
-            name: tool.name(),
+        let list = agent.tools.iter().find(|tool| tool.id() == "list_directory");
+        let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut border);
+        let definition = |tool: &Arc<dyn AnyTool>| ToolDefinition {
+            name: tool.name().to_owned(),
             description: names.fill(tool.description()),
             parameters: tool.input_schema(),
         };
+        let system = match &agent.prompt {
+            None => Redacted::trusted(prompt::SYSTEM),
+            Some(own) => border.plain(&prompt::system(own, &names)),
+        };
         Self {
             agent,
+            names: Arc::clone(&names),
             watch,
             stop,
             budget: Budget::new(agent.limits, started),
             border,
-            conversation: Conversation::new(prompt::SYSTEM, opening),
+            conversation: Conversation::new(system, opening),
             memory: Memory::default(),
             calls: 0,
             transcript: Transcript::new(question, &context),
@@ -81,7 +99,7 @@ impl<'a> Session<'a> {
             self.say_what_is_left(last);
             let answer = match self.listen(last.is_some()) {
                 Ok(answer) => answer,
-                Err(Silence::Empty) if !nudged => {
+                Err(Silence::Empty) if !nudged && self.budget.turns_left() > 1 => {
                     nudged = true;
                     self.remark(prompt::NUDGE);
                     self.budget.turn += 1;
@@ -89,7 +107,9 @@ impl<'a> Session<'a> {
                 }
                 Err(silence) => return silence.into(),
             };
-            if answer.calls.is_empty() || (last.is_some() && told_to_answer) {
+            // One that was told to answer and calls a tool is told once more, if there is a turn for that.
+            let is_over = self.budget.turns_left() <= 1 || told_to_answer;
+            if answer.calls.is_empty() || (last.is_some() && is_over) {
                 return self.take_answer(answer);
             }
             self.make_calls(answer, last.is_some());
@@ -140,7 +160,7 @@ impl<'a> Session<'a> {
             let model = self.speaker.name();
             let turn = self.budget.turn;
             (self.watch)(&Event::Asking { turn, turns: self.agent.limits.turns, model: &model, last });
-            let request = self.conversation.request(&self.definitions);
+            let request = self.conversation.request(&self.definitions, last);
             match self.speaker.ask(&request, self.agent.limits.model_call, self.budget.deadline) {
                 Ok(answer) => {
                     self.heard(&answer);

@@ -182,6 +182,27 @@ impl Transcript {
         text
     }
 
+    /// What stands behind the answer, for whoever has read that while it was written: the citations that are wrong, which
+    /// nothing marks there, and the notes.
+    pub fn text_behind_answer(&self) -> String {
+        let mut text = String::new();
+        for citation in &self.citations {
+            if let Some(problem) = &citation.wrong {
+                let place = sanitize_line(&citation.path);
+                let _ = match citation.start == citation.end {
+                    true => writeln!(text, "[wrong: {place}:{}: {problem}]", citation.start),
+                    false => {
+                        writeln!(text, "[wrong: {place}:{}-{}: {problem}]", citation.start, citation.end)
+                    }
+                };
+            }
+        }
+        for note in self.notes() {
+            let _ = writeln!(text, "[{}]", sanitize_line(&note));
+        }
+        text
+    }
+
     /// Why there is no answer, in a sentence; `None` when there is one.
     pub fn why_no_answer(&self) -> Option<String> {
         let why = match self.stop_reason {

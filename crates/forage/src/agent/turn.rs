@@ -1,5 +1,6 @@
 //! The calls of one turn: which are made, what the others are told, and the results in the order of the calls.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
@@ -112,9 +113,10 @@ impl Session<'_> {
     }
 
     /// One of the agent's own tools. What it was not given it can't call, whatever the registry holds.
-    fn tool(&self, name: &str) -> Option<&'static dyn AnyTool> {
-        let tools = self.agent.tools.iter().copied();
-        tools.into_iter().find(|tool| tool.name() == name || tool.aliases().contains(&name))
+    fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
+        let tools = &self.agent.tools;
+        let is_alias = |tool: &&Arc<dyn AnyTool>| tool.id() == name || tool.aliases().contains(&name);
+        tools.iter().find(|tool| tool.name() == name).or_else(|| tools.iter().find(is_alias)).cloned()
     }
 
     fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<Ran> {
@@ -147,6 +149,7 @@ impl Session<'_> {
         let mut context = self.agent.context.clone();
         let time = self.budget.time_for_tools();
         context.stop = self.stop.within(time);
+        context.names = Arc::clone(&self.names);
         context.filter.timeout = context.filter.timeout.min(time);
         context.text_bytes =
             self.budget.bytes_per_call(calls, limits::TEXT_BYTES_MIN, self.agent.context.text_bytes);

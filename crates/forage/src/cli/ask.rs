@@ -1,17 +1,21 @@
 //! `forage ask`: the agent.
 
+mod servers;
 mod view;
 
+use std::path::Path;
 use std::time::Duration;
 
-use forage::agent::{Agent, AskError, Ended, Transcript, Turn, usable_tools};
-use forage_tools::{Told, telemetry};
+use forage::agent::{Agent, AskError, Ended, Exchange, Transcript, Turn, usable_tools};
+use forage_tools::{Context, Told, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
-use crate::config::{AskOverrides, Config, Overrides};
+use crate::config::{self, AskOverrides, Config, Overrides};
+use crate::conversations::Conversations;
 use crate::indexes::Lifetime;
+use servers::Servers;
 use view::View;
 
 #[derive(Debug, clap::Args)]
@@ -45,6 +49,9 @@ pub(crate) struct Arguments {
     /// Time for one call to a model in milliseconds [default: 60000]
     #[arg(long, value_name = "MS")]
     model_timeout_ms: Option<u64>,
+    /// Go on from the last question about this root, and its answer
+    #[arg(long = "continue")]
+    goes_on: bool,
     /// Show nothing but the answer
     #[arg(short, long)]
     quiet: bool,
@@ -63,6 +70,7 @@ impl Arguments {
                 total_ms: self.total_ms,
                 model_timeout_ms: self.model_timeout_ms,
                 parallel: self.parallel,
+                ..AskOverrides::default()
             },
             ..self.model.overrides()
         }
@@ -70,8 +78,15 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    // Both need what is outside of the wall.
+    let mut outside = None;
+    let needs = |config: &Config| {
+        outside = Some((config.ask_prompt(), start_servers(config)));
+        config.needs_of_agent()
+    };
     let (mut context, config) =
-        session::open_with_config(global, arguments.overrides(), Config::needs_of_agent, None, output)?;
+        session::open_with_config(global, arguments.overrides(), needs, None, output)?;
+    let (prompt, mut servers) = outside.unwrap_or((Ok(None), Servers::default()));
     context.stop = signals::stop()?;
     context.telemetry.surface = "ask";
     let told = context.telemetry.clone();
@@ -80,21 +95,46 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let found = config.agent_models()?;
     let mut agent = Agent::new(found.models, tools, context);
     agent.limits = config.ask_limits();
-    let transcript = {
-        let view = View::start(arguments.quiet);
+    agent.prompt = prompt?;
+    for tool in servers.tools() {
+        if let Err(error) = agent.add_tool(tool) {
+            servers.problems.push(error.to_string());
+        }
+    }
+    servers.problems.iter().for_each(|problem| output.note(problem));
+    let paths: Vec<&Path> = agent.context.roots.all().iter().map(|root| root.path()).collect();
+    let conversations = config.conversations(&paths);
+    let earlier = match arguments.goes_on {
+        true => earlier(&conversations, &agent.context)?,
+        false => Vec::new(),
+    };
+    let (mut transcript, written) = {
+        let view = View::start(arguments.quiet, (!output.wants_json()).then_some(&mut *output));
         // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();
-        agent.ask(&arguments.question, &|event| view.show(event)).map_err(|error| match error {
+        let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
+        let transcript = asked.map_err(|error| match error {
             AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
             error => error.into(),
-        })?
+        })?;
+        (transcript, view.written())
     };
     tell(&told, &transcript);
+    let problems = std::mem::take(&mut servers.problems);
+    drop(servers);
+    transcript.warnings.splice(0..0, problems);
+    // A replay leaves no trace, and a recording no other than its file.
+    if let (Ok(conversations), Some(exchange), true) =
+        (&conversations, transcript.exchange(&agent.context), config.is_live())
+        && let Err(error) = conversations.keep([earlier, vec![exchange]].concat())
+    {
+        transcript.warnings.push(format!("this can't be gone on from with --continue: {error}"));
+    }
     match output.wants_json() {
         true => output.value(&transcript.records()?)?,
         false => {
-            output.text(&transcript.text())?;
+            output.text(&text(&mut transcript, &written))?;
             output.flush()?;
         }
     }
@@ -125,4 +165,55 @@ fn tell(told: &Told, transcript: &Transcript) {
     };
     let models = transcript.turns.iter().map(of_turn).collect();
     telemetry::asked("ask", told, status, Duration::from_millis(transcript.elapsed_ms), models);
+}
+
+/// Starts the servers that the user's configuration names. They run in the user's home: in a repository, many programs
+/// take its files for their configuration.
+fn start_servers(config: &Config) -> Servers {
+    let settings = config.ask_servers();
+    if settings.is_empty() || !config.is_live() {
+        return Servers::default();
+    }
+    let Ok(working) = config::working_directory() else { return Servers::default() };
+    let roots = config::existing(&session::directories(config, &working, None));
+    let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();
+    let root = Path::new(if cfg!(windows) { "C:\\" } else { "/" });
+    let home = config.home.as_deref().unwrap_or(root);
+    Servers::start(settings, home, &roots, config.ask_limits().total / 4)
+}
+
+/// The questions that this one goes on from.
+fn earlier(
+    conversations: &Result<Conversations, String>,
+    context: &Context,
+) -> anyhow::Result<Vec<Exchange>> {
+    let conversations =
+        conversations.as_ref().map_err(|why| anyhow::anyhow!("there is nothing to go on from: {why}"))?;
+    let earlier = conversations.last().map_err(|error| anyhow::anyhow!("{error}"))?;
+    if earlier.is_empty() {
+        anyhow::bail!(
+            "there is nothing to go on from: no question about {} was answered in the last seven days; ask without \
+             --continue",
+            context.roots.main().path().display()
+        );
+    }
+    Ok(earlier)
+}
+
+/// What is printed at the end, where this was written already.
+fn text(transcript: &mut Transcript, written: &str) -> String {
+    if written.trim().is_empty() {
+        return transcript.text();
+    }
+    let said = transcript.turns.last().map(|turn| turn.text.as_str()).unwrap_or_default();
+    match &transcript.answer {
+        Some(_) if sanitize(written.trim()) == said.trim() => {
+            format!("\n\n{}", transcript.text_behind_answer())
+        }
+        Some(_) => format!("\n\n{}", transcript.text()),
+        None => {
+            transcript.unfinished = None;
+            format!("\n\n{}", transcript.text())
+        }
+    }
 }

@@ -14,7 +14,7 @@ const REQUEST_BYTES: u64 = 8 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of the tool
+    /// Name of the tool, as agents are told it, or its own
     tool: String,
     /// Its arguments as a JSON object; `-` reads them from stdin
     #[arg(default_value = "{}", value_name = "JSON")]
@@ -33,8 +33,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let request = serde_json::from_str(&text)
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
     // As an agent gets it: who wants files as they are has the commands for people.
-    let needs = |config: &Config| config.needs_of_tool(&arguments.tool);
+    let tool = session::load(global, Overrides::default())?.tool(&arguments.tool);
+    let tool = tool.map_err(|error| anyhow::anyhow!("{error}"))?;
+    let needs = |config: &Config| config.needs_of_tool(tool.id());
     let (mut context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
     context.telemetry.surface = "call";
-    session::call(&arguments.tool, request, &context, output)
+    session::call_tool(tool, request, &context, output)
 }

@@ -141,7 +141,7 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
     let (context, config) =
         session::beneath(config, &directories, &working, FilterSettings::default()).ok()?;
     let names = names(client, Some(&config));
-    if !names.fill("[[{search_index}]]").contains("search_index") {
+    if !names.has("search_index") {
         return None;
     }
     let text = context.roots.all().iter().find_map(|root| ranked(&config, &context, root, &query, stop))?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
 use forage_llm::Redactor;
-use forage_tools::{Context, FilterSettings, Indexes, ToolError, registry, telemetry};
+use forage_tools::registry::{self, AnyTool};
+use forage_tools::{Context, FilterSettings, Indexes, ToolError, telemetry};
 use serde_json::Value;
 
 use super::output::Output;
@@ -124,6 +125,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.ranking = config.ranking();
     context.excludes = excludes(config)?;
     context.redactor = Arc::new(config.redactor());
+    context.names = Arc::new(config.names());
     Ok(context)
 }
 
@@ -212,7 +214,17 @@ pub(crate) fn call(
     context: &Context,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
-    let status = answer(tool, request, context, output);
+    call_tool(registry::find(tool)?, request, context, output)
+}
+
+/// The same for a tool that a caller named.
+pub(crate) fn call_tool(
+    tool: &dyn AnyTool,
+    request: Value,
+    context: &Context,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
+    let status = answer_of(tool, request, context, output);
     explain(context, output);
     status
 }
@@ -224,11 +236,18 @@ pub(crate) fn answer(
     context: &Context,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
+    answer_of(registry::find(tool)?, request, context, output)
+}
+
+fn answer_of(
+    tool: &dyn AnyTool,
+    request: Value,
+    context: &Context,
+    output: &mut Output,
+) -> anyhow::Result<Status> {
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
-        registry::find(tool)
-            .and_then(|tool| telemetry::call(tool, context, request))
-            .map_err(|error| for_people(&error))?
+        telemetry::call(tool, context, request).map_err(|error| for_people(&error))?
     };
     if output.wants_json() {
         output.value(&answer.records)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use forage::mcp::{Profile, instructions};
-use forage_tools::registry::{AnyTool, Choice, advertised};
+use forage_tools::registry::{AnyTool, advertised};
 use forage_tools::schema::{Format, definition};
 use forage_tools::{Egress, Names};
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ enum Shape {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let config = load(global, Overrides::default())?;
-    let tools = advertised(&if arguments.all { Choice::all() } else { config.tools() })?;
+    let tools = advertised(&if arguments.all { config.tools().with_all() } else { config.tools() })?;
     if arguments.cost {
         return cost(&tools, output);
     }

@@ -1,13 +1,20 @@
 //! `[ask]`: the bounds of a conversation with the agent.
 
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use forage::agent::Limits;
+use forage_tools::sanitize;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Config, Setting};
+use super::{Config, Setting, environment};
+use crate::answer_cache;
+use crate::conversations::Conversations;
 
 /// What one source says of them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -20,7 +27,33 @@ pub(crate) struct AskOverrides {
     pub(crate) total_ms: Option<u64>,
     pub(crate) model_timeout_ms: Option<u64>,
     pub(crate) parallel: Option<u64>,
+    /// What the model is told of its work.
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// Whether answers are kept for the next question.
+    pub(crate) keep: Option<bool>,
+    /// MCP servers whose tools the model may call.
+    pub(crate) servers: Option<BTreeMap<String, ServerSettings>>,
 }
+
+/// An MCP server whose tools the agent may call.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServerSettings {
+    pub(crate) command: String,
+    #[serde(default)]
+    pub(crate) args: Vec<String>,
+    /// Names of the variables that it gets, beside those by which programs find themselves.
+    #[serde(default)]
+    pub(crate) env: Vec<String>,
+    /// Which of its tools; all without it.
+    pub(crate) tools: Option<Vec<String>>,
+}
+
+/// Bytes of a prompt: a quarter of what a small model reads.
+const PROMPT_BYTES: u64 = 32 << 10;
+
+/// Servers that are started.
+const SERVERS: usize = 8;
 
 /// A bound: its key, its value and the range of it.
 #[derive(Clone, Debug)]
@@ -35,6 +68,9 @@ struct Bound {
 #[derive(Clone, Debug)]
 pub(super) struct Ask {
     bounds: [Bound; 7],
+    prompt_file: Setting<Option<PathBuf>>,
+    keep: Setting<bool>,
+    servers: Setting<BTreeMap<String, ServerSettings>>,
 }
 
 impl Default for Ask {
@@ -53,14 +89,21 @@ impl Default for Ask {
                 bound("model_timeout_ms", milliseconds(limits.model_call), 100, 600_000),
                 bound("parallel", limits.parallel as u64, 1, 64),
             ],
+            prompt_file: Setting::default(None),
+            keep: Setting::default(true),
+            servers: Setting::default(BTreeMap::new()),
         }
     }
 }
 
 impl Ask {
     pub(super) fn apply(&mut self, overrides: &AskOverrides, source: &str) {
-        let AskOverrides { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel } =
-            overrides;
+        let AskOverrides {
+            turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel, ..
+        } = overrides;
+        self.prompt_file.set(overrides.prompt_file.clone().map(Some), source);
+        self.keep.set(overrides.keep, source);
+        self.servers.set(overrides.servers.clone(), source);
         let values = [turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel];
         for (bound, value) in self.bounds.iter_mut().zip(values) {
             bound.setting.set(*value, source);
@@ -73,6 +116,29 @@ impl Ask {
                 let (source, value) = (&setting.source, setting.value);
                 bail!("`ask.{name}` ({source}): {value} is out of range; give {least} to {most}");
             }
+        }
+        let Setting { value: servers, source } = &self.servers;
+        for (name, server) in servers {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+            if name.is_empty() || name.len() > 20 || !name.bytes().all(is_plain) {
+                bail!("`ask.servers` ({source}): {name:?} is not 1 to 20 letters, digits, `_` and `-`");
+            }
+            if server.command.trim().is_empty() {
+                bail!(
+                    "`ask.servers.{name}.command` ({source}) is empty; give the program that serves, such as \"npx\""
+                );
+            }
+            if let Some(variable) =
+                server.env.iter().find(|name| name.is_empty() || name.contains(['=', '\0']))
+            {
+                bail!(
+                    "`ask.servers.{name}.env` ({source}): {variable:?} is no name of a variable; give names alone, their \
+                     values come from your environment"
+                );
+            }
+        }
+        if servers.len() > SERVERS {
+            bail!("`ask.servers` ({source}): {} servers; give up to {SERVERS}", servers.len());
         }
         Ok(())
     }
@@ -96,11 +162,62 @@ impl Ask {
         let row = |Bound { name, setting, .. }: &Bound| {
             (format!("ask.{name}"), json!(setting.value), setting.source.clone())
         };
-        self.bounds.iter().map(row)
+        let servers: Vec<&String> = self.servers.value.keys().collect();
+        let others = [
+            ("prompt_file", json!(self.prompt_file.value), &self.prompt_file.source),
+            ("keep", json!(self.keep.value), &self.keep.source),
+            ("servers", json!(servers), &self.servers.source),
+        ];
+        let others = others.map(|(name, value, source)| (format!("ask.{name}"), value, source.clone()));
+        self.bounds.iter().map(row).chain(others)
     }
 }
 
 impl Config {
+    /// What the model is told of its work, where the user says so: read before the wall.
+    pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
+        let Setting { value: Some(path), source } = &self.ask.prompt_file else { return Ok(None) };
+        // As a person reads it, from where it is written.
+        let path = match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.file().parent().unwrap_or(Path::new("")).join(path),
+        };
+        let failed =
+            |problem: &str| anyhow::anyhow!("`ask.prompt_file` ({source}): {} {problem}", path.display());
+        let bytes = read(&path).map_err(|error| failed(&format!("can't be read: {error}")))?;
+        if bytes.len() as u64 > PROMPT_BYTES {
+            return Err(failed(&format!("has more than {PROMPT_BYTES} bytes")));
+        }
+        let text = String::from_utf8(bytes).map_err(|_| failed("is not UTF-8"))?;
+        if text.trim().is_empty() {
+            return Err(failed("is empty"));
+        }
+        Ok(Some(sanitize(&text).into()))
+    }
+
+    /// The servers whose tools the agent may call.
+    pub(crate) fn ask_servers(&self) -> &BTreeMap<String, ServerSettings> {
+        &self.ask.servers.value
+    }
+
+    /// What is kept of questions about these roots; or why nothing is. Nothing is ever written into a root.
+    pub(crate) fn conversations(&self, roots: &[&Path]) -> Result<Conversations, String> {
+        if !self.ask.keep.value {
+            return Err(format!("`ask.keep` ({}) is false", self.ask.keep.source));
+        }
+        let directory =
+            environment::cache_directory().ok_or("there is no telling where your cache directory is")?;
+        let place = directory.join("conversations");
+        let path = answer_cache::resolved(&place.path());
+        match roots.iter().find(|root| path.starts_with(root)) {
+            Some(root) => Err(format!(
+                "the cache directory lies in the root {}, where Forage writes nothing",
+                root.display()
+            )),
+            None => Ok(Conversations::new(place, roots.first().copied().unwrap_or(Path::new("")))),
+        }
+    }
+
     /// The bounds of a conversation.
     pub(crate) fn ask_limits(&self) -> Limits {
         self.ask.limits()
@@ -110,4 +227,12 @@ impl Config {
     pub(crate) fn no_models(&self) -> String {
         self.looked_for()
     }
+}
+
+/// The beginning of a file, one byte more than a prompt may have.
+#[expect(clippy::disallowed_methods, reason = "a file that the user's own configuration names")]
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(PROMPT_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

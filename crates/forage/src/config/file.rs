@@ -9,7 +9,10 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable, TableSettings};
 use serde::Deserialize;
 
 use super::filter::FilterTable;
-use super::{AskOverrides, McpOverrides, ModelSetting, Overrides, RetrievalOverrides, TelemetryOverrides};
+use super::{
+    AskOverrides, McpOverrides, ModelSetting, Overrides, RetrievalOverrides, TelemetryOverrides,
+    ToolOverrides,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,12 +73,18 @@ struct Tools {
 #[serde(deny_unknown_fields)]
 struct ToolSwitch {
     enabled: Option<bool>,
+    name: Option<String>,
+    description: Option<String>,
+    description_append: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SearchIndexTool {
     enabled: Option<bool>,
+    name: Option<String>,
+    description: Option<String>,
+    description_append: Option<String>,
     weights: Option<BTreeMap<String, f64>>,
 }
 
@@ -84,6 +93,9 @@ struct SearchIndexTool {
 #[serde(deny_unknown_fields)]
 struct SearchTool {
     enabled: Option<bool>,
+    name: Option<String>,
+    description: Option<String>,
+    description_append: Option<String>,
     engine: Option<String>,
     binary: Option<String>,
     fallback_binary: Option<String>,
@@ -113,6 +125,32 @@ struct Secrets {
     redact: Option<bool>,
 }
 
+impl Tools {
+    /// What is said of each, by its own name.
+    fn overrides(&mut self) -> Vec<ToolOverrides> {
+        macro_rules! overrides {
+            ($($tool:literal: $field:ident),*) => {
+                vec![$(ToolOverrides {
+                    tool: $tool,
+                    enabled: self.$field.enabled,
+                    name: self.$field.name.take(),
+                    description: self.$field.description.take(),
+                    description_append: self.$field.description_append.take(),
+                }),*]
+            };
+        }
+        overrides![
+            "keyword_search": keyword_search,
+            "grep_search": grep_search,
+            "search_index": search_index,
+            "list_directory": list_directory,
+            "read_file": read_file,
+            "Search": search,
+            "keyword_lookup": keyword_lookup
+        ]
+    }
+}
+
 /// Reads the file. A missing one says nothing, unless the user named it.
 pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>> {
     #[expect(clippy::disallowed_methods, reason = "the user's own configuration, not a file of a repository")]
@@ -121,7 +159,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         Err(error) if error.kind() == ErrorKind::NotFound && !named => return Ok(None),
         Err(error) => bail!("can't read the configuration file {}: {error}", path.display()),
     };
-    let file: File = toml::from_str(&text)
+    let mut file: File = toml::from_str(&text)
         .with_context(|| format!("the configuration file {} is not valid", path.display()))?;
     let filter = file.filter.map(FilterTable::from_toml).transpose();
     let filter = filter.with_context(|| format!("the configuration file {} is not valid", path.display()))?;
@@ -142,18 +180,7 @@ pub(super) fn read(path: &Path, named: bool) -> anyhow::Result<Option<Overrides>
         on_model_failure: file.on_model_failure,
         model_timeout_ms: file.model_timeout_ms,
         models: file.models,
-        switches: [
-            ("keyword_search", file.tools.keyword_search.enabled),
-            ("grep_search", file.tools.grep_search.enabled),
-            ("search_index", file.tools.search_index.enabled),
-            ("list_directory", file.tools.list_directory.enabled),
-            ("read_file", file.tools.read_file.enabled),
-            ("Search", file.tools.search.enabled),
-            ("keyword_lookup", file.tools.keyword_lookup.enabled),
-        ]
-        .into_iter()
-        .filter_map(|(tool, is_on)| Some((tool, is_on?)))
-        .collect(),
+        tools: file.tools.overrides(),
         search_engine: file.tools.search.engine,
         search_binary: file.tools.search.binary,
         search_fallback_binary: file.tools.search.fallback_binary,

@@ -108,6 +108,7 @@ mod tests {
         let seeds = forage_fuzz::seeds([
             "[limits]\ntext_bytes = 5000\ntimeout_ms = 900\nmax_file_bytes = 100000\n[search]\nexclude = [\"*.log\", \"dist/**\"]\n",
             "[limits]\ntimeout_ms = 99999999\nthreads = 64\n[search]\nexclude = [\"!secret\"]\nengine = \"rg\"\n[secrets]\nallow = [\"**\"]\n",
+            "[tools.grep_search]\nname = \"x\"\ndescription = \"y\"\n[ask]\nprompt_file = \"/p\"\n[ask.servers.x]\ncommand = \"sh\"\n",
             "roots = [\"/\"]\nsandbox = \"off\"\n[[models]]\nprovider = \"x\"\n",
         ]);
         forage_fuzz::target!(&seeds, |input| {
@@ -131,6 +132,8 @@ mod tests {
                 ("sandbox", format!("{:?}", config.sandbox), format!("{:?}", before.sandbox)),
                 ("threads", format!("{:?}", config.threads), format!("{:?}", before.threads)),
                 ("mcp", format!("{:?}", config.mcp), format!("{:?}", before.mcp)),
+                ("tools", format!("{:?}", config.tools), format!("{:?}", before.tools)),
+                ("ask", format!("{:?}", config.ask), format!("{:?}", before.ask)),
             ] {
                 assert_eq!(now, before, "{name}");
             }

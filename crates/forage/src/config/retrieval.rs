@@ -8,7 +8,6 @@ use anyhow::bail;
 use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, Sharding};
-use forage_tools::registry::Choice;
 use forage_tools::{LookupSettings, Telemetry, Told, limits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -238,6 +237,16 @@ impl Retrieval {
         self.url.value.clone().or_else(|| environment::variable("QDRANT_URL"))
     }
 
+    /// Whether agents are told of `keyword_lookup`.
+    pub(super) fn is_enabled(&self) -> bool {
+        self.enable_keyword_tool.value
+    }
+
+    /// What it is called, where the user says so.
+    pub(super) fn tool_name(&self) -> Option<&str> {
+        self.tool_name.value.as_deref()
+    }
+
     fn is_on_server(&self) -> bool {
         match self.store.value.as_str() {
             "qdrant" => true,
@@ -309,27 +318,11 @@ fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
 }
 
 impl Config {
-    /// Which tools agents are told of.
-    pub(crate) fn tools(&self) -> Choice {
-        let mut choice = Choice { lookup_name: self.retrieval.tool_name.value.clone(), ..Choice::default() };
-        if self.retrieval.enable_keyword_tool.value {
-            choice.on.push("keyword_lookup");
-        }
-        for (tool, is_on) in &self.switches {
-            if is_on.value { choice.on.push(tool) } else { choice.off.push(tool) }
-        }
-        if self.lookup_problem().is_some() {
-            choice.off.push("keyword_lookup");
-        }
-        choice
-    }
-
     /// Why agents are not told of the tool that looks words up although the configuration has it on: this program has no
     /// store that could be asked.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
-        let switch = self.switches.iter().find(|(tool, _)| **tool == "keyword_lookup");
-        let is_on = switch.map_or(self.retrieval.enable_keyword_tool.value, |(_, is_on)| is_on.value);
-        let missing = if is_on { self.collection_place().ok()?.missing()? } else { return None };
+        let missing =
+            if self.is_lookup_on() { self.collection_place().ok()?.missing()? } else { return None };
         Some(format!("`keyword_lookup` is on and is not offered: {missing}"))
     }
 

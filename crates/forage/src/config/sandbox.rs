@@ -112,7 +112,7 @@ impl Config {
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
         // An index that is always wanted is made before the search.
         needs.keeps |= self.index_name() == "always";
-        match tool.name() {
+        match tool.id() {
             "keyword_search" if !self.is_lexical() => {
                 // Of models that are named no list is read.
                 needs.keeps |= !self.names_models() || self.keeps_answers();

@@ -73,6 +73,21 @@ impl SearchTool {
         Ok(())
     }
 
+    /// A program that was named and is not used.
+    pub(super) fn problem(&self) -> Option<String> {
+        let named = [("binary", &self.binary), ("fallback_binary", &self.fallback_binary)];
+        let named = named.iter().filter(|(_, setting)| setting.is_set() && self.engine.value == "embedded");
+        let named: Vec<String> =
+            named.map(|(name, setting)| format!("`tools.search.{name}` ({})", setting.source)).collect();
+        let (has, is) = if named.len() == 1 { ("has", "it is") } else { ("have", "they are") };
+        (!named.is_empty()).then(|| {
+            format!(
+                "{} {has} no effect: {is} used only with `engine = \"external\"` under `[tools.search]`",
+                named.join(" and ")
+            )
+        })
+    }
+
     pub(super) fn settings(&self, roots: &[&Path]) -> SearchSettings {
         SearchSettings {
             engine: self.engine(roots),

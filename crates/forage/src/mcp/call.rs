@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use forage_fs::Stop;
 use forage_tools::registry::AnyTool;
+use forage_tools::tools::WITHOUT_MODEL;
 use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -100,7 +101,8 @@ async fn answer(
     };
 
     let profile = client::profile(context);
-    let names = Names::written(&shared.offered(profile, true), |name| profile.written(name));
+    // As this client writes them.
+    let names = Arc::new(Names::written(&shared.offered(profile, true), |name| profile.written(name)));
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
     let stop = StopOnDrop(Stop::never());
@@ -118,6 +120,7 @@ async fn answer(
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
+            context.names = names;
             (context.progress, context.waiting) = (visited, waiting);
             context.telemetry.client = profile.name();
             context.notices.extend(roots.left_out);
@@ -132,7 +135,7 @@ async fn answer(
                 .filter
                 .models
                 .each(move |model| Arc::new(WithoutPlace { model, place: Arc::clone(&place) }));
-            match called(tool, &names, &context, arguments) {
+            match called(tool, &context, arguments) {
                 Ok(answer) => {
                     known.tell(root_paths);
                     Done::Answered(answer)
@@ -241,7 +244,7 @@ impl Progress {
 
 /// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
 /// so; else the error says what the call would have to look like.
-fn called(tool: &dyn AnyTool, names: &Names, context: &Context, arguments: Value) -> Result<Answer, String> {
+fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, String> {
     let answered = telemetry::watched(tool.name(), context, |context| {
         let error = match tool.call(context, arguments.clone()) {
             Err(error @ ToolError::Pattern { .. }) => error,
@@ -268,10 +271,11 @@ fn called(tool: &dyn AnyTool, names: &Names, context: &Context, arguments: Value
             let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
             return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
         }
-        ToolError::TooBroad { .. } => return Err(error.for_agent(names)),
+        ToolError::TooBroad { .. } => return Err(error.for_agent(&context.names)),
         ToolError::ModelsFailed { errors } => {
             return Err(format!(
-                "no model could filter the results: use search_index for a question, or grep_search for a pattern. {errors}"
+                "no model could filter the results{}. {errors}",
+                context.names.fill(WITHOUT_MODEL)
             ));
         }
         _ => {}

@@ -34,12 +34,8 @@ mod tests {
         for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
             let profile = Profile::of(client);
             for off in TOOLS.iter().map(|tool| tool.id()) {
-                let tools = advertised(&Choice {
-                    off: vec![off],
-                    lookup_name: Some("keyword_lookup".to_owned()),
-                    ..Choice::all()
-                })
-                .unwrap();
+                let choice = Choice { off: vec![off], ..Choice::all() };
+                let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup", "")).unwrap();
                 let text = instructions(&tools, profile);
                 assert!(!text.contains(&format!("`{}`", profile.written(off))), "{off}: {text}");
                 for tool in &tools {

@@ -145,11 +145,11 @@ impl Server {
         let shutdown = CancellationToken::new();
         let Settings { workspace, tool_set, output, .. } = settings;
         let gate = Gate::new();
+        let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
             shared: Arc::new(Shared { tools, workspace, tool_set, output, gate, shutdown }),
             known: Arc::default(),
         };
-        let all: Vec<_> = server.shared.tools.iter().map(|served| served.tool).collect();
         for tool in &all {
             server
                 .shared

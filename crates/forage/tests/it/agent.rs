@@ -204,20 +204,20 @@ fn each_limit_makes_the_model_answer() {
 }
 
 #[test]
-fn a_model_that_calls_on_and_on_is_asked_once_more_and_then_its_text_counts() {
+fn a_model_that_calls_on_and_on_is_over_with_its_turns_and_its_text_counts() {
     let stubborn = || (0..5).map(|_| says("It is in src.", &[GREP, READ]));
     let model = Scripted::new("one", stubborn());
     let bench = bench();
     let mut agent = bench.agent(&[&model]);
     agent.limits.turns = 2;
     let transcript = ask(&agent);
-    assert_eq!((transcript.answer.as_deref(), transcript.turns.len()), (Some("It is in src."), 3));
+    assert_eq!((transcript.answer.as_deref(), transcript.turns.len()), (Some("It is in src."), 2));
     assert!(calls(&transcript)[2..].iter().all(|(_, run, _)| !run), "{transcript:?}");
     let model = Scripted::new("one", (0..5).map(|_| call(&[GREP])));
     let mut agent = bench.agent(&[&model]);
     agent.limits.turns = 2;
     let transcript = ask(&agent);
-    assert_eq!((transcript.stop_reason, transcript.turns.len()), (Ended::NoAnswer, 3));
+    assert_eq!((transcript.stop_reason, transcript.turns.len()), (Ended::NoAnswer, 2));
     let text = transcript.text();
     assert!(
         text.contains("No answer: the model gave no answer.")

@@ -9,7 +9,7 @@ use crate::{Project, Run};
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
 /// A project as the plan describes it.
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let agent = "import asyncio\n\nclass Agent:\n    async def run(self):\n        pass\n\n    async def _execute_tools(self, \
                  response):\n        # TODO: run these in parallel\n        for tool_use in response.tool_uses:\n            \
                  tool = self.tool_registry.get(tool_use.name)\n            await tool.execute(**tool_use.input)\n";
@@ -28,7 +28,7 @@ fn project() -> Project {
 }
 
 /// An answer of calls: tools and arguments.
-fn calls(calls: &[(&str, Value)]) -> Reply {
+pub(crate) fn calls(calls: &[(&str, Value)]) -> Reply {
     let call = |(index, (name, arguments)): (usize, &(&str, Value))| {
         let function = value!({"name": name, "arguments": arguments.to_string()});
         value!({"id": format!("call-{index}"), "type": "function", "function": function})
@@ -40,11 +40,11 @@ fn calls(calls: &[(&str, Value)]) -> Reply {
     json(200, "", &value!({"choices": [choice], "usage": usage}).to_string())
 }
 
-fn say(text: &str) -> Reply {
+pub(crate) fn say(text: &str) -> Reply {
     good(&text.replace('\\', "\\\\").replace('\n', "\\n").replace('"', "\\\""))
 }
 
-fn configure(project: &Project, peers: &[&Peer], extra: &str) {
+pub(crate) fn configure(project: &Project, peers: &[&Peer], extra: &str) {
     let models: String = peers
         .iter()
         .enumerate()
@@ -65,7 +65,7 @@ fn ask(project: &Project, peer: &Peer, question: &str, flags: &[&str]) -> Run {
 }
 
 /// The messages of each request.
-fn messages(peer: &Peer) -> Vec<Vec<Value>> {
+pub(crate) fn messages(peer: &Peer) -> Vec<Vec<Value>> {
     let body = |request: &String| -> Value {
         serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap()
     };
@@ -73,7 +73,7 @@ fn messages(peer: &Peer) -> Vec<Vec<Value>> {
 }
 
 /// What the model was shown by tools in its last request.
-fn results(peer: &Peer) -> Vec<String> {
+pub(crate) fn results(peer: &Peer) -> Vec<String> {
     answered_calls(messages(peer).last().unwrap())
 }
 

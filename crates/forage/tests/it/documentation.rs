@@ -109,14 +109,84 @@ fn the_comparison_can_fail() {
     assert_eq!(words("forage search 'a b' -w"), ["forage", "search", "a b", "-w"]);
 }
 
-/// The table of requirements names tests that exist, and every id of the document.
+/// The pages with a table of requirements (`| id | what must hold | tests |`), and how many tests each names at the least.
+const TABLES: [(&str, usize); 4] = [
+    ("keyword-search-requirements.md", 25),
+    ("local-search.md", 20),
+    ("agentic-search.md", 15),
+    ("lookup-requirements.md", 30),
+];
+
+/// The rows of a page's table of requirements.
+fn requirements(page: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let text = std::fs::read_to_string(path).unwrap();
+    let table = text.lines().skip_while(|line| !line.starts_with("| id |")).skip(2);
+    table.take_while(|line| line.starts_with('|')).map(str::to_owned).collect()
+}
+
+/// The tests that a row names: `place/file.rs: name`, behind which further names are of the same file.
+fn named_tests(row: &str) -> Vec<(String, String)> {
+    let (mut file, mut found) = (String::new(), Vec::new());
+    // What stands in brackets, such as a field, says what of the requirement a test is about.
+    let tests: String = row
+        .split('|')
+        .nth(3)
+        .unwrap_or_default()
+        .split('(')
+        .enumerate()
+        .map(|(nth, part)| if nth == 0 { part } else { part.split_once(')').unwrap_or_default().1 })
+        .collect();
+    for name in tests.split('`').skip(1).step_by(2) {
+        let (place, test) = name.split_once(": ").unwrap_or(("", name));
+        let (directory, rest) = place.split_once('/').unwrap_or(("", ""));
+        match directory {
+            "crates" => file = place.to_owned(),
+            "forage" => file = format!("crates/forage/tests/it/{rest}"),
+            "" => {}
+            directory => file = format!("crates/forage-{directory}/tests/it/{rest}"),
+        }
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if test.contains('_') && test.chars().all(is_word) {
+            found.push((file.clone(), test.to_owned()));
+        }
+    }
+    found
+}
+
 #[test]
-fn the_table_of_requirements_names_tests_that_exist() {
+fn the_tables_of_requirements_name_tests_that_exist() {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let table = std::fs::read_to_string(workspace.join("docs/local-search.md")).unwrap();
-    let rows: Vec<&str> =
-        table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id")).collect();
-    let ids: Vec<&str> = rows.iter().map(|row| row.split('|').nth(1).unwrap().trim()).collect();
+    for (page, at_least) in TABLES {
+        let tests: Vec<_> = requirements(page).iter().flat_map(|row| named_tests(row)).collect();
+        for (file, test) in &tests {
+            let source = std::fs::read_to_string(workspace.join(file));
+            let source = source.unwrap_or_else(|error| panic!("{page}: {file}: {error}"));
+            assert!(source.contains(&format!("fn {test}(")), "{page}: {file} has no test {test}");
+        }
+        assert!(tests.len() >= at_least, "{page}: only {} names were checked", tests.len());
+    }
+}
+
+/// Every row is held by a test, or says which decision changes it.
+#[test]
+fn no_requirement_is_without_a_test_or_a_decision() {
+    for (page, _) in TABLES {
+        let rows = requirements(page);
+        assert!(rows.len() > 5, "{page}: {} rows", rows.len());
+        for row in rows {
+            let is_decided = row.to_lowercase().contains("decision: ");
+            assert!(is_decided || !named_tests(&row).is_empty(), "{page}: {row}");
+        }
+    }
+}
+
+#[test]
+fn the_table_of_search_has_every_id_of_its_document() {
+    let ids: Vec<String> = requirements("local-search.md")
+        .iter()
+        .map(|row| row.split('|').nth(1).unwrap().trim().to_owned())
+        .collect();
     let functional = (1..=7).map(|number| format!("FR-LS-{number:02}"));
     let others = [
         "NFR-LS-SEC-01",
@@ -132,67 +202,15 @@ fn the_table_of_requirements_names_tests_that_exist() {
     ];
     let expected: Vec<String> = functional.chain(others.map(str::to_owned)).collect();
     assert_eq!(ids, expected);
-    let mut checked = 0;
-    for row in rows {
-        let mut file = String::new();
-        for name in row.split('`').skip(1).step_by(2) {
-            let (place, test) = name.split_once(": ").unwrap_or(("", name));
-            let (directory, rest) = place.split_once('/').unwrap_or(("", ""));
-            match directory {
-                "tools" | "search" => file = format!("crates/forage-{directory}/tests/it/{rest}"),
-                "forage" => file = format!("crates/forage/tests/it/{rest}"),
-                "crates" => file = place.to_owned(),
-                _ => {}
-            }
-            if !test.contains('_')
-                || !test.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-            {
-                continue;
-            }
-            if ["max_results", "timed_out", "exit_code"].contains(&test) {
-                continue;
-            }
-            let source = std::fs::read_to_string(workspace.join(&file)).unwrap();
-            assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}");
-            checked += 1;
-        }
-    }
-    assert!(checked > 20, "only {checked} names were checked");
 }
 
-/// The same of the sparse retriever: every row names a test that exists, or the decision that changes it.
 #[test]
-fn the_requirements_of_the_sparse_retriever_are_held_by_tests() {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::fs::read_to_string(workspace.join("docs/traceability/sparse.md")).unwrap();
-    let rows: Vec<&str> =
-        page.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| id")).collect();
-    let is_test = |name: &str| {
-        name.contains('_') && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-    };
-    let mut checked = 0;
-    for row in &rows {
-        let cell = row.split('|').nth(3).unwrap();
-        let (mut file, mut named) = (String::new(), 0);
-        for name in cell.split('`').skip(1).step_by(2) {
-            let (place, test) = name.split_once(": ").unwrap_or(("", name));
-            match place.split_once('/') {
-                Some(("forage", rest)) => file = format!("crates/forage/tests/it/{rest}"),
-                Some((directory, rest)) => file = format!("crates/forage-{directory}/tests/it/{rest}"),
-                None => {}
-            }
-            // Settings and names of tools are no tests.
-            if !is_test(test)
-                || ["encoder_directory", "top_k", "keyword_lookup", "keyword_search"].contains(&test)
-            {
-                continue;
-            }
-            let source = std::fs::read_to_string(workspace.join(&file)).unwrap();
-            assert!(source.contains(&format!("fn {test}(")), "{file} has no test {test}");
-            named += 1;
-        }
-        assert!(named > 0 || cell.to_lowercase().contains("decision: "), "{row}");
-        checked += named;
-    }
-    assert!(rows.len() >= 20 && checked >= 30, "{} rows name {checked} tests", rows.len());
+fn what_a_row_names_is_found() {
+    let row = "| X-1 | `max_results` | `tools/a.rs: one_test`, `two_test` (`exit_code`, `timed_out`), `crates/b/src/c.rs: three_test` |";
+    let expected = [
+        ("crates/forage-tools/tests/it/a.rs", "one_test"),
+        ("crates/forage-tools/tests/it/a.rs", "two_test"),
+        ("crates/b/src/c.rs", "three_test"),
+    ];
+    assert_eq!(named_tests(row), expected.map(|(file, test)| (file.to_owned(), test.to_owned())));
 }

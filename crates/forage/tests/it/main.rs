@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "in the helpers of tests, too, a panic is a failed test")]
 
 mod agent;
+mod agent_guests;
 mod ask;
+mod ask_more;
 #[cfg(unix)]
 mod check;
 mod command_line;
@@ -45,6 +47,7 @@ mod scripted;
 #[cfg(unix)]
 mod setup;
 mod telemetry;
+mod wording;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

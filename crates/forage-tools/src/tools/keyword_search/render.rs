@@ -74,7 +74,7 @@ fn nothing(outcome: &Outcome<Response>) -> String {
         text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
     }
     let before = " But there are matches in files that are not searched:";
-    let after = "\nSearch those with grep_search and include_ignored.";
+    let after = &outcome.names.fill("[[\nSearch those with {grep_search} and include_ignored.]]");
     text.push_str(&response.not_searched.describe(before, after));
     text
 }
@@ -235,7 +235,7 @@ fn model_notes(response: &Response) -> Vec<String> {
     }
     if model.dropped_paths > 0 {
         notes.push(format!(
-            "{} left out of the model's answer because it was not among the search results, or was a file's own words",
+            "{} left out of the model's answer: not among the search results, or a file's own words",
             count(model.dropped_paths as u64, "path")
         ));
     }

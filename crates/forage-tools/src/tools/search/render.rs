@@ -26,7 +26,7 @@ impl Render for Response {
         if response.count == 0 {
             return (with_notes(no_matches(outcome), &notes), false);
         }
-        fit(|detail| body(outcome, detail), notes, "`path`, `glob` or `pattern`", budget)
+        fit(|detail| body(outcome, detail), notes, "`path`, `glob` or `pattern`", &outcome.names, budget)
     }
 }
 

@@ -49,7 +49,7 @@ pub fn stream(
 ) -> Result<Streamed, ToolError> {
     let started = Instant::now();
     let schema = schema::portable::<Request>();
-    let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema), request)?;
+    let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema, &context.names), request)?;
     let mut prepared = request.prepare(context, all)?;
     if all && prepared.best_first {
         return Err(ToolError::argument(
@@ -92,7 +92,7 @@ pub fn stream(
     outcome.warnings.splice(..0, left_out);
     let found = outcome.found;
     let answer = Answer::of(&mut outcome, context)
-        .map_err(|error| ToolError::Internal { tool: Search::NAME, message: error.to_string() })?;
+        .map_err(|error| ToolError::Internal { tool: Search::NAME.to_owned(), message: error.to_string() })?;
     let notes = notes(&outcome, Some(outcome.response.files_searched));
     if open && format == Format::Records {
         let mut summary = answer.records;

@@ -96,9 +96,10 @@ impl Search<'_> {
         let (index, ranked) =
             read_first(root, &best, &effort, end, least).map_err(|error| match stop.is_cancelled() {
                 true => ToolError::Cancelled,
-                false => {
-                    ToolError::Index(format!("{error}; use grep_search, or call again in a few seconds"))
-                }
+                false => ToolError::Index(format!(
+                    "{error}; {}call again in a few seconds",
+                    context.names.fill("[[use {grep_search}, or ]]")
+                )),
             })?;
         let searched = match report.stopped {
             Some(_) => format!("the first {} that were searched in time", count(report.visited, "file")),

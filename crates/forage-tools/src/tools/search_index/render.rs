@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{FileRecord, Reason, Response};
 use crate::border::Border;
 use crate::lines::fit_steps;
+use crate::names::Names;
 use crate::outcome::{Outcome, Render};
 use crate::text::{count, grouped, notes, quoted, with_notes};
 
@@ -29,27 +30,27 @@ impl Render for Response {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.files.is_empty() {
-            return (with_notes(nothing(response), &notes), false);
+            return (with_notes(nothing(response, &outcome.names), &notes), false);
         }
         let steps = [
-            (Detail::Ranges, "lines are left out; read them with read_file".to_owned()),
+            (Detail::Ranges, outcome.names.fill("lines are left out[[; read them with {read_file}]]")),
             (Detail::Paths, "only paths are shown; ask for fewer files".to_owned()),
         ];
         fit_steps(Detail::Lines, steps, |detail| body(response, detail), notes, budget)
     }
 }
 
-fn nothing(response: &Response) -> String {
+fn nothing(response: &Response, names: &Names) -> String {
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     let mut text = match response.continued {
         true => format!("Nothing more for {}{within}.", quoted(&response.query)),
         false => format!("Nothing found for {}{within}.", quoted(&response.query)),
     };
     if response.no_file_chosen {
-        text.push_str(
-            " No file of the index is chosen by path, file_pattern and languages; ignored and hidden files are not in it, \
-             grep_search with include_ignored searches them.",
-        );
+        text.push_str(&names.fill(
+            " No file of the index is chosen by path, file_pattern and languages; ignored and hidden files are not in it[[, \
+             {grep_search} with include_ignored searches them]].",
+        ));
     }
     push_words(&mut text, response);
     let before = "\nFiles that were left out have something of it:";

@@ -1,12 +1,12 @@
 //! The executor with tools that wait, fail and panic.
 
 use std::collections::BTreeSet;
+use std::sync::Barrier;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Barrier};
 use std::thread::ThreadId;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::{Egress, Hidden};
+use forage_tools::Hidden;
 use serde_json::json;
 
 use super::*;
@@ -14,24 +14,15 @@ use super::*;
 /// A tool made of a function.
 struct Fake<F>(F);
 
-impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Sync> AnyTool for Fake<F> {
-    fn name(&self) -> &'static str {
+impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Fake<F> {
+    fn name(&self) -> &str {
         "fake"
     }
-    fn aliases(&self) -> &'static [&'static str] {
-        &[]
-    }
-    fn title(&self) -> &'static str {
+    fn title(&self) -> &str {
         "Fake"
     }
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         ""
-    }
-    fn is_on_by_default(&self) -> bool {
-        true
-    }
-    fn egress(&self) -> Egress {
-        Egress::None
     }
     fn input_schema(&self) -> Value {
         json!({})
@@ -49,11 +40,11 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Sync> AnyTool for Fa
     }
 }
 
-fn fake<F>(call: F) -> &'static dyn AnyTool
+fn fake<F>(call: F) -> Arc<dyn AnyTool>
 where
-    F: Fn(&Context, &Value) -> Result<String, ToolError> + Sync + 'static,
+    F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
 {
-    Box::leak(Box::new(Fake(call)))
+    Arc::new(Fake(call))
 }
 
 fn context() -> (tempfile::TempDir, Context) {
@@ -63,12 +54,13 @@ fn context() -> (tempfile::TempDir, Context) {
 }
 
 fn run_all(
-    tool: &'static dyn AnyTool,
+    tool: &Arc<dyn AnyTool>,
     jobs: usize,
     width: usize,
     context: &Context,
 ) -> Vec<Result<String, String>> {
-    let jobs: Vec<Job> = (0..jobs).map(|index| Job { tool, arguments: json!(index) }).collect();
+    let jobs: Vec<Job> =
+        (0..jobs).map(|index| Job { tool: Arc::clone(tool), arguments: json!(index) }).collect();
     let ran = run(&jobs, width, context, &|_| (), &|_, _| ());
     ran.into_iter()
         .map(|ran| ran.result.map(|answer| answer.text).map_err(|error| error.to_string()))
@@ -84,7 +76,7 @@ fn calls_of_one_turn_overlap() {
         Ok(index.to_string())
     });
     let expected: Vec<_> = (0..8).map(|index| Ok(index.to_string())).collect();
-    assert_eq!(run_all(tool, 8, 4, &context().1), expected, "and the results are in call order");
+    assert_eq!(run_all(&tool, 8, 4, &context().1), expected, "and the results are in call order");
 }
 
 #[test]
@@ -97,7 +89,7 @@ fn a_width_of_one_is_sequential_on_the_callers_thread() {
             Ok(String::new())
         }
     });
-    run_all(tool, 5, 1, &context().1);
+    run_all(&tool, 5, 1, &context().1);
     let expected: Vec<_> = (0..5).map(|index| (json!(index), thread::current().id())).collect();
     assert_eq!(*seen.lock().unwrap(), expected);
 }
@@ -128,7 +120,7 @@ fn results_are_in_call_order_whatever_ends_first() {
             Ok(format!("result {index}"))
         }
     });
-    let results = run_all(tool, 4, 4, &context().1);
+    let results = run_all(&tool, 4, 4, &context().1);
     assert_eq!(*order.lock().unwrap(), [3, 2, 1, 0]);
     assert_eq!(results, ["result 0", "result 1", "result 2", "result 3"].map(|text| Ok(text.to_owned())));
 }
@@ -141,7 +133,7 @@ fn an_error_or_a_panic_harms_no_other_call() {
         _ => Ok(index.to_string()),
     });
     for width in [1, 2, 8] {
-        let results = run_all(tool, 4, width, &context().1);
+        let results = run_all(&tool, 4, width, &context().1);
         assert_eq!((&results[0], &results[3]), (&Ok("0".to_owned()), &Ok("3".to_owned())));
         assert!(results[1].as_ref().is_err_and(|error| error.contains("panicked")), "{results:?}");
         assert_eq!(results[2], Err("wrong".to_owned()));
@@ -163,7 +155,7 @@ fn a_stop_reaches_every_call_and_keeps_the_rest_from_beginning() {
         }
         Ok("stopped".to_owned())
     });
-    let results = run_all(tool, 5, 2, &context);
+    let results = run_all(&tool, 5, 2, &context);
     let stopped = results.iter().filter(|result| result.as_deref() == Ok("stopped")).count();
     assert_eq!((stopped, results.len()), (2, 5), "{results:?}");
     let rest: BTreeSet<_> = results[2..].iter().cloned().collect();
@@ -174,7 +166,8 @@ fn a_stop_reaches_every_call_and_keeps_the_rest_from_beginning() {
 fn who_watches_hears_of_each_call_once() {
     let (_directory, context) = context();
     let tool = fake(|_, _| Ok(String::new()));
-    let jobs: Vec<Job> = (0..6).map(|index| Job { tool, arguments: json!(index) }).collect();
+    let jobs: Vec<Job> =
+        (0..6).map(|index| Job { tool: Arc::clone(&tool), arguments: json!(index) }).collect();
     let heard: Mutex<Vec<(bool, usize)>> = Mutex::default();
     let started = |index| heard.lock().unwrap().push((true, index));
     let ended = |index, _: &Ran| heard.lock().unwrap().push((false, index));

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use forage::agent::Event;
 use forage_tools::{sanitize, sanitize_line};
 
+use super::super::output::Output;
 use crate::background::Background;
 
 const BETWEEN: Duration = Duration::from_millis(200);
@@ -19,11 +20,40 @@ const WIDTH: usize = 79;
 /// Characters of arguments in a line of the log.
 const ARGUMENTS: usize = 160;
 
-/// Shows what happens until it is dropped, on stderr.
-pub(super) struct View {
+/// Shows what happens until it is dropped: on stderr what goes on, and on stdout, if that is a terminal, the answer while
+/// it is written.
+pub(super) struct View<'a> {
     mode: Mode,
     state: Arc<Mutex<State>>,
+    answer: Option<Mutex<Written<'a>>>,
     _redrawn: Option<Background>,
+}
+
+/// What a model writes, as it comes.
+struct Written<'a> {
+    output: &'a mut Output,
+    /// The text of this turn.
+    turn: String,
+}
+
+impl Written<'_> {
+    /// What is to be printed because of this.
+    fn follow(&mut self, event: &Event<'_>) -> Option<String> {
+        match event {
+            Event::Text(piece) => {
+                self.turn.push_str(piece);
+                Some(sanitize(piece))
+            }
+            // What comes next is another text. What stands there stays: it was said.
+            Event::Asking { .. } | Event::Failed { .. } | Event::Said { calls: 1.., .. }
+                if !self.turn.is_empty() =>
+            {
+                self.turn.clear();
+                Some("\n\n".to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,8 +63,9 @@ enum Mode {
     Terminal,
 }
 
-impl View {
-    pub(super) fn start(quiet: bool) -> Self {
+impl<'a> View<'a> {
+    /// `output` is where the answer may be written while it comes.
+    pub(super) fn start(quiet: bool, output: Option<&'a mut Output>) -> Self {
         let mode = match (quiet, io::stderr().is_terminal()) {
             (true, _) => Mode::Quiet,
             (false, true) => Mode::Terminal,
@@ -42,15 +73,24 @@ impl View {
         };
         let state = Arc::new(Mutex::new(State::default()));
         let redrawn = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
-        Self { mode, state, _redrawn: redrawn }
+        let output = output.filter(|_| io::stdout().is_terminal());
+        let answer = output.map(|output| Mutex::new(Written { output, turn: String::new() }));
+        Self { mode, state, answer, _redrawn: redrawn }
     }
 
     /// Whether text is of use before it is complete.
     pub(super) fn shows_text(&self) -> bool {
-        self.mode == Mode::Terminal
+        self.mode == Mode::Terminal || self.answer.is_some()
+    }
+
+    /// What was written of the last turn.
+    pub(super) fn written(self) -> String {
+        let Some(answer) = &self.answer else { return String::new() };
+        answer.lock().unwrap_or_else(PoisonError::into_inner).turn.clone()
     }
 
     pub(super) fn show(&self, event: &Event<'_>) {
+        self.write(event);
         match self.mode {
             Mode::Quiet => {}
             Mode::Log => {
@@ -63,14 +103,34 @@ impl View {
     }
 }
 
+impl View<'_> {
+    /// Writes what belongs to the answer. The line that is redrawn makes room for it.
+    fn write(&self, event: &Event<'_>) {
+        let Some(answer) = &self.answer else { return };
+        let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(text) = answer.follow(event) else { return };
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.mode == Mode::Terminal && !state.is_written_beside {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+        state.is_written_beside = matches!(event, Event::Text(_));
+        // A terminal that is gone ends nothing.
+        let _ = answer.output.text_now(&text);
+    }
+}
+
 fn redraw(state: Arc<Mutex<State>>) -> Background {
     Background::start("progress", move |work| {
         let started = Instant::now();
         while work.goes_on_after(BETWEEN) {
-            let line = state.lock().unwrap_or_else(PoisonError::into_inner).line(started.elapsed());
-            let _ = write!(io::stderr(), "\r\x1b[K{line}");
+            let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+            if !state.is_written_beside {
+                let _ = write!(io::stderr(), "\r\x1b[K{}", state.line(started.elapsed()));
+            }
         }
-        let _ = write!(io::stderr(), "\r\x1b[K");
+        if !state.lock().unwrap_or_else(PoisonError::into_inner).is_written_beside {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
     })
 }
 
@@ -87,6 +147,8 @@ struct State {
     /// What the model is writing.
     text: String,
     trouble: String,
+    /// An answer is being written where the line would stand.
+    is_written_beside: bool,
 }
 
 impl State {
@@ -219,6 +281,30 @@ mod tests {
             after(&[ASKING, Event::Text("One.\nTwo"), Event::Text(" more")]),
             "7 s  turn 2/8  Two more"
         );
+    }
+
+    #[test]
+    fn an_answer_is_written_as_it_comes_and_what_follows_begins_anew() {
+        let mut output = Output::new(false, false);
+        let mut written = Written { output: &mut output, turn: String::new() };
+        let said = |calls| Event::Said { calls, usage: None, cost_usd: None, elapsed: Duration::ZERO };
+        let mut printed = String::new();
+        let events = [
+            ASKING,
+            Event::Text("I look \u{1b}[2J"),
+            Event::Text("first."),
+            said(1),
+            Event::CallStarted { number: 1, tool: "grep_search", arguments: "{}" },
+            ASKING,
+            Event::Text("It is "),
+            Event::Text("there."),
+            said(0),
+        ];
+        for event in &events {
+            printed.extend(written.follow(event));
+        }
+        assert_eq!(printed, "I look \\x1B[2Jfirst.\n\nIt is there.");
+        assert_eq!(written.turn, "It is there.");
     }
 
     #[test]

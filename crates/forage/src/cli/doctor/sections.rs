@@ -6,7 +6,7 @@ use forage::sandbox::Level;
 use forage_fs::{Stop, find_git_root};
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{Choice, Role};
-use forage_tools::registry::{TOOLS, advertised};
+use forage_tools::registry::TOOLS;
 use forage_tools::{EngineSetting, FoundModels, Program};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
@@ -112,11 +112,12 @@ pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[
 
 pub(super) fn tools(report: &mut Report, subject: &Subject) {
     let choice = subject.config.tools();
-    if let Err(error) = advertised(&choice) {
+    if let Err(error) = choice.names() {
         report.problems.push(error.to_string());
     }
     let lookup_problem = subject.config.lookup_problem();
     report.warnings.extend(lookup_problem.clone());
+    let names = subject.config.names();
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
         let is_on = choice.has(*tool);
@@ -141,8 +142,10 @@ pub(super) fn tools(report: &mut Report, subject: &Subject) {
         };
         let off = why.iter().zip(&how).map(|(why, how)| format!(" ({why}; {how})"));
         let state = if is_on { "on" } else { "off" };
-        lines.push(format!("{:<16} {state}{}", tool.name(), off.collect::<String>()));
-        records.push(json!({ "name": tool.name(), "on": is_on, "why_off": why, "turn_on": how }));
+        let (name, id) = (names.called(tool.id()), tool.id());
+        let own = if name == id { String::new() } else { format!(" (the tool {id})") };
+        lines.push(format!("{name:<16} {state}{own}{}", off.collect::<String>()));
+        records.push(json!({ "name": name, "tool": id, "on": is_on, "why_off": why, "turn_on": how }));
     }
     report.section("tools", &lines, records.into());
 }
@@ -180,13 +183,15 @@ pub(super) fn engines(report: &mut Report, subject: &Subject) {
             }
         }
     }
+    let names = subject.config.names();
+    let search = names.called("Search");
     match &used {
-        EngineSetting::Embedded => lines.push("`Search` uses the embedded engine".to_owned()),
+        EngineSetting::Embedded => lines.push(format!("`{search}` uses the embedded engine")),
         EngineSetting::External { programs, missing } => match programs.first() {
-            Some(first) => lines.push(format!("`Search` uses {}", first.path().display())),
+            Some(first) => lines.push(format!("`{search}` uses {}", first.path().display())),
             None => {
                 let missing = missing.join("; ");
-                lines.push(format!("`Search` has no engine: {missing}"));
+                lines.push(format!("`{search}` has no engine: {missing}"));
                 report.problems.push(format!("`tools.search.engine` is \"external\", but {missing}"));
             }
         },
@@ -198,12 +203,13 @@ pub(super) fn models(report: &mut Report, subject: &Subject) {
     match try_models(report, subject) {
         Ok((lines, record, has_none)) => {
             report.section("models", &lines, record);
-            if has_none && !subject.config.is_lexical() {
-                report.warnings.push(
-                    "`keyword_search` has no model to ask: set the key of a provider (`forage models` lists them), or \
-                     `filter = \"lexical\"`"
-                        .to_owned(),
-                );
+            let names = subject.config.names();
+            if has_none && !subject.config.is_lexical() && names.has("keyword_search") {
+                report.warnings.push(format!(
+                    "`{}` has no model to ask: set the key of a provider (`forage models` lists them), or \
+                     `filter = \"lexical\"`",
+                    names.called("keyword_search")
+                ));
             }
         }
         Err(error) => {

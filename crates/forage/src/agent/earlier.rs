@@ -1,0 +1,166 @@
+//! What a question goes on from: questions that were asked before, and what came of them.
+
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hasher as _};
+
+use forage_fs::Contents;
+use forage_llm::Redacted;
+use forage_tools::{Context, clip, sanitize, sanitize_line};
+use serde::{Deserialize, Serialize};
+
+use super::border::Border;
+use super::limits::{
+    EARLIER_BYTES, EXCHANGE_ANSWER_BYTES, EXCHANGE_CALLS, EXCHANGE_FILE_BYTES, EXCHANGE_FILES,
+};
+use super::transcript::{Transcript, shown};
+
+/// A question and its answer, without secrets, as the next question is told of it. It holds no results of tools: what is
+/// needed again is read again, as it is then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The question.
+    pub question: String,
+    /// The answer.
+    pub answer: String,
+    /// Who answered.
+    pub models: Vec<String>,
+    /// The calls that were made, with the first line of what came of each.
+    pub calls: Vec<String>,
+    /// The files that the answer cites.
+    pub files: Vec<CitedFile>,
+}
+
+/// A file that an answer cites, as it was then.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitedFile {
+    /// As the answer has it.
+    pub path: String,
+    /// A hash of its contents.
+    pub hash: u64,
+}
+
+/// What a cited file is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Same,
+    Changed,
+    Gone,
+}
+
+impl Transcript {
+    /// The exchange that a later question can go on from; `None` without an answer.
+    pub fn exchange(&self, context: &Context) -> Option<Exchange> {
+        let plain = |text: &str| context.redactor.redact(text).as_str().to_owned();
+        let answer = self.answer.as_deref()?;
+        let calls = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run);
+        let call = |call: &super::Call| {
+            let result = call.error.as_deref().unwrap_or(&call.head);
+            plain(&format!("{} {}: {}", call.tool, shown(&call.arguments.to_string()), shown(result)))
+        };
+        let mut files: Vec<CitedFile> = Vec::new();
+        for citation in self.citations.iter().filter(|citation| citation.wrong.is_none()) {
+            if files.len() >= EXCHANGE_FILES || files.iter().any(|file| file.path == citation.path) {
+                continue;
+            }
+            files.extend(
+                hash_of(&citation.path, context).map(|hash| CitedFile { path: citation.path.clone(), hash }),
+            );
+        }
+        Some(Exchange {
+            question: plain(&self.question),
+            answer: clip(&plain(answer), EXCHANGE_ANSWER_BYTES),
+            models: self.models.clone(),
+            calls: calls.take(EXCHANGE_CALLS).map(call).collect(),
+            files,
+        })
+    }
+}
+
+/// A hash of a file's contents, beneath the roots and by the rules of every read; `None` where it can't be read.
+fn hash_of(path: &str, context: &Context) -> Option<u64> {
+    let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
+    let mut file = root.open_file(&path).ok()?;
+    let mut bytes = Vec::new();
+    let contents = file.read_into(&mut bytes, EXCHANGE_FILE_BYTES).ok()?;
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    // Of a longer one the beginning and the size have to tell.
+    hasher.write_u64(if matches!(contents, Contents::Whole) { 0 } else { file.size() });
+    Some(hasher.finish())
+}
+
+fn state(file: &CitedFile, context: &Context) -> State {
+    match hash_of(&file.path, context) {
+        Some(hash) if hash == file.hash => State::Same,
+        Some(_) => State::Changed,
+        None => State::Gone,
+    }
+}
+
+/// What the model is told of the earlier questions: the newest that there is room for, each fenced as data, because its
+/// answer is a model's word about files.
+pub(super) fn tell(earlier: &[Exchange], context: &Context, border: &mut Border) -> Redacted {
+    let mut told = Redacted::default();
+    let mut room = EARLIER_BYTES;
+    let mut parts = Vec::new();
+    for exchange in earlier.iter().rev() {
+        let (text, not_same) = describe(exchange, context);
+        if text.len() > room {
+            break;
+        }
+        room -= text.len();
+        parts.push((text, not_same));
+    }
+    if parts.is_empty() {
+        return told;
+    }
+    let left_out = earlier.len() - parts.len();
+    told.push(&border.plain("\nThe question goes on from earlier ones about the same root.\n"));
+    if left_out > 0 {
+        told.push(&border.remark(&format!("{left_out} of the earlier questions are left out, the oldest")));
+    }
+    for (number, (text, not_same)) in parts.into_iter().rev().enumerate() {
+        told.push(
+            &border.data(&format!("Earlier question {} and its answer:", left_out + number + 1), &text),
+        );
+        if not_same > 0 {
+            told.push(&border.remark(&format!(
+                "{not_same} of the files that this answer cites changed since or are gone: read them again before you \
+                 rely on it"
+            )));
+        }
+    }
+    told
+}
+
+/// An exchange in words, and how many of its files are not what they were.
+fn describe(exchange: &Exchange, context: &Context) -> (String, usize) {
+    let Exchange { question, answer, models, calls, files } = exchange;
+    let mut text = format!(
+        "Question: {}\n\nAnswer ({}):\n{}\n",
+        sanitize(question),
+        models.join(", "),
+        sanitize(answer)
+    );
+    if !calls.is_empty() {
+        text.push_str("\nCalls that were made for it:\n");
+    }
+    for call in calls {
+        let _ = writeln!(text, "- {}", sanitize_line(call));
+    }
+    if !files.is_empty() {
+        text.push_str("\nFiles that it cites:\n");
+    }
+    let mut not_same = 0;
+    for file in files {
+        let state = state(file, context);
+        not_same += usize::from(state != State::Same);
+        let word = match state {
+            State::Same => "as it was then",
+            State::Changed => "CHANGED since then",
+            State::Gone => "GONE, or can't be read any more",
+        };
+        let _ = writeln!(text, "- {}: {word}", sanitize_line(&file.path));
+    }
+    (text, not_same)
+}

@@ -1,0 +1,197 @@
+//! MCP servers whose tools the agent may call: started before the wall, spoken to over their standard streams, and ended
+//! with all that they have started.
+//!
+//! Only the user's own configuration names them. What they say is text of strangers: it is bounded here, and goes through
+//! the agent's border.
+
+mod process;
+mod protocol;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use forage_tools::registry::{AnyTool, is_name};
+use forage_tools::{Answer, Context, Egress, Hidden, ToolError, clip, sanitize, sanitize_line};
+use serde_json::{Value, json};
+
+use crate::config::ServerSettings;
+use process::Process;
+
+/// Time to start, and to say what tools there are. `npx` may have to look a package up.
+const START: Duration = Duration::from_secs(20);
+
+/// Tools that are taken of one server; a model reads all of them with each request.
+const TOOLS: usize = 32;
+
+/// Bytes of a tool's description, and of its schema.
+const DESCRIPTION_BYTES: usize = 2_000;
+const SCHEMA_BYTES: usize = 16_000;
+
+/// The servers that run. They are ended when this goes out of scope.
+#[derive(Default)]
+pub(super) struct Servers {
+    running: Vec<Running>,
+    /// What did not work, a sentence each.
+    pub(super) problems: Vec<String>,
+}
+
+struct Running {
+    name: String,
+    process: Arc<Process>,
+    tools: Vec<Value>,
+    chosen: Option<Vec<String>>,
+}
+
+impl Servers {
+    /// Starts all of them at the same time. One that fails is told of and harms nobody. `home` is where they run: not in
+    /// the repository, whose files many programs take for their configuration.
+    pub(super) fn start(
+        settings: &BTreeMap<String, ServerSettings>,
+        home: &Path,
+        roots: &[&Path],
+        most: Duration,
+    ) -> Self {
+        let most = most.min(START);
+        let begin = |(name, server): (&String, &ServerSettings)| {
+            let process = Process::start(server, home, roots)?;
+            let tools = protocol::open(&process, most)?;
+            let (name, chosen) = (name.clone(), server.tools.clone());
+            Ok(Running { name, process: Arc::new(process), tools, chosen })
+        };
+        let started: Vec<(&String, Result<Running, String>)> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                settings.iter().map(|each| (each.0, scope.spawn(move || begin(each)))).collect();
+            let lost = || Err("its thread was lost".to_owned());
+            threads
+                .into_iter()
+                .map(|(name, thread)| (name, thread.join().unwrap_or_else(|_| lost())))
+                .collect()
+        });
+        let mut servers = Self::default();
+        for (name, started) in started {
+            match started {
+                Ok(running) => servers.running.push(running),
+                Err(problem) => servers.problems.push(format!(
+                    "the tools of `ask.servers.{name}` are not there: {}",
+                    sanitize_line(&problem)
+                )),
+            }
+        }
+        servers
+    }
+
+    /// Their tools, each under the name of its server. What can't be offered is told of in [`Self::problems`].
+    pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
+        let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
+        for Running { name, process, tools: listed, chosen } in &self.running {
+            let is_chosen = |tool: &&Value| {
+                chosen.as_ref().is_none_or(|chosen| chosen.iter().any(|name| tool["name"] == name.as_str()))
+            };
+            let chosen_tools: Vec<&Value> = listed.iter().filter(is_chosen).collect();
+            for missing in chosen
+                .iter()
+                .flatten()
+                .filter(|name| !listed.iter().any(|tool| tool["name"] == name.as_str()))
+            {
+                self.problems.push(format!("`ask.servers.{name}` has no tool {}", sanitize_line(missing)));
+            }
+            if chosen_tools.len() > TOOLS {
+                self.problems.push(format!(
+                    "`ask.servers.{name}` has {} tools, of which the first {TOOLS} are taken; choose some with \
+                     `ask.servers.{name}.tools`",
+                    chosen_tools.len()
+                ));
+            }
+            for tool in chosen_tools.into_iter().take(TOOLS) {
+                match ServerTool::of(name, tool, process) {
+                    Ok(tool) => tools.push(Arc::new(tool)),
+                    Err(problem) => {
+                        self.problems.push(format!("a tool of `ask.servers.{name}` is left out: {problem}"))
+                    }
+                }
+            }
+        }
+        tools
+    }
+}
+
+/// A tool of a server.
+struct ServerTool {
+    /// With its server's name in front.
+    name: String,
+    /// What the server calls it.
+    own_name: String,
+    title: String,
+    description: String,
+    schema: Value,
+    process: Arc<Process>,
+}
+
+impl ServerTool {
+    fn of(server: &str, tool: &Value, process: &Arc<Process>) -> Result<Self, String> {
+        let own_name = tool["name"].as_str().unwrap_or_default().to_owned();
+        let name = format!("{server}_{own_name}");
+        if own_name.is_empty() || !is_name(&name) {
+            return Err(format!("{:?} is no name that models take", clip(&own_name, 80)));
+        }
+        let schema = match &tool["inputSchema"] {
+            schema @ Value::Object(_) if schema.to_string().len() <= SCHEMA_BYTES => schema.clone(),
+            Value::Object(_) => {
+                return Err(format!("{own_name}: its schema has more than {SCHEMA_BYTES} bytes"));
+            }
+            _ => json!({ "type": "object", "properties": {} }),
+        };
+        let description = sanitize(tool["description"].as_str().unwrap_or_default());
+        let description = format!(
+            "{} (A tool of the server {server}, outside of the repository.)",
+            clip(description.trim(), DESCRIPTION_BYTES)
+        );
+        let title = tool["title"].as_str().unwrap_or(&own_name);
+        let title = clip(&sanitize_line(title), 100);
+        Ok(Self { name, own_name, title, description, schema, process: Arc::clone(process) })
+    }
+}
+
+impl AnyTool for ServerTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// What the model writes goes to the server.
+    fn egress(&self) -> Egress {
+        Egress::SendsText
+    }
+
+    fn input_schema(&self) -> Value {
+        self.schema.clone()
+    }
+
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        let params = json!({ "name": self.own_name, "arguments": request });
+        let result = self.process.ask("tools/call", params, &|| context.stop.check().is_some());
+        let result = result.map_err(ToolError::Request)?;
+        let text = protocol::text(&result);
+        match result["isError"] == true {
+            true => Err(ToolError::Request(text)),
+            false => Ok(Answer {
+                text,
+                records: Value::Null,
+                found: true,
+                partial: false,
+                hidden: Hidden::default(),
+                problem: None,
+            }),
+        }
+    }
+}

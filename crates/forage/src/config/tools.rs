@@ -1,0 +1,172 @@
+//! `[tools.NAME]`: which tools agents are told of, what they are called, and what is said of them.
+
+use std::collections::BTreeMap;
+
+use anyhow::bail;
+use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, is_name, setting};
+use forage_tools::{Names, ToolError, sanitize};
+use serde_json::{Value, json};
+
+use super::{Config, Setting};
+
+/// Bytes of a description: what some clients show of one is half of it, and models read all of it with each request.
+const DESCRIPTION_BYTES: usize = 4_096;
+
+/// What one source says of a tool.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolOverrides {
+    /// The tool, by its own name.
+    pub(super) tool: &'static str,
+    pub(super) enabled: Option<bool>,
+    pub(super) name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) description_append: Option<String>,
+}
+
+/// What all sources say of a tool.
+#[derive(Clone, Debug)]
+struct ToolSettings {
+    enabled: Setting<Option<bool>>,
+    name: Setting<Option<String>>,
+    description: Setting<Option<String>>,
+    description_append: Setting<Option<String>>,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            enabled: Setting::default(None),
+            name: Setting::default(None),
+            description: Setting::default(None),
+            description_append: Setting::default(None),
+        }
+    }
+}
+
+/// The tools of which something is said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tools(BTreeMap<&'static str, ToolSettings>);
+
+impl Tools {
+    pub(super) fn apply(&mut self, overrides: Vec<ToolOverrides>, source: &str) {
+        for ToolOverrides { tool, enabled, name, description, description_append } in overrides {
+            let settings = self.0.entry(tool).or_default();
+            settings.enabled.set(enabled.map(Some), source);
+            settings.name.set(name.map(Some), source);
+            settings.description.set(description.map(Some), source);
+            settings.description_append.set(description_append.map(Some), source);
+        }
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        for (tool, settings) in &self.0 {
+            if let Some(name) = settings.name.value.as_deref().filter(|name| !is_name(name)) {
+                let (key, source) = (setting(tool, "name"), &settings.name.source);
+                bail!("`{key}` ({source}): {name:?} is not 1 to 64 letters, digits, `_` and `-`");
+            }
+            let texts = [
+                ("description", &settings.description),
+                ("description_append", &settings.description_append),
+            ];
+            for (key, Setting { value, source }) in texts {
+                let Some(text) = value else { continue };
+                let (key, bytes) = (setting(tool, key), text.len());
+                if text.trim().is_empty() {
+                    bail!("`{key}` ({source}) is empty: a model would not know when to call the tool");
+                }
+                if bytes > DESCRIPTION_BYTES {
+                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {DESCRIPTION_BYTES}");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn describe(&self) -> Vec<(String, Value, String)> {
+        let unset = ToolSettings::default();
+        let rows = TOOLS.iter().map(|tool| {
+            let settings = self.0.get(tool.id()).unwrap_or(&unset);
+            let row =
+                |name: &str, value: Value, source: &str| (setting(tool.id(), name), value, source.to_owned());
+            let ToolSettings { enabled, name, description, description_append } = settings;
+            let is_on = enabled.value.unwrap_or(tool.is_on_by_default());
+            [
+                row("enabled", json!(is_on), &enabled.source),
+                row("name", json!(name.value.as_deref().unwrap_or(tool.id())), &name.source),
+                row("description", json!(description.value), &description.source),
+                row("description_append", json!(description_append.value), &description_append.source),
+            ]
+        });
+        rows.flatten().collect()
+    }
+}
+
+impl Config {
+    /// Which tools agents are told of, and how.
+    pub(crate) fn tools(&self) -> Choice {
+        let mut choice = Choice::default();
+        if self.retrieval.is_enabled() {
+            choice.on.push("keyword_lookup");
+        }
+        if let Some(name) = self.retrieval.tool_name() {
+            choice = choice.call("keyword_lookup", name, "retrieval.tool_name");
+        }
+        for (tool, settings) in &self.tools.0 {
+            match settings.enabled.value {
+                Some(true) => choice.on.push(tool),
+                Some(false) => choice.off.push(tool),
+                None => {}
+            }
+            if let Some(name) = &settings.name.value {
+                choice = choice.call(tool, name, &setting(tool, "name"));
+            }
+            let text = |setting: &Setting<Option<String>>| {
+                setting.value.as_deref().map(|text| sanitize(text.trim()))
+            };
+            let (description, more) = (text(&settings.description), text(&settings.description_append));
+            if description.is_some() || more.is_some() {
+                let wording = choice.wording_of(tool);
+                (wording.description, wording.more) = (description, more);
+            }
+        }
+        if self.lookup_problem().is_some() {
+            choice.off.push("keyword_lookup");
+        }
+        choice
+    }
+
+    /// Whether the configuration has the tool on that looks words up.
+    pub(super) fn is_lookup_on(&self) -> bool {
+        let switch = self.tools.0.get("keyword_lookup").and_then(|settings| settings.enabled.value);
+        switch.unwrap_or(self.retrieval.is_enabled())
+    }
+
+    pub(super) fn check_tools(&self) -> anyhow::Result<()> {
+        self.tools.check()?;
+        let name = self.tools.0.get("keyword_lookup").and_then(|settings| settings.name.value.as_deref());
+        if let (Some(name), Some(other)) = (name, self.retrieval.tool_name())
+            && name != other
+        {
+            bail!(
+                "`tools.keyword_lookup.name` is {name:?} and `retrieval.tool_name`, the same setting, is {other:?}; \
+                 leave one out"
+            );
+        }
+        self.tools().names().map(drop).map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// What the tools are called that agents are told of.
+    pub(crate) fn names(&self) -> Names {
+        let named = self.tools().names().unwrap_or_default();
+        Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
+    }
+
+    /// The tool that a caller means by a name: one that agents are told of, by the name that it has for them, else any
+    /// by its own.
+    pub(crate) fn tool(&self, name: &str) -> Result<&'static dyn AnyTool, ToolError> {
+        let choice = self.tools();
+        let mut tools = advertised(&choice)?;
+        tools.extend(TOOLS.iter().filter(|tool| !choice.has(**tool)));
+        find_among(&tools, name)
+    }
+}

@@ -1,0 +1,164 @@
+//! Questions and answers of `forage ask`, kept for the next question: a file for each root in the user's cache directory.
+//!
+//! What is kept is what models were sent and said: without secrets, and without results of tools.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use forage::agent::Exchange;
+use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
+use serde::{Deserialize, Serialize};
+
+/// Questions of a conversation that are kept; the oldest go first.
+const MOST_EXCHANGES: usize = 10;
+
+/// Bytes of a file.
+const MOST_BYTES: usize = 256 << 10;
+
+/// Roots whose conversations are kept; the oldest go first.
+const MOST_ROOTS: usize = 100;
+
+/// Age from which on a conversation is over: nobody expects a trace of it to stay for ever.
+const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+const VERSION: u32 = 1;
+
+/// The conversations about one root.
+#[derive(Clone, Debug)]
+pub(crate) struct Conversations {
+    place: PrivatePlace,
+    root: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    /// Two roots may have one hash.
+    root: String,
+    exchanges: Vec<Exchange>,
+}
+
+impl Conversations {
+    pub(crate) fn new(place: PrivatePlace, root: &Path) -> Self {
+        Self { place, root: root.display().to_string() }
+    }
+
+    fn name(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        self.root.hash(&mut hasher);
+        format!("{:016x}.json", hasher.finish())
+    }
+
+    /// The questions that the last one went on from, it included, oldest first; none where none is kept, or they are too
+    /// old.
+    pub(crate) fn last(&self) -> Result<Vec<Exchange>, PrivateError> {
+        let Some(directory) = self.place.open()? else { return Ok(Vec::new()) };
+        let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > MOST_AGE;
+        if directory.entry(self.name()).is_none_or(|entry| is_old(&entry)) {
+            return Ok(Vec::new());
+        }
+        let bytes = directory.read(self.name(), MOST_BYTES as u64)?.unwrap_or_default();
+        // What can't be read is of another version or was cut: there is nothing to go on from.
+        let kept = serde_json::from_slice::<Kept>(&bytes).ok();
+        let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
+        Ok(kept.map(|kept| kept.exchanges).unwrap_or_default())
+    }
+
+    /// Keeps a conversation in place of the one that was kept.
+    pub(crate) fn keep(&self, mut exchanges: Vec<Exchange>) -> Result<(), PrivateError> {
+        exchanges.drain(..exchanges.len().saturating_sub(MOST_EXCHANGES));
+        let directory = self.place.create()?;
+        loop {
+            let kept = Kept { version: VERSION, root: self.root.clone(), exchanges };
+            let bytes = serde_json::to_vec(&kept).unwrap_or_default();
+            if bytes.len() <= MOST_BYTES {
+                directory.replace(self.name(), |file| file.write_all(&bytes))?;
+                return prune(&directory);
+            }
+            exchanges = kept.exchanges;
+            if exchanges.is_empty() {
+                return Ok(());
+            }
+            exchanges.remove(0);
+        }
+    }
+}
+
+/// A time in the future can't be judged, and makes the file the newest.
+fn age(modified: SystemTime) -> Duration {
+    SystemTime::now().duration_since(modified).unwrap_or_default()
+}
+
+/// Removes what is too old, and the oldest of what is too much.
+fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
+    let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
+    files.sort_by_key(|(age, _)| *age);
+    let is_over = |(nth, (age, file)): &(usize, (Duration, forage_fs::PrivateEntry))| {
+        *age > MOST_AGE || (*nth >= MOST_ROOTS && !file.is_temporary())
+    };
+    let over = files.into_iter().enumerate().filter(is_over);
+    over.into_iter().try_for_each(|(_, (_, file))| directory.remove(file.name).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(question: &str, bytes: usize) -> Exchange {
+        Exchange {
+            question: question.to_owned(),
+            answer: "a".repeat(bytes),
+            models: Vec::new(),
+            calls: Vec::new(),
+            files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_in_number_bytes_and_age_and_for_its_root_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = PrivatePlace::below(directory.path()).join("conversations");
+        let here = Conversations::new(place.clone(), Path::new("/here"));
+        assert_eq!(here.last().unwrap(), []);
+        let questions = |kept: Vec<Exchange>| kept.into_iter().map(|it| it.question).collect::<Vec<_>>();
+        here.keep((0..12).map(|nth| exchange(&nth.to_string(), 10)).collect()).unwrap();
+        assert_eq!(questions(here.last().unwrap()), (2..12).map(|nth| nth.to_string()).collect::<Vec<_>>());
+        assert_eq!(Conversations::new(place.clone(), Path::new("/there")).last().unwrap(), []);
+        here.keep((0..3).map(|nth| exchange(&nth.to_string(), 100_000)).collect()).unwrap();
+        assert_eq!(questions(here.last().unwrap()), ["1", "2"]);
+        let file = place.path().join(here.name());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            let mode = file.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+        let old = SystemTime::now() - MOST_AGE - Duration::from_secs(60);
+        set_modified(&file, old);
+        assert_eq!(here.last().unwrap(), []);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn fuzz_what_is_kept_is_of_this_root_or_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = PrivatePlace::below(directory.path()).join("conversations");
+        let here = Conversations::new(place.clone(), Path::new("/here"));
+        here.keep(vec![exchange("q", 10)]).unwrap();
+        let path = place.path().join(here.name());
+        let right = std::fs::read(&path).unwrap();
+        let other = String::from_utf8_lossy(&right).replace("/here", "/there").into_bytes();
+        forage_fuzz::target!(&[right, other], |input| {
+            std::fs::write(&path, input).unwrap();
+            let is_here = String::from_utf8_lossy(input).contains("/here");
+            assert!(here.last().is_ok_and(|kept| kept.is_empty() || is_here));
+        });
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn set_modified(file: &Path, time: SystemTime) {
+        std::fs::OpenOptions::new().write(true).open(file).unwrap().set_modified(time).unwrap();
+    }
+}

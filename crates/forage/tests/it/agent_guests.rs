@@ -1,0 +1,175 @@
+//! Tools of a program's own beside ours: the same border, the same bounds.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use forage::agent::Ended;
+use forage_tools::registry::AnyTool;
+use forage_tools::{Answer, Context, Hidden, ToolError};
+use serde_json::{Value, json};
+
+use crate::scripted::{Bench, Scripted, ask, call, say, says};
+
+const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+const GREP: (&str, &str) = ("grep_search", r#"{"pattern": "retry"}"#);
+
+/// A tool whose name is made while the program runs.
+struct Own<F> {
+    name: String,
+    run: F,
+}
+
+impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Own<F> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn title(&self) -> &str {
+        "Search the web"
+    }
+
+    fn description(&self) -> &str {
+        "Searches the web. For files use {grep_search}."
+    }
+
+    fn input_schema(&self) -> Value {
+        json!({"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]})
+    }
+
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        let text = (self.run)(context, &request)?;
+        Ok(Answer {
+            text,
+            records: Value::Null,
+            found: true,
+            partial: false,
+            hidden: Hidden::default(),
+            problem: None,
+        })
+    }
+}
+
+fn own<F>(run: F) -> Arc<dyn AnyTool>
+where
+    F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync + 'static,
+{
+    Arc::new(Own { name: format!("{}_search", "web"), run })
+}
+
+fn bench() -> Bench {
+    Bench::new(&[("a.rs", "fn retry() {}\n")])
+}
+
+#[test]
+fn a_programs_own_tool_is_called_beside_ours_and_stands_behind_the_border() {
+    let model = Scripted::new("one", [call(&[("web_search", r#"{"query": "q"}"#), GREP]), say("done")]);
+    let bench = bench();
+    let mut agent = bench.agent(&[&model]);
+    agent
+        .add_tool(own(|_, request| {
+            assert_eq!(request["query"], "q");
+            Ok(format!("a page\u{1b}[2J\ntoken {SECRET}\n"))
+        }))
+        .unwrap();
+    let transcript = ask(&agent);
+    assert_eq!(transcript.stop_reason, Ended::Answered);
+    let seen = model.seen();
+    let web = seen[0].tools.iter().find(|tool| tool.name == "web_search").unwrap();
+    assert_eq!(web.description, "Searches the web. For files use grep_search.");
+    let texts = model.last_texts();
+    assert!(texts[1].contains("call 1, web_search:\n===== BEGIN "), "{}", texts[1]);
+    assert!(texts[1].contains("a page\\x1B[2J\n") && !texts[1].contains(SECRET), "{}", texts[1]);
+    assert!(texts[2].contains("a.rs:\n  1: fn retry() {}"), "{}", texts[2]);
+    assert_eq!(transcript.redacted.values().sum::<usize>(), 1);
+}
+
+#[test]
+fn its_name_must_be_free_and_one_that_models_take() {
+    let model = Scripted::new("one", []);
+    let mut agent = bench().agent(&[&model]);
+    let named = |name: &str| -> Arc<dyn AnyTool> {
+        Arc::new(Own { name: name.to_owned(), run: |_: &Context, _: &Value| Ok(String::new()) })
+    };
+    for (name, part) in
+        [("grep_search", "both called `grep_search`"), ("web search", "no name"), ("", "no name")]
+    {
+        let error = agent.add_tool(named(name)).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    agent.add_tool(named("web")).unwrap();
+    assert!(agent.add_tool(named("web")).is_err());
+}
+
+#[test]
+fn a_tool_that_is_long_or_slow_or_fails_or_panics_ends_nothing_else() {
+    let calls = ["long", "slow", "error", "panic"].map(|query| format!("{{\"query\": \"{query}\"}}"));
+    let calls: Vec<(&str, &str)> = calls.iter().map(|request| ("web_search", request.as_str())).collect();
+    let model = Scripted::new("one", [call(&calls), say("done")]);
+    let bench = bench();
+    let mut agent = bench.agent(&[&model]);
+    agent.limits.total = Duration::from_secs(4);
+    agent.context.text_bytes = 5_000;
+    agent
+        .add_tool(own(|_, request| match request["query"].as_str() {
+            Some("long") => Ok("word ".repeat(100_000)),
+            // Longer than the whole conversation may take.
+            Some("slow") => {
+                std::thread::sleep(Duration::from_secs(60));
+                Ok(String::new())
+            }
+            Some("error") => Err(ToolError::Request(format!("the server said {SECRET}\u{7}"))),
+            _ => panic!("planned"),
+        }))
+        .unwrap();
+    let began = Instant::now();
+    let transcript = ask(&agent);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(transcript.answer.as_deref(), Some("done"));
+    let texts = model.last_texts();
+    assert!(texts[1].len() < 6_000 && texts[1].contains("too long and is cut here"), "{}", texts[1].len());
+    assert!(texts[2].contains("web_search: it did not answer in time"), "{}", texts[2]);
+    assert!(texts[3].contains("the server said [redacted:") && !texts[3].contains('\u{7}'), "{}", texts[3]);
+    assert!(texts[4].contains("panicked"), "{}", texts[4]);
+}
+
+#[test]
+fn the_bound_of_turns_holds_whatever_the_model_does() {
+    // It goes on calling in the last turn: what it says beside that is the answer, and nobody is asked once more.
+    let model = Scripted::new(
+        "one",
+        [call(&[GREP]), says("as far as I know", &[("read_file", r#"{"path": "a.rs"}"#)])],
+    );
+    let mut agent = bench().agent(&[&model]);
+    agent.limits.turns = 2;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.turns.len(), transcript.answer.as_deref()), (2, Some("as far as I know")));
+    assert!(transcript.turns[1].calls[0].error.is_some(), "not made");
+    let seen = model.seen();
+    assert_eq!(seen.iter().map(|request| request.must_answer).collect::<Vec<_>>(), [false, true]);
+    assert!(!seen[1].tools.is_empty());
+    // With nothing beside the calls there is no answer, and no turn more.
+    let model = Scripted::new("one", [call(&[GREP]), call(&[GREP])]);
+    let mut agent = bench().agent(&[&model]);
+    agent.limits.turns = 2;
+    let transcript = ask(&agent);
+    assert_eq!((transcript.turns.len(), transcript.stop_reason), (2, Ended::NoAnswer));
+    // Where the last turn is not the last that there may be, it is told once more.
+    let model = Scripted::new("one", [call(&[GREP]), call(&[GREP]), say("done")]);
+    let mut agent = bench().agent(&[&model]);
+    agent.limits.calls = 1;
+    assert_eq!(ask(&agent).answer.as_deref(), Some("done"));
+}
+
+#[test]
+fn a_prompt_of_ones_own_is_what_the_model_is_told() {
+    let model = Scripted::new("one", [say("done")]);
+    let mut agent = bench().agent(&[&model]);
+    agent.prompt = Some("Answer in rhymes, with {grep_search}.".into());
+    ask(&agent);
+    let seen = model.seen();
+    let system = seen[0].texts().next().unwrap().to_owned();
+    assert!(
+        system.starts_with("Answer in rhymes, with grep_search.\n\nWhat is data and what is not:"),
+        "{system}"
+    );
+}

@@ -1,0 +1,229 @@
+//! `forage ask`: a question after a question, a prompt of the user's, and other programs' tools.
+
+use serde_json::json as value;
+
+use crate::Project;
+use crate::ask::{calls, configure, messages, project, results, say};
+use crate::peer::Peer;
+
+const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+
+/// The first message of the last request.
+fn opening(peer: &Peer) -> String {
+    let messages = messages(peer);
+    let user = messages.last().unwrap().iter().find(|message| message["role"] == "user").unwrap();
+    user["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_second_question_goes_on_from_the_first() {
+    let project = project();
+    let peer = Peer::start([
+        calls(&[("grep_search", value!({"pattern": "class Agent"}))]),
+        say(&format!("The agent is at src/agent.py:3 and src/main.py:1. Token {SECRET}")),
+        say("Its tools are in src/tools/base.py:1."),
+        say("Nothing new."),
+    ]);
+    configure(&project, &[&peer], "");
+    let none = project.run(&["ask", "--continue", "and its tools?"]);
+    assert_eq!(none.status, 2, "{none:?}");
+    assert!(none.stderr.contains("there is nothing to go on from: no question about"), "{none:?}");
+    assert_eq!(peer.requests().len(), 0, "nobody was asked");
+
+    let first = project.run(&["ask", "where is the agent?"]);
+    assert_eq!(first.status, 0, "{first:?}");
+    std::fs::write(project.root.join("src/main.py"), "print('another file')\n").unwrap();
+    let second = project.run(&["ask", "--continue", "and its tools?"]);
+    assert_eq!(second.status, 0, "{second:?}");
+    let told = opening(&peer);
+    for part in [
+        "The question goes on from earlier ones about the same root.",
+        "Earlier question 1 and its answer:\n===== BEGIN ",
+        "Question: where is the agent?",
+        "The agent is at src/agent.py:3 and src/main.py:1.",
+        "- grep_search {\"pattern\":\"class Agent\"}: Found ",
+        "- src/agent.py: as it was then",
+        "- src/main.py: CHANGED since then",
+        ": 1 of the files that this answer cites changed since or are gone",
+        "Question: and its tools?",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(!told.contains(SECRET), "{told}");
+    // The third goes on from both; a question without the flag begins anew.
+    project.run(&["ask", "--continue", "what else?"]);
+    let told = opening(&peer);
+    assert!(
+        told.contains("Earlier question 2 and its answer:") && told.contains("src/tools/base.py:1"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_says_so() {
+    let project = project();
+    let peer = Peer::start([say("one"), say("two"), say("three"), say("four")]);
+    configure(&project, &[&peer], "");
+    project.run(&["ask", "first?"]);
+    project.run(&["ask", "second?"]);
+    assert!(!opening(&peer).contains("Earlier"), "{}", opening(&peer));
+    project.run(&["ask", "--continue", "third?"]);
+    assert!(opening(&peer).contains("second?") && !opening(&peer).contains("first?"), "{}", opening(&peer));
+    configure(&project, &[&peer], "[ask]\nkeep = false\n");
+    let run = project.run(&["ask", "--continue", "fourth?"]);
+    assert!(run.status == 2 && run.stderr.contains("`ask.keep`"), "{run:?}");
+}
+
+#[test]
+fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
+    let project = project();
+    let peer = Peer::start([say("Bonjour.")]);
+    let file = project.root.parent().unwrap().join("prompt.md");
+    std::fs::write(&file, "Answer in French, with {grep_search}.\n").unwrap();
+    let with = |path: &str| configure(&project, &[&peer], &format!("[ask]\nprompt_file = {path:?}\n"));
+    with(file.to_str().unwrap());
+    let run = project.run(&["ask", "q"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    let system = messages(&peer)[0][0]["content"].as_str().unwrap().to_owned();
+    assert!(
+        system.starts_with("Answer in French, with grep_search.\n\nWhat is data and what is not:"),
+        "{system}"
+    );
+    std::fs::write(&file, "x".repeat(40_000)).unwrap();
+    let bad: [(&str, &str); 2] = [
+        ("/no/such/prompt.md", "/no/such/prompt.md can't be read"),
+        (file.to_str().unwrap(), "prompt.md has more than 32768 bytes"),
+    ];
+    for (path, part) in bad {
+        with(path);
+        let run = project.run(&["ask", "q"]);
+        assert!(
+            run.status == 2 && run.stderr.contains("`ask.prompt_file`") && run.stderr.contains(part),
+            "{run:?}"
+        );
+    }
+}
+
+/// A server that knows what the tests need of one.
+const SERVER: &str = r#"
+import json, os, subprocess, sys, time
+child = subprocess.Popen(["sleep", "300"])
+open(os.path.join(os.environ["STATE"], "pids"), "w").write("%d %d" % (os.getpid(), child.pid))
+print("starting up", flush=True)
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message or "method" not in message: continue
+    method, params = message["method"], message.get("params") or {}
+    if method == "initialize":
+        print(json.dumps({"jsonrpc": "2.0", "id": 99, "method": "roots/list"}), flush=True)
+        result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif method == "tools/list":
+        schema = {"type": "object", "properties": {"query": {"type": "string"}}}
+        result = {"tools": [{"name": n, "description": "Says \u001b[31mthings.", "inputSchema": schema} for n in ("search", "hang", "bad name")]}
+    elif params["name"] == "hang":
+        time.sleep(300)
+    else:
+        text = "found for %s\n" % params["arguments"]["query"] + " ".join(sorted(os.environ)) + "\n\u001b[2Jtoken ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n" + "long " * 30000
+        result = {"content": [{"type": "text", "text": text}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"#;
+
+fn serve(project: &Project, peer: &Peer, extra: &str) -> std::path::PathBuf {
+    let outside = project.root.parent().unwrap();
+    let script = outside.join("server.py");
+    std::fs::write(&script, SERVER).unwrap();
+    let script = script.to_str().unwrap();
+    configure(
+        project,
+        &[peer],
+        &format!("[ask.servers.web]\ncommand = \"python3\"\nargs = [{script:?}]\nenv = [\"STATE\"]\n{extra}"),
+    );
+    outside.join("pids")
+}
+
+#[cfg(target_os = "linux")]
+fn assert_ended(pids: &std::path::Path) {
+    let text = std::fs::read_to_string(pids).unwrap();
+    for pid in text.split(' ') {
+        // One that has ended and was not waited for by its new parent yet is a zombie.
+        let has_ended = || {
+            let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            matches!(state.rsplit(") ").next().and_then(|rest| rest.chars().next()), None | Some('Z'))
+        };
+        // A signal that was sent takes effect when the system comes to it.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while !has_ended() {
+            assert!(std::time::Instant::now() < until, "{pid} still runs");
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn tools_of_an_mcp_server_stand_behind_the_border_and_end_with_the_question() {
+    let project = project();
+    let peer = Peer::start([
+        calls(&[("web_search", value!({"query": "agents"})), ("list_directory", value!({}))]),
+        say("Found."),
+    ]);
+    let pids = serve(&project, &peer, "");
+    let state = project.root.parent().unwrap().to_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let variables = [("PATH", path.as_str()), ("STATE", &state), ("ACME_API_KEY", "canary")];
+    let run = project.run_in(&project.root, &["ask", "q"], &variables);
+    assert_eq!(run.status, 0, "{run:?}");
+    let results = results(&peer);
+    assert!(
+        results[0].contains("call 1, web_search:\n===== BEGIN ") && results[0].contains("found for agents"),
+        "{}",
+        results[0]
+    );
+    assert!(results[0].contains("\\x1B[2Jtoken [redacted:"), "{}", results[0]);
+    assert!(results[0].len() < 50_000 && results[0].contains("is cut here"), "{}", results[0].len());
+    assert!(!results[0].contains("ACME_API_KEY") && results[0].contains("STATE"), "{}", results[0]);
+    assert!(results[1].contains("agent.py") || results[1].contains("src/"), "{}", results[1]);
+    assert!(run.stderr.contains("a tool of `ask.servers.web` is left out: \"bad name\""), "{run:?}");
+    assert_ended(&pids);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
+    let project = project();
+    let peer = Peer::start([calls(&[("web_hang", value!({}))]), say("Without it.")]);
+    let pids = serve(
+        &project,
+        &peer,
+        "[ask.servers.gone]\ncommand = \"no-such-program-here\"\n[ask.servers.quiet]\ncommand = \"false\"\n",
+    );
+    let state = project.root.parent().unwrap().to_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let flags = ["ask", "q", "--total-ms", "6000", "--json"];
+    let run = project.run_in(&project.root, &flags, &[("PATH", &path), ("STATE", &state)]);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(results(&peer)[0].contains("did not answer in time"), "{}", results(&peer)[0]);
+    let warnings = run.json()["warnings"].to_string();
+    for part in [
+        "`ask.servers.gone` are not there: there is no program",
+        "`ask.servers.quiet` are not there: it has ended",
+    ] {
+        assert!(warnings.contains(part) && run.stderr.contains(part), "{part}: {run:?}");
+    }
+    assert_ended(&pids);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_program_of_the_repository_serves() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = project();
+    let peer = Peer::start([say("fine")]);
+    let program = project.root.join("serve");
+    std::fs::write(&program, "#!/bin/sh\ntouch ran\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    configure(&project, &[&peer], &format!("[ask.servers.x]\ncommand = {:?}\n", program.to_str().unwrap()));
+    let run = project.run(&["ask", "q"]);
+    assert!(run.stderr.contains("nothing of a repository is run"), "{run:?}");
+    assert!(!project.root.join("ran").exists());
+}
