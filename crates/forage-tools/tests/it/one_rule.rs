@@ -59,7 +59,9 @@ fn a_path_that_is_left_out_is_the_project() {
         }
         let given = |path: Option<&str>| {
             let mut request = request(tool);
-            path.map(|path| request["path"] = json!(path));
+            if let Some(path) = path {
+                request["path"] = json!(path);
+            }
             let mut records = answer(&context, tool, request).records;
             records.as_object_mut().unwrap().remove("elapsed_ms");
             records
