@@ -211,6 +211,7 @@ pub fn gather(
         context: bounds.context,
         counts_all,
         line_bytes: limits::CHOSEN_LINE_BYTES,
+        cuts_lines: false,
     };
     // One for each term: files with terms that were given up need not be read for them.
     let of_term = |pattern: &Option<Pattern>| match pattern {
@@ -291,6 +292,7 @@ pub fn gather(
     // A search that did not end knows too little to choose by: what it has is what fits.
     if counts_all && gathered.lacks_something() && gathered.report.stopped.is_none() {
         let threads = walk_options.thread_count();
+        let gathering = Gathering { cuts_lines: true, ..gathering };
         let again =
             again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop };
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);

@@ -28,6 +28,8 @@ pub(super) struct Gathering {
     pub(super) counts_all: bool,
     /// Bytes of a line that count as printed; of a longer one no more is shown.
     pub(super) line_bytes: u64,
+    /// Long lines count as what is shown of them when a file makes a term too broad.
+    pub(super) cuts_lines: bool,
 }
 
 /// Which lines of a file are worth being held.
@@ -125,7 +127,8 @@ impl Hits {
         count.printed += self.head + bytes;
         count.cut += self.head + bytes.min(self.gathering.line_bytes);
         count.end = line.end;
-        if count.printed > self.gathering.term_bytes {
+        let printed = if self.gathering.cuts_lines { count.cut } else { count.printed };
+        if printed > self.gathering.term_bytes {
             self.over |= 1 << term;
             let is_enough = !self.gathering.counts_all || count.lines >= COUNTED_LINES;
             self.full |= u64::from(is_enough) << term;

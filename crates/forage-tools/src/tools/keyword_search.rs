@@ -108,7 +108,6 @@ struct FileRecord {
     evidence: Vec<LineRecord>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
