@@ -135,7 +135,8 @@ fn a_term_a_little_too_broad_keeps_all_its_lines_with_less_context() {
 fn only_what_is_on_nearly_every_line_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..30 {
-        let line = |at: usize| format!("common words{}\n", if at % 5 == 0 { " and needle" } else { "" });
+        let line =
+            |at: usize| format!("common words{}\n", if at.is_multiple_of(5) { " and needle" } else { "" });
         fs::write(directory.path().join(format!("{number}.txt")), (0..300).map(line).collect::<String>())
             .unwrap();
     }

@@ -63,6 +63,8 @@ pub struct Response {
     matching_files: u64,
     /// Files in the index.
     files_searched: u64,
+    /// There is no ranked index of the whole yet: these are the best of the files with most of the words.
+    provisional: bool,
     /// Even the best file has little of what is asked for.
     weak: bool,
     /// By how much the first file is ahead of the second, as a share of its own score; 1 for a single one.
@@ -239,6 +241,7 @@ impl Tool for SearchIndex {
             files,
             matching_files: ranking.matching as u64,
             files_searched: ranked.index.files(),
+            provisional: ranked.is_provisional,
             weak: found && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,

@@ -10,6 +10,7 @@ mod http;
 mod index;
 mod matrix;
 mod page;
+mod roots;
 mod stdio;
 #[cfg(unix)]
 mod strangers;

@@ -515,7 +515,7 @@ mod tests {
         assert_eq!(naive(&text.replace('\\', "")), ["1", "3"], "the control takes the planted entry");
         // Cut in the middle of it, too.
         for end in 40..text.len() {
-            let files = text.get(..end).and_then(|text| read(text)).map(|parsed| parsed.kept);
+            let files = text.get(..end).and_then(read).map(|parsed| parsed.kept);
             assert!(files.iter().flatten().all(|kept| kept.file == 10), "{}", &text[..end]);
         }
     }

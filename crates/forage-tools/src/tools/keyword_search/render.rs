@@ -197,7 +197,11 @@ fn less_shown(response: &Response) -> Option<String> {
 
 /// Bytes in their largest whole unit.
 fn size(bytes: u64) -> String {
-    if bytes.is_multiple_of(1024) { format!("{} KiB", bytes / 1024) } else { format!("{} bytes", grouped(bytes)) }
+    if bytes.is_multiple_of(1024) {
+        format!("{} KiB", bytes / 1024)
+    } else {
+        format!("{} bytes", grouped(bytes))
+    }
 }
 
 fn model_notes(response: &Response) -> Vec<String> {

@@ -83,7 +83,9 @@ fn headline(response: &Response) -> String {
     if response.weak {
         text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
     }
-    if !response.continued && !response.weak && response.files.len() > 1 {
+    // The tests were of whole indexes.
+    let is_measured = !response.continued && !response.provisional && !response.weak;
+    if is_measured && response.files.len() > 1 {
         let _ = write!(
             text,
             " {}",

@@ -1,4 +1,4 @@
-//! One client on pipes: bad lines, the end of input, roots, sizes.
+//! One client on pipes: bad lines, the end of input, sizes.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -114,37 +114,6 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
         assert!(server.child.wait().unwrap().success());
         assert!(closed.elapsed() < Duration::from_secs(4), "{:?}", closed.elapsed());
     }
-}
-
-#[test]
-fn roots_that_are_not_searched_are_named() {
-    let project = project();
-    let other = project.home.join("other");
-    std::fs::create_dir_all(&other).unwrap();
-    std::fs::write(other.join("here.txt"), "fn main is only mentioned here\n").unwrap();
-    let (first, second) = (other.to_str().unwrap(), project.root.to_str().unwrap());
-    let mut pipes = Pipes::connect(&project, &["--root", first, "--root", second], "2025-11-25");
-    let grep = json!({ "pattern": "fn main\\(" });
-    let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", grep));
-    assert!(text(&answer).0.contains(&format!("the other roots are {second}")), "{answer}");
-    let grep = json!({ "pattern": "fn main\\(", "path": second });
-    let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
-    assert!(text(&answer).0.contains("src/main.rs") && !text(&answer).0.contains("other roots"), "{answer}");
-
-    // A root of the client's that can't be searched.
-    let mut pipes = Pipes::start(&project, &[]);
-    let mut hello = initialize("2025-11-25", 0);
-    hello["params"]["capabilities"] = json!({ "roots": {} });
-    pipes.handshake(hello);
-    pipes.send(&call("2025-11-25", 1, "grep_search", json!({ "pattern": "main" })));
-    let asked = pipes.receive();
-    let uris = [format!("file://{first}"), "file:///gone".to_owned(), "vscode-remote://x/y".to_owned()];
-    let roots: Vec<Value> = uris.iter().map(|uri| json!({ "uri": uri })).collect();
-    pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "roots": roots } }));
-    let answer = pipes.receive();
-    let (text, is_error) = text(&answer);
-    assert!(!is_error && text.contains("here.txt"), "{text}");
-    assert!(text.contains("/gone") && text.contains("vscode-remote://x/y"), "{text}");
 }
 
 #[test]
@@ -278,103 +247,6 @@ fn quick_calls_do_not_wait_behind_searches() {
 }
 
 #[test]
-fn the_clients_roots_are_asked_for_and_bounded() {
-    let project = project();
-    let other = project.home.join("other");
-    std::fs::create_dir_all(&other).unwrap();
-    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
-    let outside = tempfile::tempdir().unwrap();
-    std::fs::write(outside.path().join("here.txt"), "outside\n").unwrap();
-    for revision in REVISIONS {
-        for (root, expected) in [
-            (other.to_str().unwrap(), Ok("the other root")),
-            (outside.path().to_str().unwrap(), Err("mcp.client_roots")),
-            (project.home.to_str().unwrap(), Err("too broad")),
-            ("/nonexistent", Err("missing")),
-        ] {
-            let uri = format!("file://{root}");
-            let mut pipes = Pipes::start(&project, &[]);
-            let read = json!({ "path": "here.txt" });
-            let answer = if is_stateless(revision) {
-                let mut message = call(revision, 1, "read_file", read);
-                message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
-                    json!({ "roots": {} });
-                let asked = pipes.ask(&message);
-                let result = &asked["result"];
-                assert_eq!(result["resultType"], "input_required", "{asked}");
-                assert_eq!(result["inputRequests"]["roots"]["method"], "roots/list", "{asked}");
-                message["params"]["inputResponses"] = json!({ "roots": { "roots": [{ "uri": uri }] } });
-                message["id"] = json!(2);
-                pipes.ask(&message)
-            } else {
-                let mut hello = initialize(revision, 0);
-                hello["params"]["capabilities"] = json!({ "roots": { "listChanged": true } });
-                pipes.handshake(hello);
-                pipes.send(&call(revision, 1, "read_file", read));
-                let asked = pipes.receive();
-                assert_eq!(asked["method"], "roots/list", "{asked}");
-                let result = json!({ "roots": [{ "uri": uri, "name": "other" }] });
-                pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result }));
-                pipes.receive()
-            };
-            let (text, is_error) = text(&answer);
-            match expected {
-                Ok(expected) => assert!(!is_error && text.contains(expected), "{revision} {root}: {text}"),
-                Err(expected) => assert!(is_error && text.contains(expected), "{revision} {root}: {text}"),
-            }
-        }
-    }
-    // The user's own choice is not up to a client.
-    let root = project.root.to_str().unwrap();
-    let mut pipes = Pipes::start(&project, &["--root", root]);
-    let mut hello = initialize("2025-11-25", 0);
-    hello["params"]["capabilities"] = json!({ "roots": {} });
-    pipes.handshake(hello);
-    let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "README.md" })));
-    assert!(text(&answer).0.contains("# Example"));
-}
-
-#[test]
-fn the_root_is_the_one_that_the_client_was_started_for() {
-    let project = project();
-    let other = project.home.join("other");
-    std::fs::create_dir_all(&other).unwrap();
-    std::fs::write(other.join("here.txt"), "the other root\n").unwrap();
-    let environment = [("CLAUDE_PROJECT_DIR", other.to_str().unwrap())];
-    let mut pipes = Pipes::start_with(&project, &[], &environment);
-    let line = pipes.server.log_line("root:");
-    assert!(line.contains("CLAUDE_PROJECT_DIR") && line.contains("other"), "{line}");
-    pipes.handshake(initialize("2025-11-25", 0));
-    let answer = pipes.ask(&call("2025-11-25", 1, "read_file", json!({ "path": "here.txt" })));
-    assert!(text(&answer).0.contains("the other root"));
-}
-
-/// A root that is removed and made again is another directory, and its old one has no files any more.
-#[test]
-fn a_root_that_was_replaced_is_read_anew() {
-    for sandbox in ["off", "auto"] {
-        let project = project();
-        project.configure(&format!("sandbox = \"{sandbox}\"\n"));
-        let mut pipes = Pipes::connect(&project, &["--root", "."], "2025-11-25");
-        let log = pipes.server.log_line("sandbox:");
-        let grep = |id| call("2025-11-25", id, "grep_search", json!({ "pattern": "freshly" }));
-        assert!(text(&pipes.ask(&grep(1))).0.starts_with("No matches"));
-        std::fs::rename(&project.root, project.home.join("moved")).unwrap();
-        let gone = pipes.ask(&grep(2));
-        assert!(text(&gone).1, "{gone}");
-        std::fs::create_dir_all(project.root.join(".git")).unwrap();
-        std::fs::write(project.root.join("new.txt"), "freshly cloned\n").unwrap();
-        let answer = pipes.ask(&grep(3));
-        let (text, is_error) = text(&answer);
-        // The kernel's wall stands around the directory that it was shown.
-        match log.contains("none") {
-            true => assert!(text.contains("new.txt"), "{text}"),
-            false => assert!(is_error && text.contains("restart"), "{log}: {text}"),
-        }
-    }
-}
-
-#[test]
 fn answers_fit_the_client() {
     let project = project();
     project.write("long.txt", &"retry and much more text to fill the line\n".repeat(2_000));
@@ -500,93 +372,6 @@ fn keyword_search_is_offered_where_a_model_can_answer() {
             assert!(text.len() < 300, "{text}");
         }
     }
-}
-
-/// The project is the root, whichever part of it a client stands in, and wherever it lies.
-#[test]
-fn a_clients_root_leads_to_its_project() {
-    let project = project();
-    let elsewhere = tempfile::tempdir().unwrap();
-    let root = std::fs::canonicalize(elsewhere.path()).unwrap().join("workspaces/app");
-    std::fs::create_dir_all(root.join(".git")).unwrap();
-    std::fs::create_dir_all(root.join("src")).unwrap();
-    std::fs::write(root.join("src/a.rs"), "fn elsewhere_in_src() {}\n").unwrap();
-    std::fs::create_dir_all(root.join("tests")).unwrap();
-    std::fs::write(root.join("tests/b.rs"), "fn elsewhere_in_tests() {}\n").unwrap();
-    for revision in ["2025-06-18", "2026-07-28"] {
-        for directory in [root.join("src"), root.clone(), project.root.join("src")] {
-            let mut pipes = Pipes::start(&project, &[]);
-            if !is_stateless(revision) {
-                let mut hello = initialize(revision, 0);
-                hello["params"]["capabilities"] = json!({ "roots": {} });
-                pipes.handshake(hello);
-            }
-            let roots = json!({ "roots": [{ "uri": format!("file://{}", directory.display()) }] });
-            let mut ask = |id: u64, tool: &str, arguments: serde_json::Value| {
-                let mut message = call(revision, id, tool, arguments);
-                if is_stateless(revision) {
-                    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
-                        json!({ "roots": {} });
-                    let asked = pipes.ask(&message);
-                    message["params"]["inputResponses"] = json!({ "roots": roots });
-                    message["params"]["requestState"] = asked["result"]["requestState"].clone();
-                    return pipes.ask(&message);
-                }
-                pipes.send(&message);
-                let asked = pipes.receive();
-                pipes.send(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }));
-                pipes.receive()
-            };
-            let is_here = directory.starts_with(&project.root);
-            let (pattern, found) = match is_here {
-                true => ("Example", "README.md"),
-                false => ("elsewhere_in_tests", "tests/b.rs"),
-            };
-            let answer = ask(1, "grep_search", json!({ "pattern": pattern }));
-            let (first, is_error) = text(&answer);
-            assert!(!is_error && first.contains(found), "{revision}, {}: {first}", directory.display());
-            let named = if is_here { &project.root } else { &root };
-            assert!(first.contains(&format!("[root: {}]", named.display())), "{first}");
-            let answer = ask(2, "grep_search", json!({ "pattern": pattern }));
-            assert!(!text(&answer).0.contains("[root:"), "{answer}");
-            if directory == root.join("src") {
-                // As the client's own shell names it, which stands there.
-                for path in ["a.rs", "src/a.rs", "../src/a.rs"] {
-                    let answer = ask(3, "read_file", json!({ "path": path }));
-                    assert!(text(&answer).0.contains("elsewhere_in_src"), "{path}: {answer}");
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
-    let project = project();
-    let mut pipes = Pipes::start(&project, &[]);
-    let mut hello = initialize("2025-11-25", 0);
-    hello["params"]["capabilities"] = json!({ "roots": {} });
-    pipes.handshake(hello);
-    pipes.send(&call("2025-11-25", 1, "read_file", json!({ "path": "README.md" })));
-    let asked = pipes.receive();
-    assert_eq!(asked["method"], "roots/list", "{asked}");
-    let answer = pipes.receive();
-    let (first, is_error) = text(&answer);
-    assert!(
-        !is_error && first.contains("# Example") && first.contains("did not name them in time"),
-        "{first}"
-    );
-    // No question comes before this answer.
-    let answer = pipes.ask(&call("2025-11-25", 2, "read_file", json!({ "path": "README.md" })));
-    assert!(!text(&answer).0.contains("did not name"), "{answer}");
-    // Until the client says that it has something to say.
-    pipes.send(&json!({ "jsonrpc": "2.0", "method": "notifications/roots/list_changed" }));
-    // What it says is heard beside the calls.
-    let is_asked = (3..100).any(|id| {
-        pipes.send(&call("2025-11-25", id, "read_file", json!({ "path": "README.md" })));
-        pipes.receive()["method"] == "roots/list"
-    });
-    assert!(is_asked);
 }
 
 #[test]

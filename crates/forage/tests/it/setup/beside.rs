@@ -1,0 +1,219 @@
+//! What `forage setup` writes beside the entry: permissions, hooks, texts.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use super::{CLIENTS, ok, put, setup, tree};
+use crate::Project;
+
+/// The texts of these fields, at any depth.
+fn commands(value: &Value, keys: &[&str], found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| commands(item, keys, found)),
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| match field.as_str() {
+            Some(text) if keys.contains(&key.as_str()) => found.push(text.to_owned()),
+            _ => commands(field, keys, found),
+        }),
+        _ => {}
+    }
+}
+
+#[test]
+fn all_that_clients_take_is_shown_written_and_taken_out_again() {
+    let project = Project::new(&[("AGENTS.md", "# Rules\n\n- mine"), ("src/a.rs", "fn a() {}\n")]);
+    let files = [
+        (
+            ".claude/settings.json",
+            "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\" // mine\n    ]\n  }\n}",
+        ),
+        (".gemini/settings.json", "{\"theme\": \"dark\", \"hooks\": {}}"),
+        (".codex/config.toml", "model = 'm' # mine\n"),
+        (".codex/AGENTS.md", "Mine.\r\n"),
+        (".config/opencode/opencode.json", "{\"permission\": {\"bash\": \"ask\"},}"),
+        (".config/crush/crush.json", "{\"permissions\": {\"allowed_tools\": [\"view\"]}}"),
+        (".config/amp/settings.json", "{\n\t\"amp.permissions\": []\n}\n"),
+    ];
+    for (file, text) in files {
+        put(&project.home.join(file), text);
+    }
+    let before = (tree(&project.home), tree(&project.root));
+    let environment = [
+        ("OPENAI_API_KEY", "sk-never-to-be-seen-1234567890"),
+        ("OPENAI_BASE_URL", "http://hidden.example/v1"),
+    ];
+    let run = |arguments: &[&str]| {
+        let unchecked: &[&str] = if arguments.contains(&"--write") { &["--no-check"] } else { &[] };
+        let run = project.run_in(&project.root, &[&["setup"], arguments, unchecked].concat(), &environment);
+        assert_eq!(run.status, 0, "{arguments:?}: {}", run.stderr);
+        assert!(
+            !format!("{run:?}").contains("never-to-be-seen")
+                && !format!("{run:?}").contains("hidden.example")
+        );
+        run
+    };
+    let all = ["--command", "forage", "--with", "all"];
+    for (client, _, shared) in CLIENTS {
+        for scope in ["user", "project"] {
+            if scope == "project" && shared.is_none() {
+                continue;
+            }
+            let arguments = [&[client, "--scope", scope][..], &all].concat();
+            run(&arguments);
+            assert_eq!((tree(&project.home), tree(&project.root)), before, "{client}: shown is not written");
+            let shown = run(&arguments).stdout;
+            assert!(shown.contains("Nothing is written. `forage setup"), "{shown}");
+            let written = run(&[&arguments[..], &["--write", "--json"]].concat()).json();
+            for addition in written["with"].as_array().unwrap() {
+                assert_eq!(addition["written"], true, "{client}: {addition}");
+                let text = std::fs::read_to_string(addition["file"].as_str().unwrap()).unwrap();
+                assert!(text.contains("forage"), "{text}");
+            }
+            let again = run(&[&arguments[..], &["--write", "--json"]].concat()).json();
+            assert_eq!((&again["change"], &again["written"]), (&json!("none"), &json!(false)), "{client}");
+            let changes = again["with"].as_array().unwrap().iter().filter(|it| it["change"] != "none");
+            assert_eq!(changes.count(), 0, "{client}: {again}");
+            let names: Vec<&str> =
+                written["with"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+            let overview = run(&[]).stdout;
+            assert!(names.is_empty() || overview.contains("; with "), "{overview}");
+            run(&[client, "--scope", scope, "--remove"]);
+            assert_eq!((tree(&project.home), tree(&project.root)), before, "{client} {scope}");
+        }
+    }
+    // The control: it is much that comes and goes.
+    let codex = run(&[&["codex"], &all[..], &["--write"]].concat()).stdout;
+    assert!(codex.contains("\"OPENAI_API_KEY\", \"OPENAI_BASE_URL\"]"), "{codex}");
+    let claude = run(&[&["claude-code"], &all[..], &["--write", "--json"]].concat()).json();
+    assert_eq!(claude["with"].as_array().unwrap().len(), 5);
+    let settings = std::fs::read_to_string(project.home.join(".claude/settings.json")).unwrap();
+    assert!(
+        settings.contains("\"mcp__forage\"") && settings.contains("forage hook search --client claude-code"),
+        "{settings}"
+    );
+}
+
+#[test]
+fn each_thing_beside_the_entry_comes_and_goes_by_itself() {
+    let project = Project::new(&[]);
+    ok(&project, &["claude-code", "--write", "--command", "forage", "--with", "permission,hooks"]);
+    let settings = project.home.join(".claude/settings.json");
+    let both = std::fs::read_to_string(&settings).unwrap();
+    ok(&project, &["claude-code", "--remove", "--with", "hooks"]);
+    let rest = std::fs::read_to_string(&settings).unwrap();
+    assert!(both.contains("hook") && !rest.contains("hook") && rest.contains("mcp__forage"), "{rest}");
+    // The entry stays until it is asked for.
+    assert!(project.home.join(".claude.json").exists());
+    ok(&project, &["claude-code", "--remove"]);
+    assert!(!settings.exists() && !project.home.join(".claude.json").exists());
+    // A field of the entry, beside what the user has added to it.
+    ok(&project, &["gemini-cli", "--write", "--command", "forage", "--with", "permission"]);
+    let file = project.home.join(".gemini/settings.json");
+    let text =
+        std::fs::read_to_string(&file).unwrap().replace("\"trust\": true", "\"trust\": true, \"timeout\": 5");
+    put(&file, &text);
+    ok(&project, &["gemini-cli", "--remove", "--with", "permission"]);
+    let entry: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(entry["mcpServers"]["forage"], json!({ "command": "forage", "args": ["mcp"], "timeout": 5 }));
+    ok(&project, &["gemini-cli", "--remove"]);
+    assert!(!std::fs::read_to_string(&file).is_ok_and(|text| text.contains("forage")));
+}
+
+#[test]
+fn what_a_client_does_not_take_is_said() {
+    let project = Project::new(&[]);
+    let run = setup(&project, &["zed", "--with", "hooks", "--write"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("Zed takes no hooks"), "{}", run.stderr);
+    assert!(!project.home.join(".config/zed/settings.json").exists());
+    let all = ok(&project, &["claude-desktop", "--with", "all"]);
+    assert!(all.stdout.contains("Claude Desktop takes no skill."), "{}", all.stdout);
+}
+
+#[test]
+fn what_was_changed_or_is_somebody_elses_stays() {
+    let project = Project::new(&[]);
+    let skill = project.home.join(".claude/skills/forage/SKILL.md");
+    put(&skill, "mine\n");
+    let run = setup(&project, &["claude-code", "--write", "--with", "skill"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("did not write"), "{}", run.stderr);
+    assert_eq!(std::fs::read_to_string(&skill).unwrap(), "mine\n");
+    std::fs::remove_file(&skill).unwrap();
+    ok(&project, &["claude-code", "--write", "--with", "skill"]);
+    let text = std::fs::read_to_string(&skill).unwrap();
+    put(&skill, &text.replace("Searching", "Mine"));
+    let run = setup(&project, &["claude-code", "--remove"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("was changed after Forage wrote it"), "{}", run.stderr);
+    assert!(skill.exists() && !project.home.join(".claude.json").exists());
+    put(&skill, &text);
+    ok(&project, &["claude-code", "--remove"]);
+    assert!(!skill.exists() && !skill.parent().unwrap().exists());
+}
+
+#[test]
+fn a_file_that_several_clients_read_is_kept_for_the_last_of_them() {
+    let project = Project::new(&[("AGENTS.md", "# Rules\n")]);
+    let text = || std::fs::read_to_string(project.root.join("AGENTS.md")).unwrap();
+    for client in ["codex", "opencode"] {
+        ok(&project, &[client, "--scope", "project", "--with", "instructions", "--write"]);
+    }
+    assert_eq!(text().matches("forage: begin codex opencode").count(), 1, "{}", text());
+    // As the server has them: clients differ in what they put in front.
+    assert!(text().contains("`search_index`") && !text().contains("mcp__"), "{}", text());
+    ok(&project, &["codex", "--scope", "project", "--remove"]);
+    assert!(text().contains("forage: begin opencode"), "{}", text());
+    ok(&project, &["opencode", "--scope", "project", "--remove"]);
+    assert_eq!(text(), "# Rules\n");
+}
+
+/// An older `forage` ends with 2 for a command that it does not know, which clients take for «block».
+#[test]
+fn a_hooks_command_never_fails() {
+    let project = Project::new(&[]);
+    let program = project.home.join("a b/forage");
+    put(&program, "#!/bin/sh\necho old; exit 2\n");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for (client, keys) in [
+        ("claude-code", &["command"][..]),
+        ("codex", &["command"]),
+        ("gemini-cli", &["command"]),
+        ("qwen", &["command"]),
+        ("copilot", &["bash"]),
+        ("cursor", &["command"]),
+    ] {
+        for scope in ["user", "project"] {
+            let command = ["--command", program.to_str().unwrap()];
+            let arguments = [&[client, "--scope", scope, "--with", "hooks", "--json"], &command[..]].concat();
+            let run = setup(&project, &arguments);
+            if run.status != 0 {
+                assert_eq!((client, scope), ("copilot", "project"), "{}", run.stderr);
+                continue;
+            }
+            let written = ok(&project, &[&arguments[..], &["--write"]].concat()).json();
+            let file = written["with"][0]["file"].as_str().unwrap();
+            let settings: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+            let mut lines = Vec::new();
+            commands(&settings["hooks"], keys, &mut lines);
+            assert_eq!(lines.len(), 2, "{settings}");
+            for line in lines {
+                for shell in ["sh", "bash"] {
+                    let output = std::process::Command::new(shell).args(["-c", &line]).output().unwrap();
+                    assert_eq!(
+                        (output.status.code(), &output.stdout[..]),
+                        (Some(0), &b"old\n"[..]),
+                        "{line}"
+                    );
+                }
+                // PowerShell before 7 does not know `||`, and cmd no `;`.
+                assert_eq!(line.ends_with("; exit 0"), ["gemini-cli", "cursor"].contains(&client), "{line}");
+            }
+        }
+    }
+    let copilot = std::fs::read_to_string(project.home.join(".copilot/hooks/forage.json")).unwrap();
+    let copilot: Value = serde_json::from_str(&copilot).unwrap();
+    let mut lines = Vec::new();
+    commands(&copilot, &["powershell"], &mut lines);
+    assert!(lines.len() == 2 && lines.iter().all(|line| line.ends_with("; exit 0")), "{lines:?}");
+}
