@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::output::Output;
 use super::session;
 use super::{Global, Status};
-use crate::config::{Config, Overrides};
+use crate::config::{Config, Needs, Overrides};
 
 /// Bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
@@ -34,9 +34,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
     // As an agent gets it: who wants files as they are has the commands for people.
     let tool = session::load(global, Overrides::default())?.tool(&arguments.tool);
-    let tool = tool.map_err(|error| anyhow::anyhow!("{error}"))?;
-    let needs = |config: &Config| config.needs_of_tool(tool.id());
+    let needs = |config: &Config| {
+        tool.as_ref().map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
+    };
     let (mut context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
     context.telemetry.surface = "call";
-    session::call_tool(tool, request, &context, output)
+    session::call_tool(tool.map_err(|error| anyhow::anyhow!("{error}"))?, request, &context, output)
 }

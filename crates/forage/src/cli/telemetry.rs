@@ -177,7 +177,8 @@ impl Sums {
         for model in models {
             let part = |name: &str| model[name].as_str().unwrap_or("?");
             let sum = self.models.entry(format!("{}/{}", part("provider"), part("model"))).or_default();
-            sum.calls += model["attempts"].as_u64().unwrap_or(1);
+            // A file can say anything.
+            sum.calls = sum.calls.saturating_add(model["attempts"].as_u64().unwrap_or(1));
             sum.errors += u64::from(!matches!(part("status"), "answered" | "from_cache"));
             // One that was not asked took no time.
             sum.latencies.extend(model["latency_ms"].as_u64().filter(|_| part("status") != "from_cache"));
@@ -249,9 +250,9 @@ impl Sums {
 impl Sum {
     fn add_usage(&mut self, model: &Value) {
         let tokens = |name: &str| model[name].as_u64().unwrap_or(0);
-        self.input_tokens += tokens("input_tokens");
-        self.cached_input_tokens += tokens("cached_input_tokens");
-        self.output_tokens += tokens("output_tokens");
+        self.input_tokens = self.input_tokens.saturating_add(tokens("input_tokens"));
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(tokens("cached_input_tokens"));
+        self.output_tokens = self.output_tokens.saturating_add(tokens("output_tokens"));
         match model["cost_usd"].as_f64() {
             Some(cost) => self.cost_usd += cost,
             None if model["status"] == "from_cache" => {}

@@ -10,7 +10,10 @@ use crate::{Project, Run};
 
 /// Pages whose first example is no command of the program, with the first line of what they have instead.
 const OTHERS: &[(&str, Option<&str>, &str)] = &[
+    ("agentic-search.md", None, "a table of tests, without an example"),
+    ("keyword-search-requirements.md", None, "a table of tests, without an example"),
     ("local-search.md", None, "a table of tests, without an example"),
+    ("lookup-requirements.md", None, "a table of tests, without an example"),
     ("mcp-session.md", None, "messages, which `mcp::page` sends"),
     ("packaging.md", Some("cargo test -p forage --test it packaging"), "it runs these tests"),
     ("ripgrep.md", None, "a table of differences, without an example"),

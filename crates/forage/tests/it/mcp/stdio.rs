@@ -368,7 +368,10 @@ fn keyword_search_is_offered_where_a_model_can_answer() {
         if !is_offered {
             let answer = pipes.ask(&slow_call("2025-11-25", 2));
             let (text, is_error) = text(&answer);
-            assert!(is_error && text.contains("use search_index for a question, or grep_search"), "{text}");
+            assert!(
+                is_error && text.contains("use forage-search_index for a question; use forage-grep_search"),
+                "{text}"
+            );
             assert!(text.len() < 300, "{text}");
         }
     }
