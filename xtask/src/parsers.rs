@@ -224,6 +224,19 @@ const READERS: &[(&str, &[Cover])] = &[
         ],
     ),
     (
+        "forage-sparse/src/filter.rs",
+        &[Target(
+            "forage-sparse/src/filter.rs",
+            "fuzz_any_text_is_a_condition_that_is_read_again_or_an_error",
+        )],
+    ),
+    (
+        "forage-tools/src/tools/keyword_lookup/conditions.rs",
+        &[NoneForeign(
+            "serde_json reads an object that a caller wrote as text; each condition is one of forage-sparse's filter",
+        )],
+    ),
+    (
         "forage/src/answer_cache.rs",
         &[Target("forage/src/answer_cache.rs", "fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked")],
     ),

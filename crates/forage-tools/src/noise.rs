@@ -27,5 +27,6 @@ pub(crate) fn noise_of(pruned: &[String]) -> impl Iterator<Item = &String> {
 
 /// What an answer says of them; `how` is what includes them.
 pub(crate) fn note(names: &[String], how: &str) -> Option<String> {
-    (!names.is_empty()).then(|| format!("not entered: {}; {how}", names.join(", ")))
+    let how = if how.is_empty() { String::new() } else { format!("; {how}") };
+    (!names.is_empty()).then(|| format!("not entered: {}{how}", names.join(", ")))
 }

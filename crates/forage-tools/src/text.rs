@@ -73,7 +73,7 @@ pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<Strin
     } else if let Some(files) = searched {
         notes.push(format!("searched {}", count(files, "file")));
     }
-    notes.extend(noise::note(&outcome.noise_directories, outcome.included_by));
+    notes.extend(noise::note(&outcome.noise_directories, &outcome.names.fill(outcome.included_by)));
     notes.extend(outcome.hidden.note());
     let shown = outcome.warnings.iter().take(limits::WARNINGS_SHOWN);
     notes.extend(shown.map(|warning| format!("warning: {warning}")));

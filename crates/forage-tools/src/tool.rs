@@ -42,7 +42,7 @@ pub trait Tool {
     /// Whether answers are about files below the roots.
     const IS_ABOUT_ROOTS: bool = true;
     /// How a caller gets what is in directories of dependencies and caches, too.
-    const INCLUDES_NOISE: &'static str = "grep_search with include_ignored searches them";
+    const INCLUDES_NOISE: &'static str = "[[{grep_search} with include_ignored searches them]]";
     /// Arguments that other tools have for the same, by their names there.
     const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.

@@ -139,9 +139,11 @@ fn outcome(
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
+    // Texts can be megabytes, and nobody waits for an answer to a cancelled call.
     let hits = lookup
         .hits
         .into_iter()
+        .take_while(|_| !context.stop.is_cancelled())
         .map(|hit| Record { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
     let hits: Vec<Record> = hits.collect();
     // A name that nothing has was not found, whatever has parts of it.
