@@ -31,16 +31,8 @@ def identifier(answer, index):
     return f"call_{answer['number']}_{index}_{answer['salt']}"
 
 
-class Anthropic:
-    """Messages."""
-
-    name = "anthropic"
-
-    def fits(path):
-        return path.endswith("/messages")
-
-    def offered(body):
-        return [tool["name"] for tool in body.get("tools", []) if "name" in tool]
+class Wire:
+    """What is alike in most of them."""
 
     def found(_body):
         return []
@@ -50,6 +42,21 @@ class Anthropic:
 
     def code(_body):
         return False
+
+    def streams(_path, body):
+        return body.get("stream", False)
+
+
+class Anthropic(Wire):
+    """Messages."""
+
+    name = "anthropic"
+
+    def fits(path):
+        return path.endswith("/messages")
+
+    def offered(body):
+        return [tool["name"] for tool in body.get("tools", []) if "name" in tool]
 
     def calls(body):
         turns = []
@@ -67,9 +74,6 @@ class Anthropic:
 
     def schema(body):
         return (body.get("output_config") or {}).get("format", {}).get("schema")
-
-    def streams(_path, body):
-        return body.get("stream", False)
 
     def blocks(answer):
         blocks = [{"type": "text", "text": answer["text"]}] if answer["text"] or not answer["calls"] else []
@@ -110,7 +114,7 @@ class Anthropic:
         yield {"type": "message_stop"}
 
 
-class Chat:
+class Chat(Wire):
     """OpenAI's chat completions."""
 
     name = "openai-chat"
@@ -120,15 +124,6 @@ class Chat:
 
     def offered(body):
         return [tool["function"]["name"] for tool in body.get("tools") or [] if "function" in tool]
-
-    def found(_body):
-        return []
-
-    def looked_for(full, tool):
-        return f"select:{full or tool}"
-
-    def code(_body):
-        return False
 
     def calls(body):
         turns = [message.get("tool_calls") or [] for message in body["messages"] if message["role"] == "assistant"]
@@ -140,9 +135,6 @@ class Chat:
     def schema(body):
         shape = body.get("response_format") or {}
         return shape.get("json_schema", {}).get("schema", {}) if "json" in shape.get("type", "") else None
-
-    def streams(_path, body):
-        return body.get("stream", False)
 
     def message(answer):
         message = {"role": "assistant", "content": answer["text"] or None}
@@ -188,7 +180,7 @@ class Chat:
         yield "[DONE]"
 
 
-class Responses:
+class Responses(Wire):
     """OpenAI's responses. Tools stand alone or in a namespace, whose name is put before theirs here."""
 
     name = "openai-responses"
@@ -252,9 +244,6 @@ class Responses:
     def schema(body):
         shape = (body.get("text") or {}).get("format") or {}
         return shape.get("schema", {}) if "json" in shape.get("type", "") else None
-
-    def streams(_path, body):
-        return body.get("stream", False)
 
     def output(answer):
         items = []
@@ -324,7 +313,7 @@ class Responses:
             yield {**event, "sequence_number": number}
 
 
-class Gemini:
+class Gemini(Wire):
     """Gemini's generateContent and streamGenerateContent."""
 
     name = "gemini"
@@ -336,15 +325,6 @@ class Gemini:
         keys = ("functionDeclarations", "function_declarations")
         lists = [tool.get(key) or [] for tool in body.get("tools") or [] for key in keys]
         return [function["name"] for functions in lists for function in functions]
-
-    def found(_body):
-        return []
-
-    def looked_for(full, tool):
-        return f"select:{full or tool}"
-
-    def code(_body):
-        return False
 
     def parts(body, key):
         for content in body["contents"] if isinstance(body["contents"], list) else [body["contents"]]:
