@@ -151,6 +151,14 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// That of a tool that has a text alone, and no records.
+    pub fn of_text(text: impl Into<String>) -> Self {
+        let (records, hidden) = (Value::Null, Hidden::default());
+        Self { text: text.into(), records, found: true, partial: false, problem: None, hidden }
+    }
+}
+
+impl Answer {
     /// Both renderings, behind the border. Whatever is shown of an outcome goes this way.
     pub(crate) fn of<R: Serialize + Render>(
         outcome: &mut Outcome<R>,

@@ -18,7 +18,7 @@ use forage::mcp::{HttpSettings, OutputForm, Server, Settings, ToolSet, Workspace
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest, Redacted};
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Egress, Hidden, ToolError};
+use forage_tools::{Answer, Context, Egress, ToolError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, CompleteRequestParams,
     CompleteResult, ContentBlock, CustomRequest, CustomResult, DiscoverResult, ErrorData,
@@ -134,14 +134,7 @@ impl AnyTool for Fixture {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.run)(context, &request)?;
-        Ok(Answer {
-            text,
-            records: json!({}),
-            found: true,
-            partial: false,
-            problem: None,
-            hidden: Hidden::default(),
-        })
+        Ok(Answer { records: json!({}), ..Answer::of_text(text) })
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use forage::agent::Ended;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Hidden, ToolError};
+use forage_tools::{Answer, Context, ToolError};
 use serde_json::{Value, json};
 
 use crate::scripted::{Bench, Scripted, ask, call, say, says};
@@ -37,15 +37,7 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let text = (self.run)(context, &request)?;
-        Ok(Answer {
-            text,
-            records: Value::Null,
-            found: true,
-            partial: false,
-            hidden: Hidden::default(),
-            problem: None,
-        })
+        (self.run)(context, &request).map(Answer::of_text)
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::Hidden;
 use serde_json::json;
 
 use super::*;
@@ -29,14 +28,7 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool
     }
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.0)(context, &request)?;
-        Ok(Answer {
-            text,
-            records: request,
-            found: true,
-            partial: false,
-            problem: None,
-            hidden: Hidden::default(),
-        })
+        Ok(Answer { records: request, ..Answer::of_text(text) })
     }
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use forage_tools::registry::{AnyTool, is_name};
-use forage_tools::{Answer, Context, Egress, Hidden, ToolError, clip, sanitize, sanitize_line};
+use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_line};
 use serde_json::{Value, json};
 
 use crate::config::ServerSettings;
@@ -184,14 +184,7 @@ impl AnyTool for ServerTool {
         let text = protocol::text(&result);
         match result["isError"] == true {
             true => Err(ToolError::Request(text)),
-            false => Ok(Answer {
-                text,
-                records: Value::Null,
-                found: true,
-                partial: false,
-                hidden: Hidden::default(),
-                problem: None,
-            }),
+            false => Ok(Answer::of_text(text)),
         }
     }
 }
