@@ -33,11 +33,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let request = serde_json::from_str(&text)
         .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
     // As an agent gets it: who wants files as they are has the commands for people.
-    let tool = session::load(global, Overrides::default())?.tool(&arguments.tool);
+    let find = |config: &Config| config.tool(&arguments.tool);
+    // The wall comes first, whatever there is to say of the tool.
     let needs = |config: &Config| {
-        tool.as_ref().map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
+        find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };
-    let (mut context, _) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
+    let (mut context, config) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
+    let tool = find(&config).map_err(|error| anyhow::anyhow!("{error}"))?;
     context.telemetry.surface = "call";
-    session::call_tool(tool.map_err(|error| anyhow::anyhow!("{error}"))?, request, &context, output)
+    session::call_tool(tool, request, &context, output)
 }
