@@ -5,6 +5,7 @@
 
 mod answer_cache;
 mod background;
+mod child;
 mod cli;
 mod config;
 mod conversations;

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::child::kill_group;
+
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 fn groups() -> MutexGuard<'static, Vec<Pid>> {
@@ -24,8 +26,7 @@ pub(super) fn started(start: impl FnOnce() -> std::io::Result<Child>) -> std::io
 /// Ends one and forgets it. `reap` waits for its first process, after which its number may be another's.
 pub(super) fn ended<T>(child: &mut Child, reap: impl FnOnce(&mut Child) -> T) -> T {
     let (mut groups, group) = (groups(), Pid::from_child(child));
-    // Fails only when nothing is left in the group.
-    let _ = kill_process_group(group, Signal::KILL);
+    kill_group(child);
     groups.retain(|known| *known != group);
     reap(child)
 }

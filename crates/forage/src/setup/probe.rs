@@ -1,12 +1,12 @@
 //! Starts the command of a client's entry as that client would and talks to it: a handshake, the list of tools, one call.
 //!
-//! The one place where such a command is run. The person asks for it, by `forage doctor` or by having the entry written;
+//! The person asks for it, by `forage doctor` or by having the entry written;
 //! it lasts no longer than [`LIMIT`], and all that it has started ends with it.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 #[cfg(unix)]
 use super::groups;
 use super::launch::Launch;
+use crate::child;
 use crate::config::UNUSABLE;
 
 /// Time for all of it. Clients wait 10 to 60 seconds for a server; Forage takes some milliseconds.
@@ -209,7 +210,9 @@ impl Running {
     fn begin(start: &Start) -> Result<Self, Failure> {
         let began = Instant::now();
         let failed = |error| Failure::NotStarted(start.program.display().to_string(), error);
-        let mut child = spawn(command(start)).map_err(failed)?;
+        let mut child =
+            spawn(child::command(&start.program, &start.arguments, &start.variables, &start.directory))
+                .map_err(failed)?;
         let (tell, lines) = sync_channel(LINES);
         let stdout = child.stdout.take();
         std::thread::spawn(move || stdout.map(|stdout| read_lines(stdout, &tell)));
@@ -351,7 +354,7 @@ impl Running {
     /// Its status, if it ends within [`GRACE`].
     fn wait(&mut self) -> Option<ExitStatus> {
         let until = Instant::now() + GRACE;
-        while !self.has_exited() {
+        while !child::has_exited(&mut self.child) {
             if Instant::now() >= until {
                 return None;
             }
@@ -369,26 +372,9 @@ impl Running {
 
     #[cfg(not(unix))]
     fn end(&mut self) -> Option<ExitStatus> {
-        let _ = self.child.kill();
+        child::kill_group(&mut self.child);
         self.is_reaped = true;
         self.child.wait().ok()
-    }
-
-    /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
-    #[cfg(unix)]
-    fn has_exited(&mut self) -> bool {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // What is reaped already is no child any more.
-        matches!(
-            waitid(WaitId::Pid(Pid::from_child(&self.child)), options),
-            Ok(Some(_)) | Err(rustix::io::Errno::CHILD)
-        )
-    }
-
-    #[cfg(not(unix))]
-    fn has_exited(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
     }
 }
 
@@ -419,25 +405,6 @@ impl Drop for Running {
             self.end();
         }
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place where what a client's entry names is run, because its user asked for that"
-)]
-fn command(start: &Start) -> Command {
-    let mut command = Command::new(&start.program);
-    command
-        .args(&start.arguments)
-        .env_clear()
-        .envs(start.variables.iter().map(|(name, value)| (name, value)))
-        .current_dir(&start.directory)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command
 }
 
 /// Hands lines over until nobody wants them any more; one that is too long comes in pieces, which are no messages.

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,7 @@ use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
 use super::protocol::{self, Line};
+use crate::child;
 use crate::config::{ServerSettings, variables};
 use crate::setup::program;
 
@@ -75,7 +76,7 @@ impl Process {
             let (program, root) = (program.display(), root.display());
             return Err(format!("{program} lies in the root {root}: nothing of a repository is run"));
         }
-        let mut child = command(&program, &server.args, &variables, home)
+        let mut child = child::command(&program, &server.args, &variables, home)
             .spawn()
             .map_err(|error| format!("{} can't be started: {error}", program.display()))?;
         let stdin = Arc::new(Mutex::new(child.stdin.take()));
@@ -218,56 +219,9 @@ fn end_with(mut child: Child, ended: &Receiver<()>, stdin: &Mutex<Option<ChildSt
         *stdin = None;
     }
     let until = Instant::now() + GRACE;
-    while !has_exited(&mut child) && Instant::now() < until {
+    while !child::has_exited(&mut child) && Instant::now() < until {
         thread::sleep(TICK);
     }
-    kill_group(&mut child);
+    child::kill_group(&mut child);
     let _ = child.wait();
-}
-
-/// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
-#[cfg(unix)]
-fn has_exited(child: &mut Child) -> bool {
-    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    matches!(
-        waitid(WaitId::Pid(Pid::from_child(child)), options),
-        Ok(Some(_)) | Err(rustix::io::Errno::CHILD)
-    )
-}
-
-#[cfg(unix)]
-fn kill_group(child: &mut Child) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // Fails only when nothing is left in the group.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
-}
-
-#[cfg(not(unix))]
-fn has_exited(child: &mut Child) -> bool {
-    !matches!(child.try_wait(), Ok(None))
-}
-
-#[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    let _ = child.kill();
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a server that the user's own configuration names, outside of every root"
-)]
-fn command(program: &Path, arguments: &[String], variables: &[(OsString, OsString)], home: &Path) -> Command {
-    let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .env_clear()
-        .envs(variables.iter().map(|(name, value)| (name, value)))
-        .current_dir(home)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command
 }

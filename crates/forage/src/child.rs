@@ -1,0 +1,61 @@
+//! Programs that the user's own configuration names, and that are spoken to over their streams: each in a group of its own,
+//! with the variables that it is given alone.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The command of a program.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where what the user's own files name is run, because the user asked for that"
+)]
+pub(crate) fn command(
+    program: &Path,
+    arguments: &[String],
+    variables: &[(OsString, OsString)],
+    directory: &Path,
+) -> Command {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+}
+
+/// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
+#[cfg(unix)]
+pub(crate) fn has_exited(child: &mut Child) -> bool {
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    // What is reaped already is no child any more.
+    matches!(
+        waitid(WaitId::Pid(Pid::from_child(child)), options),
+        Ok(Some(_)) | Err(rustix::io::Errno::CHILD)
+    )
+}
+
+#[cfg(not(unix))]
+pub(crate) fn has_exited(child: &mut Child) -> bool {
+    !matches!(child.try_wait(), Ok(None))
+}
+
+/// Ends it with its group.
+#[cfg(unix)]
+pub(crate) fn kill_group(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    // Fails only when nothing is left in the group.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+}
+
+#[cfg(not(unix))]
+pub(crate) fn kill_group(child: &mut Child) {
+    let _ = child.kill();
+}
