@@ -24,8 +24,8 @@ use tantivy::directory::error::OpenReadError;
 use tantivy::schema::Schema;
 use tantivy::{IndexSettings, TantivyDocument, TantivyError};
 
-use encoded::Encoded;
 pub use encoded::TOKENIZER as FORMAT;
+use encoded::{Occurrences, Vocabulary};
 use files::{Files, Trust};
 use manifest::Manifest;
 pub(crate) use record::FileRecord;
@@ -41,7 +41,6 @@ use crate::languages::language;
 use crate::limits;
 use crate::panics::guarded;
 use crate::rules::is_aside;
-use crate::tokens::{Parts, stem, words};
 
 /// What can go wrong with an index.
 #[derive(Debug, thiserror::Error)]
@@ -361,17 +360,13 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
         document.add_text(fields.place, ASIDE);
     }
 
-    let mut parts = Parts::default();
-    let mut path_words = Encoded::default();
-    let mut position = 0;
-    for (_, word) in words(path) {
-        position = path_words.push_word(&mut parts, word, position);
-    }
-    document.add_text(fields.path, path_words.finish());
+    let mut vocabulary = Vocabulary::default();
+    let mut path_words = Occurrences::default();
+    path_words.push_words(&mut vocabulary, path, 0);
+    document.add_text(fields.path, path_words.to_text(&vocabulary));
 
     let mut record = FileRecord { path: path.to_owned(), ..FileRecord::default() };
-    let (mut definitions, mut body, mut comments) =
-        (Encoded::default(), Encoded::with_capacity(2 * text.len()), Encoded::default());
+    let [mut definitions, mut body, mut comments] = std::array::from_fn(|_| Occurrences::default());
     let mut position = 0;
     let mut chunks = outline.chunks.iter().peekable();
     let mut symbols = outline.symbols.iter().peekable();
@@ -386,41 +381,20 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
             LineKind::Code(end) => end,
         };
         let start = position;
-        position = body.push_words(&mut parts, &line[..code], position);
-        position = comments.push_words(&mut parts, &line[code..], position);
+        position = body.push_words(&mut vocabulary, &line[..code], position);
+        position = comments.push_words(&mut vocabulary, &line[code..], position);
         while let Some(symbol) = symbols.next_if(|symbol| symbol.line == number) {
             // A name that is cut out of a word may have more parts than its line; those behind it are the next line's.
-            let end = definitions.push_words(&mut parts, &symbol.name, start).min(position);
+            let end = definitions.push_words(&mut vocabulary, &symbol.name, start).min(position);
             record.push_symbol(symbol, start, end - start);
         }
     }
     record.end_position = position;
-    document.add_text(fields.definitions, definitions.finish());
-    document.add_text(fields.body, body.finish());
-    document.add_text(fields.comments, comments.finish());
+    document.add_text(fields.definitions, definitions.to_text(&vocabulary));
+    document.add_text(fields.body, body.to_text(&vocabulary));
+    document.add_text(fields.comments, comments.to_text(&vocabulary));
     document.add_text(fields.record, record.to_text());
     document
-}
-
-impl Encoded {
-    /// Adds the words of a text; returns the position behind the last.
-    fn push_words(&mut self, parts: &mut Parts, text: &str, mut position: u32) -> u32 {
-        for (_, word) in words(text) {
-            position = self.push_word(parts, word, position);
-        }
-        position
-    }
-
-    fn push_word(&mut self, parts: &mut Parts, word: &str, position: u32) -> u32 {
-        parts.split(word);
-        if parts.is_compound() {
-            self.push(parts.whole(), position);
-        }
-        for (nth, part) in parts.iter().enumerate() {
-            self.push(&stem(part), position + nth as u32);
-        }
-        position + parts.len() as u32
-    }
 }
 
 #[cfg(test)]

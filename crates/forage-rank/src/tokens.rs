@@ -58,10 +58,17 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
             }
             at += length;
         };
-        while let Some((next, length)) = self::script(text, at)
-            && next == script
-        {
-            at += length;
+        loop {
+            if script == Script::Letters {
+                at += text.as_bytes()[at..]
+                    .iter()
+                    .take_while(|&&byte| ASCII_LETTERS[usize::from(byte)])
+                    .count();
+            }
+            match self::script(text, at) {
+                Some((next, length)) if next == script => at += length,
+                _ => break,
+            }
             if script == Script::Ideographs {
                 break;
             }
@@ -69,6 +76,17 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
         Some((start, &text[start..at]))
     })
 }
+
+/// Bytes that are [`Script::Letters`] by themselves; nearly all of code.
+const ASCII_LETTERS: [bool; 256] = {
+    let mut letters = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        letters[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    letters
+};
 
 /// What a character may stand beside in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,8 +104,8 @@ enum Script {
 fn script(text: &str, at: usize) -> Option<(Script, usize)> {
     let byte = *text.as_bytes().get(at)?;
     if byte.is_ascii() {
-        let word = byte.is_ascii_alphanumeric() || byte == b'_';
-        return Some((if word { Script::Letters } else { Script::None }, 1));
+        let is_letter = ASCII_LETTERS[usize::from(byte)];
+        return Some((if is_letter { Script::Letters } else { Script::None }, 1));
     }
     let character = text[at..].chars().next()?;
     let script = match character {
@@ -118,12 +136,16 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Splits an identifier at `_`, between lower and upper case, before the last capital of several (`HTTPHeader`),
-    /// and between letters and digits.
+    /// and between letters and digits. A hexadecimal number is its digits in one.
     pub(crate) fn split(&mut self, word: &str) {
         self.whole.clear();
         self.ends.clear();
         let word = word.trim_matches('_');
-        if word.is_ascii() {
+        if let Some(digits) = hexadecimal(word) {
+            self.whole.push_str(digits);
+            self.whole.make_ascii_lowercase();
+            self.end_part();
+        } else if word.is_ascii() {
             self.split_ascii(word.as_bytes());
         } else {
             self.lower.clear();
@@ -183,6 +205,15 @@ impl Parts {
             part
         })
     }
+}
+
+/// The digits of `0x1F` and `0X1fUL`. Cut between letters and digits, such numbers would be a tenth of all tokens of a
+/// kernel, and `a`, `f` and `0` that nobody means.
+fn hexadecimal(word: &str) -> Option<&str> {
+    let digits = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"))?;
+    let digits = digits.trim_end_matches(['u', 'U', 'l', 'L']);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_number.then_some(digits)
 }
 
 fn begins_part(word: &[u8], at: usize) -> bool {

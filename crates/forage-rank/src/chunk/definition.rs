@@ -213,7 +213,8 @@ fn keyword<'a>(trimmed: &'a str, language: &Language) -> (Option<Kind>, bool, &'
     let mut found = None;
     let mut modified = false;
     loop {
-        let word = rest.split([' ', '\t', '<', ':', '\'']).next().unwrap_or(rest);
+        let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'<' | b':' | b'\''));
+        let word = &rest[..end.unwrap_or(rest.len())];
         // `(record Name` and the like carry their parenthesis with them.
         let known = language.keywords.iter().find(|(keyword, _)| {
             (keyword.as_bytes().first() == word.as_bytes().first() && *keyword == word)

@@ -152,12 +152,12 @@ impl FileRecord {
 const SURROGATES: (u32, u32) = (0xD800, 0x800);
 
 /// A number as a character; all of a file of [`crate::limits::FILE_BYTES`] are small enough.
-fn write_number(text: &mut String, number: u32) {
+pub(super) fn write_number(text: &mut String, number: u32) {
     let shifted = if number < SURROGATES.0 { number } else { number.saturating_add(SURROGATES.1) };
     text.push(char::from_u32(shifted).unwrap_or(char::MAX));
 }
 
-fn number(character: char) -> u32 {
+pub(super) fn number(character: char) -> u32 {
     let number = character as u32;
     if number < SURROGATES.0 { number } else { number - SURROGATES.1 }
 }

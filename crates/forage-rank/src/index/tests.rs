@@ -186,6 +186,32 @@ proptest::proptest! {
             assert_eq!(record.to_text(), stored(fields.record));
             let last = record.symbols.iter().map(|symbol| symbol.position + symbol.parts).max();
             assert!(last.unwrap_or(0) <= record.end_position);
+            let mut tokenizer = encoded::tokenizers().get(encoded::TOKENIZER).unwrap();
+            let mut decoded = Vec::new();
+            for field in [fields.body, fields.comments] {
+                tokenizer.token_stream(stored(field)).process(&mut |token| {
+                    decoded.push((token.position, token.text.clone()));
+                });
+            }
+            decoded.sort();
+            let mut indexed: Vec<_> = Vec::new();
+            let outline = crate::chunk::outline(&text, language);
+            let mut position = 0;
+            for (line, kind) in text.lines().zip(&outline.lines) {
+                let end = match *kind {
+                    LineKind::Blank => continue,
+                    LineKind::Comment => 0,
+                    LineKind::Code(end) => end,
+                };
+                for part in [&line[..end], &line[end..]] {
+                    let tokens = crate::tokens::tokens(part);
+                    let length = tokens.iter().filter(|token| !token.whole).count();
+                    indexed.extend(tokens.into_iter().map(|token| (position + token.position as usize, token.text)));
+                    position += length;
+                }
+            }
+            indexed.sort();
+            proptest::prop_assert_eq!(&decoded, &indexed);
             // A step is a character; one of thousands would be an overflow.
             let definitions: usize = stored(fields.definitions).len();
             assert!(definitions <= 8 * text.len() + 64, "{definitions} bytes");
@@ -198,10 +224,10 @@ fn a_name_with_more_parts_than_its_line_displaces_nothing() {
     // H2 of the review: a typographic quote was part of the line's word and of no name.
     let index = filled(&[("a.rs", "fn one\u{2019}two\u{2019}three\u{2019}four() {}\nfn wanted() {}\n")]);
     assert_eq!(paths(&search(&index, "wanted", 10).unwrap()), ["a.rs"]);
-    let mut encoded = encoded::Encoded::default();
-    encoded.push("b", 5);
-    encoded.push("a", 3);
-    assert!(encoded.finish().len() < 8);
+    let (mut vocabulary, mut words) = (encoded::Vocabulary::default(), encoded::Occurrences::default());
+    words.push_words(&mut vocabulary, "b", 5);
+    words.push_words(&mut vocabulary, "a", 3);
+    assert_eq!(words.to_text(&vocabulary), "b\n%\na\n%\n");
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn identifiers_are_parts_and_a_whole() {
         ("URLs", "url@0"),
         ("IOError", "ioerror*0 io@0 error@1"),
         ("a.b::c", "a@0 b@1 c@2"),
+        ("0x1F8aUL 0xg 1f8a", "1f8a@0 0xg*1 0@1 xg@2 1f8a*3 1@3 f@4 8@5 a@6"),
         ("größe", "größe@0"),
         ("“quoted”—dash…", "quot@0 dash@1"),
         ("don’t", "don@0 t@1"),
