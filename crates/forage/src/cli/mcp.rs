@@ -52,9 +52,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     match arguments.http {
         None => {
             let served = serve_stdio(server, &shutdown);
-            if let Some(indexes) = indexes {
-                indexes.end();
-            }
+            indexes.inspect(|indexes| indexes.end());
             served.context("the session ended with an error")?;
         }
         Some(address) => {
@@ -67,9 +65,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
                 hosts: arguments.allow_host.clone(),
                 sessions: arguments.sessions,
             };
-            serve_http(server, &settings, &shutdown, |address| {
+            let served = serve_http(server, &settings, &shutdown, |address| {
                 output.note(&format!("listening on http://{address}/mcp"));
-            })?;
+            });
+            indexes.inspect(|indexes| indexes.end());
+            served?;
         }
     }
     Ok(Status::Found)

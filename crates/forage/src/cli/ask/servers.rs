@@ -30,7 +30,8 @@ const TOOLS: usize = 32;
 const DESCRIPTION_BYTES: usize = 2_000;
 const SCHEMA_BYTES: usize = 16_000;
 
-/// The servers that run. They are ended when this goes out of scope.
+/// The servers that run. They are ended when this goes out of scope, also where a call to one still goes on: a thread that
+/// waits for its answer keeps none of them alive.
 #[derive(Default)]
 pub(super) struct Servers {
     running: Vec<Running>,
@@ -115,6 +116,16 @@ impl Servers {
             }
         }
         tools
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        thread::scope(|scope| {
+            for running in &self.running {
+                scope.spawn(|| running.process.end());
+            }
+        });
     }
 }
 

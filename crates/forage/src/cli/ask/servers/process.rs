@@ -62,9 +62,8 @@ pub(super) struct Process {
     waiting: Waiting,
     stderr: Arc<Mutex<Vec<u8>>>,
     asked: AtomicU64,
-    /// Dropped, it has the process ended.
-    end: Option<Sender<()>>,
-    ender: Option<JoinHandle<()>>,
+    /// What has it ended, and who waits for that; gone once it is ended.
+    end: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
 }
 
 impl Process {
@@ -88,7 +87,7 @@ impl Process {
             .name("forage-server".to_owned())
             .spawn(move || end_with(child, &ended, &input));
         let ender = ender.map_err(|error| error.to_string())?;
-        Ok(Self { stdin, waiting, stderr, asked: AtomicU64::new(0), end: Some(end), ender: Some(ender) })
+        Ok(Self { stdin, waiting, stderr, asked: AtomicU64::new(0), end: Mutex::new(Some((end, ender))) })
     }
 
     /// Sends a message. Who does not take it has ended, which is seen where its answer is waited for.
@@ -123,6 +122,15 @@ impl Process {
         result
     }
 
+    /// Ends it and what it has started, and returns when they are gone. Who still waits for an answer gets an error.
+    pub(super) fn end(&self) {
+        let end = self.end.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((end, ender)) = end {
+            drop(end);
+            let _ = ender.join();
+        }
+    }
+
     /// The last line of its errors.
     fn said(&self) -> String {
         let bytes = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,10 +142,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.end = None;
-        if let Some(ender) = self.ender.take() {
-            let _ = ender.join();
-        }
+        self.end();
     }
 }
 
@@ -224,4 +229,31 @@ fn end_with(mut child: Child, ended: &Receiver<()>, stdin: &Mutex<Option<ChildSt
     }
     child::kill_group(&mut child);
     let _ = child.wait();
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::super::{Running, Servers};
+    use super::*;
+
+    #[test]
+    fn servers_end_although_a_call_to_one_still_waits() {
+        let settings = ServerSettings {
+            command: "sleep".to_owned(),
+            args: vec!["300".to_owned()],
+            env: Vec::new(),
+            tools: None,
+        };
+        let process = Arc::new(Process::start(&settings, Path::new("/"), &[]).unwrap());
+        let running =
+            Running { name: "s".to_owned(), process: Arc::clone(&process), tools: Vec::new(), chosen: None };
+        let servers = Servers { running: vec![running], problems: Vec::new() };
+        let call = thread::spawn(move || process.ask("tools/call", json!({}), &|| false));
+        thread::sleep(TICK * 5);
+        let began = Instant::now();
+        drop(servers);
+        // Its streams are closed only when the program is gone.
+        assert!(call.join().unwrap().unwrap_err().starts_with("it has ended"));
+        assert!(began.elapsed() < Duration::from_secs(60), "it was not waited for to end by itself");
+    }
 }
