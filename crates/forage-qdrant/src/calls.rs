@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Stop, Stopped};
+use forage_base::{Stop, Stopped};
 use forage_sparse::StoreError;
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};

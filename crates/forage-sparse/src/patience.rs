@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 
 use crate::limits;
 use crate::store::StoreError;
