@@ -15,8 +15,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
-use crate::stop::Stop;
 use crate::sys::{self, Directory, Node};
+use forage_base::Stop;
 
 /// The names of ignore files in order of precedence.
 const IGNORE_FILES: [&[u8]; 3] = [b".rgignore", b".ignore", b".gitignore"];

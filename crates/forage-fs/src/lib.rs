@@ -18,7 +18,6 @@ mod rel_path;
 mod root;
 mod secrets;
 mod skipped;
-mod stop;
 mod sys;
 mod text;
 mod walk;
@@ -32,7 +31,6 @@ pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_esc
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
-pub use stop::{Pace, Stop, Stopped};
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
     Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, Snapshot, Step, Unvisited, Walk,

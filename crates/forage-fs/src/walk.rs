@@ -33,8 +33,8 @@ use crate::limits;
 use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::{Stop, Stopped};
 use crate::sys::NodeKind;
+use forage_base::{Stop, Stopped};
 
 /// Globs that choose files, with the meaning of ripgrep's `-g`: later ones win, `!` excludes, a glob without `/`
 /// matches names at any depth.

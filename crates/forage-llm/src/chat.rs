@@ -1,13 +1,11 @@
 //! What every model speaks, whatever its wire protocol: request, answer, budget.
 
-use std::fmt;
-use std::thread;
 use std::time::{Duration, Instant};
 
+use forage_base::Stop;
 use serde_json::Value;
 
 use crate::error::ChatError;
-use crate::limits::WAIT_SLICE;
 use crate::redact::Redacted;
 
 /// A conversation so far, to which the model is to say the next thing. What it is made of is the program's own text,
@@ -230,7 +228,7 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     /// [`ChatError`]; it holds neither a key nor text of the request. By the budget's deadline the call has
     /// returned, and a cancelled call returns within about 50 ms.
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError>;
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError>;
 
     /// Asks once and passes the answer's text on in pieces as they arrive, reasoning left out. The answer is the
     /// same as [`ChatModel::complete`]'s, and the pieces put together are its text; pieces that were passed on before
@@ -243,7 +241,7 @@ pub trait ChatModel: Send + Sync {
     fn stream(
         &self,
         request: &ChatRequest,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
         let answer = self.complete(request, budget)?;
@@ -253,84 +251,30 @@ pub trait ChatModel: Send + Sync {
 }
 
 /// How long a call may take, and a way to end it earlier.
-#[derive(Clone, Copy)]
-pub struct CallBudget<'a> {
-    /// The instant by which the call must have returned.
-    pub deadline: Instant,
-    /// Tells whether the caller has given up. It is asked every few milliseconds, from more than one thread,
-    /// and must not block.
-    pub cancelled: &'a (dyn Fn() -> bool + Sync),
+#[derive(Clone, Debug)]
+pub struct CallBudget {
+    /// Ends the call: by its deadline, by which the call must have returned, or when the caller gives up.
+    pub stop: Stop,
     /// Longest time that a streamed answer may pause, the wait for its first byte included. Whatever arrives counts,
     /// comments that only keep the connection alive too. Calls that are not streamed know no pauses: their servers
     /// are silent until all is said.
     pub idle: Option<Duration>,
 }
 
-/// Why a budget ended a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// The caller gave up.
-    Cancelled,
-    /// The deadline passed.
-    Deadline,
-}
-
-impl CallBudget<'static> {
-    /// A budget that only the deadline ends.
+impl CallBudget {
+    /// Returns a budget that only the deadline ends.
     pub fn until(deadline: Instant) -> Self {
-        fn never() -> bool {
-            false
-        }
-        Self { deadline, cancelled: &never, idle: None }
-    }
-}
-
-impl<'a> CallBudget<'a> {
-    /// A budget that the deadline or the caller ends.
-    pub fn new(deadline: Instant, cancelled: &'a (dyn Fn() -> bool + Sync)) -> Self {
-        Self { deadline, cancelled, idle: None }
-    }
-}
-
-impl CallBudget<'_> {
-    /// Tells whether to go on. Cancellation wins over the deadline.
-    ///
-    /// # Errors
-    /// [`Stop`] with the reason to end.
-    pub fn check(&self) -> Result<(), Stop> {
-        if (self.cancelled)() {
-            Err(Stop::Cancelled)
-        } else if Instant::now() >= self.deadline {
-            Err(Stop::Deadline)
-        } else {
-            Ok(())
-        }
+        Self::new(Stop::until(deadline))
     }
 
-    /// Waits in slices, so that a cancelled call ends soon.
-    ///
-    /// # Errors
-    /// [`Stop`] when the budget ended the pause.
-    pub fn wait(&self, pause: Duration) -> Result<(), Stop> {
-        let until = Instant::now() + pause;
-        loop {
-            self.check()?;
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(());
-            }
-            thread::sleep(left.min(WAIT_SLICE));
-        }
+    /// Returns a budget that the deadline or the caller ends.
+    pub fn new(stop: Stop) -> Self {
+        Self { stop, idle: None }
     }
 
-    /// Time left until the deadline; zero after it.
+    /// Returns the time left until the deadline: zero after it, [`Duration::MAX`] without one.
     pub fn remaining(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-}
-
-impl fmt::Debug for CallBudget<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("CallBudget").field("remaining", &self.remaining()).finish_non_exhaustive()
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.stop.deadline().map_or(Duration::MAX, left)
     }
 }

@@ -12,22 +12,20 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use forage_base::{Stop, Stopped, WAIT_SLICE};
 use socket2::{Domain, Protocol, Socket, Type};
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, RustlsConnector, Transport,
 };
 use ureq::{Error, Timeout};
 
-use crate::chat::Stop;
-use crate::limits::{MAX_ADDRESSES, MAX_CONNECT, WAIT_SLICE};
+use crate::limits::{MAX_ADDRESSES, MAX_CONNECT};
 
-/// What the layers of one call share: ureq's transports live longer than any borrow, so they cannot hold the
-/// caller's budget itself.
+/// What the layers of one call share.
 #[derive(Debug)]
 pub(crate) struct CallState {
-    deadline: Instant,
+    stop: Stop,
     idle: Option<Idle>,
-    cancelled: AtomicBool,
     connected: AtomicBool,
     stopped: OnceLock<Halt>,
 }
@@ -35,7 +33,7 @@ pub(crate) struct CallState {
 /// Why a call has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Halt {
-    Stop(Stop),
+    Stopped(Stopped),
     /// Nothing moved for this long.
     Idle(Duration),
 }
@@ -71,19 +69,8 @@ impl Idle {
 
 impl CallState {
     /// `idle` is the longest pause on the connection, if there is a limit.
-    pub(crate) fn new(deadline: Instant, idle: Option<Duration>) -> Self {
-        Self {
-            deadline,
-            idle: idle.map(Idle::new),
-            cancelled: AtomicBool::new(false),
-            connected: AtomicBool::new(false),
-            stopped: OnceLock::new(),
-        }
-    }
-
-    /// Passes on that the caller gave up.
-    pub(crate) fn cancel(&self) {
-        self.cancelled.store(true, Ordering::Release);
+    pub(crate) fn new(stop: Stop, idle: Option<Duration>) -> Self {
+        Self { stop, idle: idle.map(Idle::new), connected: AtomicBool::new(false), stopped: OnceLock::new() }
     }
 
     /// Whether a connection, TLS included, was made, so that the request may have been sent.
@@ -96,10 +83,8 @@ impl CallState {
         if let Some(halt) = self.stopped.get() {
             return Some(*halt);
         }
-        let halt = if self.cancelled.load(Ordering::Acquire) {
-            Halt::Stop(Stop::Cancelled)
-        } else if Instant::now() >= self.deadline {
-            Halt::Stop(Stop::Deadline)
+        let halt = if let Some(stopped) = self.stop.check() {
+            Halt::Stopped(stopped)
         } else if let Some(idle) = self.idle.as_ref().filter(|idle| idle.is_over()) {
             Halt::Idle(idle.limit)
         } else {
@@ -117,7 +102,8 @@ impl CallState {
 
     /// Time left until the deadline.
     pub(crate) fn remaining(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.stop.deadline().map_or(Duration::MAX, left)
     }
 
     /// As [`Self::halt`], as an error for ureq's layers. They only carry it; the reason is read from here.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use forage_base::Stopped;
 use thiserror::Error;
 
-use crate::chat::{Finish, Stop};
+use crate::chat::Finish;
 use crate::connect::Halt;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.
@@ -213,17 +214,17 @@ impl ChatError {
     }
 
     /// The error for a call that its budget ended.
-    pub fn stopped(model: String, stop: Stop) -> Self {
-        match stop {
-            Stop::Cancelled => Self::Cancelled { model },
-            Stop::Deadline => Self::DeadlineExceeded { model },
+    pub fn stopped(model: String, stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Cancelled => Self::Cancelled { model },
+            Stopped::Deadline => Self::DeadlineExceeded { model },
         }
     }
 
     /// The error for a call that ended on the way.
     pub(crate) fn halted(model: String, halt: Halt) -> Self {
         match halt {
-            Halt::Stop(stop) => Self::stopped(model, stop),
+            Halt::Stopped(stopped) => Self::stopped(model, stopped),
             Halt::Idle(idle) => Self::Stalled { model, idle },
         }
     }

@@ -40,7 +40,7 @@ impl AllFailed {
 pub fn complete_first<M: AsRef<dyn ChatModel>>(
     models: &[M],
     request: &ChatRequest,
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     first(models, budget, |model| model.complete(request, budget))
 }
@@ -61,7 +61,7 @@ pub enum Passed<'a> {
 pub fn stream_first<M: AsRef<dyn ChatModel>>(
     models: &[M],
     request: &ChatRequest,
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
     pass_on: &mut dyn FnMut(Passed<'_>),
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let mut has_passed = false;
@@ -78,7 +78,7 @@ pub fn stream_first<M: AsRef<dyn ChatModel>>(
 
 fn first<M: AsRef<dyn ChatModel>>(
     models: &[M],
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
     mut ask: impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let mut errors = Vec::new();
@@ -110,7 +110,7 @@ fn first<M: AsRef<dyn ChatModel>>(
 
 fn with_retries(
     model: &dyn ChatModel,
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
     ask: &mut impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
 ) -> Result<ChatAnswer, ChatError> {
     let mut retries = 0;
@@ -124,6 +124,8 @@ fn with_retries(
             return Err(error);
         }
         retries += 1;
-        budget.wait(pause).map_err(|stop| ChatError::stopped(model.name(), stop))?;
+        if let Some(stopped) = budget.stop.wait(pause) {
+            return Err(ChatError::stopped(model.name(), stopped));
+        }
     }
 }

@@ -7,8 +7,6 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, Thread};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -20,7 +18,7 @@ use crate::chat::CallBudget;
 use crate::connect::{BudgetConnector, CallState};
 use crate::error::ChatError;
 use crate::key::ApiKey;
-use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES, WAIT_SLICE};
+use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
 use crate::recording::{Exchange, Exchanges};
 use crate::resolve::BudgetResolver;
@@ -93,10 +91,12 @@ impl HttpClient {
     pub(crate) fn send(
         &self,
         call: &Call<'_>,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
         pieces: Option<Pieces<'_>>,
     ) -> Result<Reply, ChatError> {
-        budget.check().map_err(|stop| ChatError::stopped(call.name.to_owned(), stop))?;
+        if let Some(stopped) = budget.stop.check() {
+            return Err(ChatError::stopped(call.name.to_owned(), stopped));
+        }
         let mut reply = Reply::default();
         let (sent, body) = match &self.exchanges {
             Exchanges::Live => {
@@ -130,19 +130,14 @@ impl HttpClient {
     fn over_network(
         &self,
         call: &Call<'_>,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
         pieces: Option<Pieces<'_>>,
         reply: &mut Reply,
     ) -> Result<(), ChatError> {
         // What is not streamed comes after a silence as long as the answer takes.
         let idle = budget.idle.filter(|_| pieces.is_some());
-        let state = Arc::new(CallState::new(budget.deadline, idle));
-        watched(budget, &state, || self.exchange(call, &state, pieces, reply)).unwrap_or_else(|error| {
-            Err(ChatError::Unreachable {
-                model: call.name.to_owned(),
-                why: format!("no thread to watch for cancellation: {error}"),
-            })
-        })
+        let state = Arc::new(CallState::new(budget.stop.clone(), idle));
+        self.exchange(call, &state, pieces, reply)
     }
 
     fn exchange(
@@ -195,40 +190,6 @@ impl HttpClient {
         let connector = BudgetConnector { state: Arc::clone(state), tls: Arc::clone(&self.tls) };
         Agent::with_parts(config, connector, BudgetResolver { state: Arc::clone(state) })
     }
-}
-
-/// Ends the watcher when the work is over, also by a panic, which would otherwise wait for it forever.
-struct EndWatch<'a> {
-    over: &'a AtomicBool,
-    watcher: Thread,
-}
-
-impl Drop for EndWatch<'_> {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
-        self.watcher.unpark();
-    }
-}
-
-/// Does the work while a second thread asks the budget for cancellation and passes it on. That thread is joined
-/// before this returns; it exists because the caller's budget is a borrow, which ureq's layers cannot hold.
-fn watched<T>(budget: &CallBudget<'_>, state: &CallState, work: impl FnOnce() -> T) -> std::io::Result<T> {
-    let over = AtomicBool::new(false);
-    let cancelled = budget.cancelled;
-    thread::scope(|scope| {
-        let watch = || {
-            while !over.load(Ordering::Acquire) {
-                if cancelled() {
-                    return state.cancel();
-                }
-                thread::park_timeout(WAIT_SLICE);
-            }
-        };
-        let watcher =
-            thread::Builder::new().name("forage-llm-watch".to_owned()).spawn_scoped(scope, watch)?;
-        let _end = EndWatch { over: &over, watcher: watcher.thread().clone() };
-        Ok(work())
-    })
 }
 
 fn read_answer(
@@ -329,31 +290,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
-    use std::time::Instant;
-
     use super::*;
-
-    #[test]
-    fn the_watcher_ends_with_the_work_also_when_that_panics() {
-        let asked = AtomicUsize::new(0);
-        let ask = || {
-            asked.fetch_add(1, Ordering::SeqCst);
-            false
-        };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let budget = CallBudget::new(deadline, &ask);
-        let state = CallState::new(deadline, None);
-        let work = || thread::sleep(WAIT_SLICE * 4);
-        watched(&budget, &state, work).unwrap();
-        let panic = || watched(&budget, &state, || panic!("the work fails"));
-        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(panic)).is_err());
-        let before = asked.load(Ordering::SeqCst);
-        assert!(before > 1, "it did ask");
-        thread::sleep(WAIT_SLICE * 4);
-        assert_eq!(asked.load(Ordering::SeqCst), before);
-        assert!(state.halt().is_none());
-    }
 
     #[test]
     fn pauses_are_read_from_either_header() {

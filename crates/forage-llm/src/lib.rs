@@ -33,7 +33,7 @@ mod table;
 mod wire;
 
 pub use chat::{
-    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, Stop, ToolCall,
+    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, ToolCall,
     ToolDefinition, ToolResult, Usage,
 };
 pub use endpoint::{

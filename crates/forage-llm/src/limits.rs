@@ -2,11 +2,6 @@
 
 use std::time::Duration;
 
-/// Longest pause between two looks at the deadline and the cancellation while waiting on the network, in
-/// milliseconds. The watcher and the socket each wait at most this long, so a cancelled call ends after about
-/// twice this time.
-pub const WAIT_SLICE: Duration = Duration::from_millis(20);
-
 /// Largest response body that is read, in bytes. A filter answer is a few KB; a server that sends more than
 /// 1 MiB is broken or hostile.
 pub const MAX_ANSWER_BYTES: usize = 1024 * 1024;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{io, thread};
 
+use forage_base::WAIT_SLICE;
 use ureq::Error;
 use ureq::config::Config;
 use ureq::http::Uri;
@@ -14,7 +15,7 @@ use ureq::unversioned::transport::NextTimeout;
 
 use crate::connect::CallState;
 use crate::endpoint::{is_localhost, literal_address};
-use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS, WAIT_SLICE};
+use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS};
 
 /// Look-ups that are under way in this process, given-up ones included.
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);

@@ -82,7 +82,7 @@ impl Wire {
         self,
         endpoint: &Endpoint,
         exchanges: &Exchanges,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
     ) -> Result<Vec<ListedModel>, ChatError> {
         listing::list(self, endpoint, exchanges, budget)
     }

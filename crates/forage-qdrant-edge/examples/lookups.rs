@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, Filter, Retriever};
 use serde_json::json;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use forage_fs::{Stop, Stopped};
+use forage_base::{Stop, Stopped};
 use forage_sparse::StoreError;
 
 /// An error, and whether the engine can still be trusted with what it has in memory.

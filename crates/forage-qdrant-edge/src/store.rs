@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError, VectorFacts,
 };

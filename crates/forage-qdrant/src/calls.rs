@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Stop, Stopped};
+use forage_base::{Stop, Stopped, WAIT_SLICE};
 use forage_sparse::StoreError;
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
@@ -92,7 +92,7 @@ impl Calls {
         });
         loop {
             let left = stop.deadline().map(|end| end.saturating_duration_since(Instant::now()));
-            let nap = left.map_or(limits::CANCELLATION_POLL, |left| left.min(limits::CANCELLATION_POLL));
+            let nap = left.map_or(WAIT_SLICE, |left| left.min(WAIT_SLICE));
             match receiver.recv_timeout(nap) {
                 Ok(answer) => return answer.map_err(|error| self.server.error(error)),
                 Err(RecvTimeoutError::Disconnected) => {

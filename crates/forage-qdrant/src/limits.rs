@@ -8,9 +8,6 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// For a connection, unless the settings say otherwise.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a call looks whether it was cancelled. A person does not notice it, and it costs nothing measurable.
-pub const CANCELLATION_POLL: Duration = Duration::from_millis(20);
-
 /// Characters of a server's message that are passed on; it is a third party's text.
 pub const SERVER_MESSAGE_CHARACTERS: usize = 300;
 

@@ -1,6 +1,6 @@
 //! The store.
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     Collection, Contract, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError,
     VectorFacts,

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use tantivy::directory::error::OpenReadError;
 use tantivy::schema::Schema;
 use tantivy::{IndexSettings, TantivyDocument, TantivyError};

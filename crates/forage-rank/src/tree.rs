@@ -5,15 +5,16 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map;
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::Hasher as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use forage_base::{Hash64, Stop, Stopped};
 use forage_fs::{
     Chosen, Contents, Decoded, Entry, FileState, Listing, OpenError, OpenedFile, RelPath, Root, Skipped,
-    Step, Stop, Stopped, Telling, WalkOptions, WalkReport, decode, display_path, walk,
+    Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
 };
 
 use crate::index::{IndexError, Place, RankIndex, Stamp, State, Writer};
@@ -416,7 +417,7 @@ impl Read {
             Some(Contents::TooLarge) => buffer.truncate(limits::FILE_BYTES),
             Some(Contents::Whole) => {}
         }
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Hash64::default();
         hasher.write_u8(u8::from(contents == Some(Contents::TooLarge)));
         hasher.write(buffer);
         // Not that of `UNREAD`.
@@ -431,7 +432,7 @@ const STATES: u8 = 2;
 
 /// Never 0, which stands for no state.
 fn hash_of(state: &FileState) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Hash64::default();
     hasher.write_u8(STATES);
     hasher.write_u64(state.size);
     hasher.write_i64(state.modified);

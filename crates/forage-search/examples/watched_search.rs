@@ -17,7 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use forage_fs::{Mounts, RelPath, Root, RootPolicy, SecretPolicy, Stop, WalkOptions, Watched};
+use forage_base::Stop;
+use forage_fs::{Mounts, RelPath, Root, RootPolicy, SecretPolicy, WalkOptions, Watched};
 use forage_search::index::{Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};

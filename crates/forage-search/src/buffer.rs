@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use forage_fs::{RelPath, Stop};
+use forage_base::Stop;
+use forage_fs::RelPath;
 
 use crate::event::{Cut, Event, EventKind, FileEvents};
 use crate::key_blocks::KeyBlocks;

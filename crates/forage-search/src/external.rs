@@ -44,7 +44,8 @@ mod session;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{OpenError, RelPath, Root, Stop, WalkOptions, WalkReport};
+use forage_base::Stop;
+use forage_fs::{OpenError, RelPath, Root, WalkOptions, WalkReport};
 
 pub use program::{Kind, Program, ResolveError};
 

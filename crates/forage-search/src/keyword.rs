@@ -20,7 +20,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, Stop, WalkOptions, WalkReport};
+use forage_base::Stop;
+use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, WalkOptions, WalkReport};
 
 pub use account::{EvidenceLine, FileEvidence, TermMatches};
 pub use score::{order, weights};

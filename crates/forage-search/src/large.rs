@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 
 use encoding_rs_io::DecodeReaderBytesBuilder;
-use forage_fs::{SkipReason, Skipped, Stop};
+use forage_base::Stop;
+use forage_fs::{SkipReason, Skipped};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
 

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::time::Instant;
 
-use forage_fs::{Pace, Stop};
+use forage_base::{Pace, Stop};
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 use regex_automata::util::iter::Searcher;

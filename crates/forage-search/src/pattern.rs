@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use forage_fs::{Pace, Stop};
+use forage_base::{Pace, Stop};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};

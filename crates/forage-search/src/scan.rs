@@ -5,9 +5,10 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 
+use forage_base::Stop;
 use forage_fs::{
     Contents, Decoded, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped, Step,
-    Stop, Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
+    Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_passages, search_text};

@@ -1,6 +1,6 @@
 //! How large a pattern is, told from its syntax tree before anything is built.
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_syntax::ast::{self, Ast, ClassPerlKind, ClassSetBinaryOp, ClassSetItem};
 use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, HirKind, Repetition};

@@ -15,7 +15,7 @@ mod tests;
 
 use std::ops::Range;
 
-use forage_fs::Pace;
+use forage_base::Pace;
 use regex_automata::hybrid::LazyStateID;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};

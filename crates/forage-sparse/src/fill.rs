@@ -9,9 +9,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
+use forage_base::{Stop, Stopped};
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, Stop, Stopped,
-    WalkOptions, WalkReport, decode, walk,
+    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, WalkOptions, WalkReport,
+    decode, walk,
 };
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Map, Value, json};

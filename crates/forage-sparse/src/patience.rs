@@ -1,8 +1,8 @@
 //! Asking a store again that is busy or away for a moment.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use forage_fs::Stop;
+use forage_base::{Stop, Stopped};
 
 use crate::limits;
 use crate::store::StoreError;
@@ -24,7 +24,9 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
         if stop.deadline().is_some_and(|deadline| Instant::now() + wait >= deadline) {
             return Err(error);
         }
-        pause(wait, stop)?;
+        if stop.wait(wait) == Some(Stopped::Cancelled) {
+            return Err(StoreError::Cancelled);
+        }
     }
 }
 
@@ -32,16 +34,4 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
 fn jitter() -> f64 {
     let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     0.5 + f64::from(nanoseconds.subsec_nanos() % 1_000) / 2_000.0
-}
-
-/// Waits, but no longer than somebody is there.
-fn pause(wait: Duration, stop: &Stop) -> Result<(), StoreError> {
-    let end = Instant::now() + wait;
-    while let Some(left) = end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
-        if stop.is_cancelled() {
-            return Err(StoreError::Cancelled);
-        }
-        std::thread::sleep(left.min(Duration::from_millis(20)));
-    }
-    Ok(())
 }

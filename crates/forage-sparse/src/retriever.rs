@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;

@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use forage_fs::{Globs, Root, Roots, Stop};
+use forage_base::Stop;
+use forage_fs::{Globs, Root, Roots};
 use forage_llm::Redactor;
 use forage_rank::Weights;
 use forage_rank::tree::{Effort, UpdateError};

@@ -5,8 +5,9 @@
 //! pages is left out, and no page begins where none has ended. There is no key in it. Who computes the hash anew misleads
 //! nobody but itself, and sees nothing that a request without a cursor does not show.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
+use forage_base::Hash64;
 use forage_fs::RelPath;
 
 use crate::error::ToolError;
@@ -22,7 +23,7 @@ pub(crate) struct Cursor {
 
 /// What a cursor is bound to beside its place: changing the request in between would leave results out.
 pub(crate) fn fingerprint(request: &impl Hash) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Hash64::default();
     request.hash(&mut hasher);
     hasher.finish()
 }
@@ -30,7 +31,7 @@ pub(crate) fn fingerprint(request: &impl Hash) -> u64 {
 /// Returns what binds a place to a request, as it is written. The place is taken as text: of two spellings of one place
 /// only ours is one.
 fn check(fingerprint: u64, place: &str) -> String {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Hash64::default();
     (fingerprint, place).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

@@ -1,6 +1,7 @@
 //! Errors of a call. All of them are for whoever made the call: they name the argument and what to do next.
 
-use forage_fs::{OpenError, Stop};
+use forage_base::Stop;
+use forage_fs::OpenError;
 use forage_search::PatternError;
 
 use crate::names::Names;

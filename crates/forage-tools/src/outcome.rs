@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_fs::{Skipped, Stopped, WalkReport};
+use forage_base::Stopped;
+use forage_fs::{Skipped, WalkReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 

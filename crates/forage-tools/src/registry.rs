@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use forage_fs::{RelPath, Stop};
+use forage_base::Stop;
+use forage_fs::RelPath;
 use serde_json::Value;
 
 use crate::arguments::{self, Definition};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;

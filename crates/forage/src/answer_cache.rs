@@ -164,7 +164,7 @@ mod tests {
             "test/same".to_owned()
         }
 
-        fn complete(&self, _: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        fn complete(&self, _: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
             Ok(ChatAnswer::of_text("test", "same", "a.txt: why"))
         }
     }

@@ -19,13 +19,13 @@ mod search_tool;
 mod tools;
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
 use forage::mcp::{OutputForm, ToolSet};
+use forage_base::Hash64;
 use forage_llm::{Exchanges, Redactor, Role, TableSettings};
 use forage_tools::{
     AnswerCache, FilterMode, FilterSettings, Models, OnModelFailure, Program, SearchSettings, limits,
@@ -478,10 +478,8 @@ impl Config {
         let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
         let resolved = table.resolve_all(&environment::variable).into_iter();
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
-        let mut models = DefaultHasher::new();
-        format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses))
-            .hash(&mut models);
-        Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", models.finish())))))
+        let models = format!("{:?}", (&self.models.value, &self.model_name, &self.table.value, addresses));
+        Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", Hash64::of(&[models.as_bytes()]))))))
     }
 
     /// Whether answers of models are kept.

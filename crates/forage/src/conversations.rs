@@ -2,12 +2,12 @@
 //!
 //! What is kept is what models were sent and said: without secrets, and without results of tools.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use forage::agent::Exchange;
+use forage_base::Hash64;
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,7 @@ impl Conversations {
     }
 
     fn name(&self) -> String {
-        let mut hasher = DefaultHasher::new();
-        self.root.hash(&mut hasher);
-        format!("{:016x}.json", hasher.finish())
+        format!("{:016x}.json", Hash64::of(&[self.root.as_bytes()]))
     }
 
     /// The questions that the last one went on from, it included, oldest first; none where none is kept, or they are too

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use forage_base::Stop;
 use forage_fs::{
-    Entry, Mounts, PrivatePlace, RelPath, Root, Roots, Skipped, Step, Stop, WalkOptions, Watched, walk,
+    Entry, Mounts, PrivatePlace, RelPath, Root, Roots, Skipped, Step, WalkOptions, Watched, walk,
 };
 use forage_rank::tree::{Effort, UpdateError};
 use forage_search::index::Index;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Stop, Stopped};
+use forage_base::{Stop, Stopped};
 use forage_sparse::{
     Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page,
     Point, PointId, Prose, Query, Scan, Store, StoreError,

@@ -12,8 +12,8 @@ use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::secrets;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::Stop;
 use crate::sys::{self, Directory};
+use forage_base::Stop;
 
 /// A name that a walk visits.
 pub struct Entry<'a> {

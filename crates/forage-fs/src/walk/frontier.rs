@@ -11,7 +11,7 @@ use super::WalkReport;
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::{Stop, Stopped};
+use forage_base::{Stop, Stopped};
 
 /// The longest that a worker sleeps before it looks at the deadline.
 const SLEEP: Duration = Duration::from_millis(20);

@@ -16,8 +16,8 @@ use crate::limits;
 use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::Stop;
 use crate::sys::{self, Directory, Node, NodeKind};
+use forage_base::Stop;
 
 /// What a task of a walk does.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::Stop;
+use forage_base::Stop;
 
 /// The files of a tree as a walk from its root comes by them, numbered in that order, with what the walk counts on the
 /// way.

@@ -31,8 +31,8 @@ use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
 use crate::root::Root;
 use crate::skipped::Skipped;
-use crate::stop::Stop;
 use crate::sys::{self, Directory, Node, NodeKind};
+use forage_base::Stop;
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// Raised when the format, or what stands in it, changes.

@@ -19,8 +19,8 @@ use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
-use crate::stop::Stop;
 use crate::sys::{self, Change, Directory, Watcher};
+use forage_base::Stop;
 
 /// A file of rules.
 #[derive(Clone, Debug)]

@@ -11,8 +11,8 @@ use super::tree::Tree;
 use crate::limits;
 use crate::rel_path::{RelPath, os_bytes};
 use crate::root::Root;
-use crate::stop::Stop;
 use crate::sys::{self, MountTable};
+use forage_base::Stop;
 
 /// Tells that something was mounted or unmounted. One is enough for a process; it must be opened before the process
 /// gives up the right to read the kernel's tables.

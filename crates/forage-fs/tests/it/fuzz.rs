@@ -4,7 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, walk};
+use forage_base::Stop;
+use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, walk};
 use forage_fuzz::target;
 use ignore::WalkBuilder;
 

@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_fs::{
-    Entry, RelPath, Root, RootPolicy, SecretPolicy, Skipped, Step, Stop, Stopped, WalkOptions, walk,
-};
+use forage_base::{Stop, Stopped};
+use forage_fs::{Entry, RelPath, Root, RootPolicy, SecretPolicy, Skipped, Step, WalkOptions, walk};
 
 fn tree(files: usize) -> (tempfile::TempDir, Arc<Root>) {
     let directory = tempfile::tempdir().unwrap();

@@ -102,7 +102,7 @@ impl ChatModel for WireClient {
         self.endpoint.provider().to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
         let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
         self.check_status(&reply, request)?;
@@ -114,7 +114,7 @@ impl ChatModel for WireClient {
     fn stream(
         &self,
         request: &ChatRequest,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();

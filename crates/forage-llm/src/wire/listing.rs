@@ -69,7 +69,7 @@ pub(super) fn list(
     wire: Wire,
     endpoint: &Endpoint,
     exchanges: &Exchanges,
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
 ) -> Result<Vec<ListedModel>, ChatError> {
     let protocol = wire.protocol();
     let http = HttpClient::new(exchanges.clone());

@@ -191,7 +191,7 @@ fn its_rate_limit_is_waited_for() {
 fn it_lists_its_models() {
     let Some(aimock) = Aimock::start() else { return };
     let endpoint = Endpoint::without_model(settings(&aimock.base(Wire::OpenAiChat))).unwrap();
-    let budget: CallBudget<'_> = ample();
+    let budget: CallBudget = ample();
     let listed = Wire::OpenAiChat.list_models(&endpoint, &Exchanges::Live, &budget).unwrap();
     assert!(listed.len() > 1 && listed.iter().all(|model| model.created.is_some()), "{listed:?}");
 }

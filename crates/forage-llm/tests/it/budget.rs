@@ -1,6 +1,5 @@
 //! Deadline and cancellation, wherever the server stops.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,7 +7,7 @@ use forage_llm::{CallBudget, ChatError, ChatModel, ChatRequest, Wire};
 
 use crate::peer::{Peer, Reply, good};
 use crate::samples::{STREAM_HEAD, beginning, lines};
-use crate::{check_error, client, model, request};
+use crate::{check_error, client, given_up, model, request};
 
 /// Bounds are far above what the crate promises, since test machines are busy, and far below the server's patience.
 const LATE: Duration = Duration::from_secs(4);
@@ -45,13 +44,11 @@ fn a_hanging_server_is_left_at_the_deadline() {
 }
 
 fn cancel_after(delay: Duration, url: &str, request: &ChatRequest) -> (ChatError, Duration) {
-    let cancelled = AtomicBool::new(false);
-    let check = || cancelled.load(Ordering::SeqCst);
-    let budget = CallBudget::new(Instant::now() + Duration::from_secs(60), &check);
+    let budget = CallBudget::until(Instant::now() + Duration::from_secs(60));
     thread::scope(|scope| {
         let canceller = scope.spawn(|| {
             thread::sleep(delay);
-            cancelled.store(true, Ordering::SeqCst);
+            budget.stop.cancel();
             Instant::now()
         });
         let error = model(url).complete(request, &budget).unwrap_err();
@@ -110,8 +107,7 @@ fn connecting_to_a_silent_host_can_be_cancelled() {
 #[test]
 fn a_call_that_is_over_before_it_begins_sends_nothing() {
     let peer = Peer::start([good("x"), good("x")]);
-    let always = || true;
-    let cancelled = CallBudget::new(Instant::now() + Duration::from_secs(60), &always);
+    let cancelled = given_up(Duration::from_secs(60));
     let error = model(&peer.url()).complete(&request("q"), &cancelled).unwrap_err();
     assert!(matches!(error, ChatError::Cancelled { .. }), "{error:?}");
     let error = model(&peer.url()).complete(&request("q"), &CallBudget::until(Instant::now())).unwrap_err();

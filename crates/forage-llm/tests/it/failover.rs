@@ -1,7 +1,6 @@
 //! Retries and the next model.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use crate::peer::{Peer, Reply, good, json};
 use crate::samples::{beginning, lines, stream_text, streamed};
 use crate::{ample, check_error, request, settings};
 
-fn first(peers: &[&Peer], budget: &CallBudget<'_>) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
+fn first(peers: &[&Peer], budget: &CallBudget) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let named: Vec<_> =
         peers.iter().enumerate().map(|(index, peer)| (format!("acme-{}", index + 1), *peer)).collect();
     first_of(&named, budget)
@@ -23,7 +22,7 @@ fn first(peers: &[&Peer], budget: &CallBudget<'_>) -> Result<(ChatAnswer, Vec<Ch
 /// As [`first`], with the providers' names.
 fn first_of(
     peers: &[(String, &Peer)],
-    budget: &CallBudget<'_>,
+    budget: &CallBudget,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let model = |(provider, peer): &(String, &Peer)| {
         let settings = EndpointSettings { provider: provider.clone(), ..settings(&peer.url()) };
@@ -160,9 +159,7 @@ fn the_deadline_ends_everything() {
 fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
     let one = Peer::start([json(429, "retry-after: 20\r\n", "{}"), good("one")]);
     let two = Peer::start([good("two")]);
-    let cancelled = AtomicBool::new(false);
-    let check = || cancelled.load(Ordering::SeqCst);
-    let budget = CallBudget::new(Instant::now() + Duration::from_secs(60), &check);
+    let budget = CallBudget::until(Instant::now() + Duration::from_secs(60));
     let started = Instant::now();
     let failed = thread::scope(|scope| {
         scope.spawn(|| {
@@ -171,7 +168,7 @@ fn cancellation_ends_the_pause_and_nothing_more_is_sent() {
                 thread::sleep(Duration::from_millis(5));
             }
             thread::sleep(Duration::from_millis(100));
-            cancelled.store(true, Ordering::SeqCst);
+            budget.stop.cancel();
         });
         first(&[&one, &two], &budget).unwrap_err()
     });

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::peer::{Peer, Reply, json as reply};
 use crate::{KEY, ample, settings};
 
-fn list(wire: Wire, peer: &Peer, budget: &CallBudget<'_>) -> Result<Vec<ListedModel>, ChatError> {
+fn list(wire: Wire, peer: &Peer, budget: &CallBudget) -> Result<Vec<ListedModel>, ChatError> {
     let endpoint = Endpoint::without_model(settings(&peer.root())).unwrap();
     let outcome = wire.list_models(&endpoint, &Exchanges::Live, budget);
     if let Err(error) = &outcome {

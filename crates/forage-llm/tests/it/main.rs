@@ -44,8 +44,15 @@ fn client(wire: Wire, base_url: &str) -> WireClient {
 }
 
 /// A budget that no healthy test comes near.
-fn ample() -> CallBudget<'static> {
+fn ample() -> CallBudget {
     CallBudget::until(Instant::now() + Duration::from_secs(30))
+}
+
+/// A budget that has time, and whose caller has none.
+fn given_up(time: Duration) -> CallBudget {
+    let budget = CallBudget::until(Instant::now() + time);
+    budget.stop.cancel();
+    budget
 }
 
 /// Asks once, and checks what holds for every outcome.

@@ -10,7 +10,7 @@ use forage_llm::{
 
 use crate::peer::{Peer, Reply, json};
 use crate::samples::{STREAM_HEAD, beginning, good, lines, streamed};
-use crate::{KEY, ample, request, settings};
+use crate::{KEY, ample, given_up, request, settings};
 
 #[derive(Debug, Default)]
 struct Tape(Mutex<String>);
@@ -151,9 +151,8 @@ fn every_failure_comes_back_as_it_was() {
 
 #[test]
 fn a_call_that_is_given_up_leaves_no_trace() {
-    let always = || true;
     let recording = record(Wire::OpenAiChat, vec![good(Wire::OpenAiChat, false, "x")], |model| {
-        let budget = CallBudget::new(Instant::now() + Duration::from_secs(5), &always);
+        let budget = given_up(Duration::from_secs(5));
         model.complete(&request("q"), &budget).unwrap_err();
     });
     assert_eq!(recording, "");

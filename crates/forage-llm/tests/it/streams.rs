@@ -11,7 +11,7 @@ use crate::samples::{STREAM_HEAD, beginning, lines, reason, stream_text, streame
 use crate::{ample, check_error, client, request};
 
 /// Asks for a stream, and gives what became of it with the text that was passed on.
-fn ask(wire: Wire, reply: Reply, budget: &CallBudget<'_>) -> (Result<ChatAnswer, ChatError>, String) {
+fn ask(wire: Wire, reply: Reply, budget: &CallBudget) -> (Result<ChatAnswer, ChatError>, String) {
     let peer = Peer::start([reply]);
     let mut text = String::new();
     let model = client(wire, &peer.url());

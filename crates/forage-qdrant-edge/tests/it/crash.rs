@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::{EmbeddedStore, limits};
 use forage_sparse::{Filter, Point, PointId, Query, SparseVector, Store};
 use serde_json::json;

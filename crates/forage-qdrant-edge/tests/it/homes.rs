@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{

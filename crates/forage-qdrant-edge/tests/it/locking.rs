@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{Filter, Store, StoreError};
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{Filter, Store, StoreError};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::{EmbeddedStore, limits};
 use forage_sparse::{Filter, Hit, PointId, Query, Scan, SparseVector, Store, StoreError};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{Filter, Point, PointId, Query, SparseVector, Store};
 

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{Filter, Query, SparseVector, Store, StoreError};
 
 use crate::support::{Twin, USING, all, created, open, some_points, told, upsert};

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{Contract, Creation, Filter, Point, PointId, Scan, Sharding, SparseVector, Store};
 use serde_json::{Map, Value, json};

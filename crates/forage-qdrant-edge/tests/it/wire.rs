@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ::qdrant_client::Qdrant;
 use ::qdrant_client::qdrant as wire;
 use ::qdrant_client::qdrant::with_payload_selector::SelectorOptions;
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{Contract, Filter, Query, SparseVector, Store};
 use tokio::runtime::Runtime;
 

@@ -14,7 +14,7 @@ mod tls;
 
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_sparse::{
     Contract, Creation, Filter, Point, PointId, Query, Sharding, SparseVector, Store, StoreError,

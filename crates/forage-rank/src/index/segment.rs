@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use tantivy::directory::OwnedBytes;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::schema::{IndexRecordOption, Schema};

@@ -1,7 +1,7 @@
 //! What an engine is started with. Nothing of a request is ever an option: the pattern stands behind `-e` as an argument
 //! of its own, the text's path behind `--`, and every flag is written here.
 
-use forage_fs::Stop;
+use forage_base::Stop;
 
 use super::{ExternalError, Kind, Request, dialect};
 use crate::limits;

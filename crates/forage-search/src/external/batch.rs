@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, SkipReason, Skipped, Stop, is_binary};
+use forage_base::Stop;
+use forage_fs::{RelPath, SkipReason, Skipped, is_binary};
 
 use super::ExternalError;
 use super::engine::{Engine, Notes};

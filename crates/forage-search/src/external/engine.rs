@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::arguments::Arguments;

@@ -137,7 +137,7 @@ impl Program {
     /// What the program says of its version, in its first line; `None` when it says nothing by the deadline. It runs as
     /// for a search, over nothing.
     #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub fn version(&self, stop: &forage_fs::Stop) -> Option<String> {
+    pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::Halt { stop, ended: &|| false };
         let printed =
             super::process::version(&self.path, halt, crate::limits::EXTERNAL_VERSION_BYTES).ok()?;
@@ -147,7 +147,7 @@ impl Program {
 
     /// External engines are not run on this system.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
-    pub fn version(&self, _: &forage_fs::Stop) -> Option<String> {
+    pub fn version(&self, _: &forage_base::Stop) -> Option<String> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 
 use super::ExternalError;
 use super::batch::{Batch, Found};

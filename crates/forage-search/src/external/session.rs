@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, WalkReport, walk};
+use forage_base::Stop;
+use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, WalkReport, walk};
 
 use super::batch::{Batch, Found};
 use super::engine::{Engine, Notes};

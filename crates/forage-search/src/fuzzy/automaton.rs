@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use forage_fs::Pace;
+use forage_base::Pace;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{BuildError, Builder, NFA, Transition};
 use regex_automata::util::primitives::StateID;

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use forage_fs::{Pace, Stop};
+use forage_base::{Pace, Stop};
 
 use super::automaton::{Automaton, AutomatonCache, Hit};
 use super::graph::border_before;

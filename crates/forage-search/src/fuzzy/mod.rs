@@ -39,7 +39,7 @@ mod simulation;
 #[cfg(test)]
 mod tests;
 
-use forage_fs::Pace;
+use forage_base::Pace;
 use regex_syntax::hir::Hir;
 
 use crate::limits;

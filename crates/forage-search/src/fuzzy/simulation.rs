@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use forage_fs::Pace;
+use forage_base::Pace;
 use regex_automata::util::look::LookMatcher;
 
 use super::graph::{Graph, Node, NodeId, decode};

@@ -4,8 +4,9 @@ use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use forage_base::Stop;
 use forage_fs::{
-    Contents, Decoded, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step, Stop,
+    Contents, Decoded, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step,
     Telling, WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
 };
 

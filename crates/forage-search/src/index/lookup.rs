@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Entry, FileState, SkipReason, Snapshot, Stop, Unvisited, WalkOptions, Watched};
+use forage_base::Stop;
+use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, Watched};
 
 use super::listed::{Choice, Listed};
 use super::numbers::NumberSet;

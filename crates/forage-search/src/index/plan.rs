@@ -446,7 +446,7 @@ mod tests {
     use crate::index::Trigrams;
     use crate::lines::{LineFinder, MatchingLines as _};
     use crate::pattern::{Case, PatternOptions};
-    use forage_fs::Stop;
+    use forage_base::Stop;
 
     fn pattern(source: &str, options: &PatternOptions) -> Pattern {
         Pattern::new(source, options).unwrap_or_else(|error| panic!("{source}: {error}"))

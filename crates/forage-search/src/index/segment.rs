@@ -25,7 +25,8 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use bytes::Bytes;
-use forage_fs::{FileState, Stop, compare_paths};
+use forage_base::Stop;
+use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
 use super::numbers::{NumberSet, in_bitmap, posted};

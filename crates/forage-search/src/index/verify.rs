@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use forage_fs::{OpenedFile, RelPath, Root, Stop};
+use forage_base::Stop;
+use forage_fs::{OpenedFile, RelPath, Root};
 
 use super::build::TextReader;
 use super::numbers::NumberSet;

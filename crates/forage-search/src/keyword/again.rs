@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_fs::{Contents, Decoded, RelPath, Root, Stop, decode_head};
+use forage_base::Stop;
+use forage_fs::{Contents, Decoded, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
 use super::file::{Gathering, TermFinder, Wish};

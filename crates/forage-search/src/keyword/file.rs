@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::io::Read;
 use std::ops::Range;
 
-use forage_fs::{Pace, RelPath, Skipped, Stop, is_binary};
+use forage_base::{Pace, Stop};
+use forage_fs::{RelPath, Skipped, is_binary};
 use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};

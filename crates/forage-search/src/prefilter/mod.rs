@@ -21,7 +21,7 @@ mod words;
 use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
-use forage_fs::Pace;
+use forage_base::Pace;
 use memchr::memmem;
 use regex_syntax::hir::Hir;
 

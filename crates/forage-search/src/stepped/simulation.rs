@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use forage_fs::Pace;
+use forage_base::Pace;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::look::LookMatcher;
 use regex_automata::util::primitives::StateID;

@@ -1,4 +1,4 @@
-use forage_fs::Stop;
+use forage_base::Stop;
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcherBuilder;
 use proptest::prelude::*;

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::fs;
 
-use forage_fs::{Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::WalkOptions;
 use forage_search::external::{ExternalError, Kind, Request};
 use forage_search::{Case, Pattern, PatternOptions, ScanOptions};
 

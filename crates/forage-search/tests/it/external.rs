@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use forage_fs::{Globs, RelPath, Skipped, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{Globs, RelPath, Skipped, WalkOptions};
 use forage_search::external::{self, ExternalError, Kind, Program, Report, Request, ResolveError};
 use forage_search::{
     Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, search,

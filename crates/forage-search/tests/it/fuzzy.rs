@@ -5,7 +5,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use forage_fs::{RelPath, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, WalkOptions};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, Span, limits, search};
 
 use crate::search::open;

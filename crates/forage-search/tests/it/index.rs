@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_fs::{RelPath, Snapshot, Stop, WalkOptions, limits};
+use forage_base::Stop;
+use forage_fs::{RelPath, Snapshot, WalkOptions, limits};
 use forage_search::index::{Content, Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, limits as search_limits, search};

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use forage_fs::{Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::WalkOptions;
 use forage_search::external::{Program, Request};
 use forage_search::{Pattern, PatternOptions, ScanOptions};
 

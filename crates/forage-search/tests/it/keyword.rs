@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use forage_fs::{RelPath, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, WalkOptions};
 use forage_search::keyword::{Gathered, KeywordOptions, TermFate, gather};
 
 use crate::ripgrep;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use forage_fs::{RelPath, Stop, Stopped, WalkOptions};
+use forage_base::{Stop, Stopped};
+use forage_fs::{RelPath, WalkOptions};
 use forage_search::external::{self, ExternalError, Program};
 use forage_search::{FileEvents, PatternOptions, ScanOptions};
 

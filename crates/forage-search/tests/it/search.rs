@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use forage_fs::{Globs, RelPath, Root, RootPolicy, SecretPolicy, SkipReason, Skipped, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{Globs, RelPath, Root, RootPolicy, SecretPolicy, SkipReason, Skipped, WalkOptions};
 use forage_search::{Case, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
 use crate::ripgrep::{self, Record};

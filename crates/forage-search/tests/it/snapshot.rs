@@ -6,9 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use forage_base::Stop;
 use forage_fs::{
-    Dismissal, Entry, Globs, RelPath, SkipReason, Skipped, Snapshot, Step, Stop, Unvisited, Walk,
-    WalkOptions, limits,
+    Dismissal, Entry, Globs, RelPath, SkipReason, Skipped, Snapshot, Step, Unvisited, Walk, WalkOptions,
+    limits,
 };
 
 use crate::external::random_request;

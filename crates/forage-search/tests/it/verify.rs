@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use forage_fs::{RelPath, Stop};
+use forage_base::Stop;
+use forage_fs::RelPath;
 use forage_search::index::{
     Builder, Content, FileEntry, Part, PartEnd, Reread, Segment, Trigrams, reread, verify,
 };

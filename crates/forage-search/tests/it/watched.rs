@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Mounts, RelPath, Stop, WalkOptions, Watched, limits as fs_limits};
+use forage_base::Stop;
+use forage_fs::{Mounts, RelPath, WalkOptions, Watched, limits as fs_limits};
 use forage_search::index::{Index, Segment};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Pattern, PatternOptions, ScanOptions, search};

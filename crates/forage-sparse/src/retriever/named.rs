@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use serde_json::Value;
 
 use super::{Lookup, NameFacts, Retriever, step};

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_fs::{Root, RootPolicy, SecretPolicy, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_sparse::{
     CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointId, Sharding, StoreError,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     Collection, Condition, Creation, Filter, Hit, Page, Point, PointId, Query, Readings, Scan, Side, Store,
     StoreError, Test, VectorFacts,

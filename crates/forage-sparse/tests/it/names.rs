@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Filter, Held, Language, Lookup, LookupState,
     Point, Prose, Retriever, Store as _, StoreError, limits,

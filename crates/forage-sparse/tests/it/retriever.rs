@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     CodeSuperset, Collection, CollectionError, Contract, Encoder, EncodingError, FastEmbedBm25, Filter,
     Language, Lookup, LookupState, Point, PointId, Prose, Retriever, SparseVector, Store as _, StoreError,

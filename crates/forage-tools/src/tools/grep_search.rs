@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions, WalkReport};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, SkipReason, WalkOptions, WalkReport};
 use forage_search::{
     Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
 };

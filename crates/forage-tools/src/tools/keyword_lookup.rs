@@ -7,7 +7,7 @@ mod render;
 
 use std::time::Instant;
 
-use forage_fs::{Pace, Stop};
+use forage_base::{Pace, Stop};
 use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -17,7 +17,8 @@ mod spoken;
 
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, Stop, find_git_root};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, find_git_root};
 use forage_search::keyword::{
     Breadth, Detail, EvidenceLine, Gathered, KeywordOptions, TermFate, TermReport, gather,
 };

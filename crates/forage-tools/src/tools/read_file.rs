@@ -7,7 +7,8 @@ use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use forage_fs::{Contents, Decoded, OpenError, OpenedFile, RelPath, Root, Step, Stop, decode, walk};
+use forage_base::Stop;
+use forage_fs::{Contents, Decoded, OpenError, OpenedFile, RelPath, Root, Step, decode, walk};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

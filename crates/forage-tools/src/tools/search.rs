@@ -8,7 +8,7 @@ mod render;
 mod request;
 mod stream;
 
-use forage_fs::Stopped;
+use forage_base::Stopped;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -5,7 +5,8 @@ mod render;
 
 use std::time::Instant;
 
-use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, Stop, decode};
+use forage_base::Stop;
+use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, decode};
 use forage_rank::{
     ChunkHit, Effect, FileHit, RankIndex, Ranking, RuleWeights, Weights, Words, known_language, language_of,
     search,

@@ -58,7 +58,7 @@ impl ChatModel for Model {
         "test/model".to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let evidence = request.texts().nth(1).unwrap();
         let mut text = self.text.replace("{root}", &self.root);
         while let Some((before, rest)) = text.split_once("{id:") {

@@ -207,7 +207,7 @@ fn a_walk_that_follows_links_ends() {
         context.roots.main(),
         &RelPath::root(),
         &options,
-        &forage_fs::Stop::never(),
+        &forage_base::Stop::never(),
         || (),
         |(), entry, _| forage_fs::Step::Item(entry.path.display().into_owned(), 1),
         |path| {

@@ -22,12 +22,12 @@ struct Scripted {
     requests: Mutex<Vec<ChatRequest>>,
 }
 
-type Reply = dyn Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send + Sync;
+type Reply = dyn Fn(&ChatRequest, &CallBudget) -> Result<ChatAnswer, ChatError> + Send + Sync;
 
 impl Scripted {
     fn new(
         name: &'static str,
-        answer: impl Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send + Sync + 'static,
+        answer: impl Fn(&ChatRequest, &CallBudget) -> Result<ChatAnswer, ChatError> + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self { name, answer: Box::new(answer), requests: Mutex::default() })
     }
@@ -57,7 +57,7 @@ impl ChatModel for Scripted {
         self.name.to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         self.requests.lock().unwrap().push(request.clone());
         (self.answer)(request, budget)
     }

@@ -20,7 +20,7 @@ impl<F: Fn(&str) -> String + Send + Sync> ChatModel for Model<F> {
         "test/model".to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let user = request.texts().nth(1).unwrap();
         self.sent.lock().unwrap().push_str(user);
         Ok(ChatAnswer::of_text("test", "model", (self.reply)(user)))

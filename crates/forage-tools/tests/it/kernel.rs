@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, Snapshot, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, Snapshot, WalkOptions};
 use forage_tools::{Context, FilterMode};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_sparse::{
     CodeSuperset, Collection, Encoder, EncodingError, Point, PointId, Retriever, Store as _, StoreError,
     VectorFacts,

@@ -192,7 +192,7 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
     assert!(!told.found && told.text.contains("being built"), "{}", told.text);
     let mut context = tree.context();
-    context.stop = forage_fs::Stop::never();
+    context.stop = forage_base::Stop::never();
     context.stop.cancel();
     assert!(refusal(&context, "search_index", json!({"query": "router"})).contains("cancelled"));
 }

@@ -136,7 +136,7 @@ impl ChatModel for Recorder {
         "test/recorder".to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let user = request.texts().nth(1).unwrap();
         *self.sent.lock().unwrap() += user;
         let files = user.lines().filter_map(|line| line.strip_prefix("FILE "));

@@ -1,8 +1,9 @@
 //! What leaves the machine: text of tools and people, redacted, in a fence that files can't forge.
 
 use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, DefaultHasher, Hasher as _};
+use std::hash::{BuildHasher as _, Hasher as _};
 
+use forage_base::Hash64;
 use forage_llm::{Redacted, Redactor};
 use forage_tools::{Answer, Hidden};
 
@@ -23,7 +24,7 @@ impl Border {
 
     /// A border whose fence follows from the seed, which no file holds unless its author knows the question.
     pub(super) fn repeatable(redactor: Redactor, seed: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Hash64::default();
         hasher.write(seed.as_bytes());
         Self { redactor, fence: format!("{:016x}", hasher.finish()), hidden: Hidden::default() }
     }

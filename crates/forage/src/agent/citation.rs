@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::io::Read as _;
 
-use forage_fs::{Contents, Decoded, OpenError, Stop, count_lines, decode};
+use forage_base::Stop;
+use forage_fs::{Contents, Decoded, OpenError, count_lines, decode};
 use forage_tools::Context;
 use serde::Serialize;
 

@@ -1,8 +1,9 @@
 //! What a question goes on from: questions that were asked before, and what came of them.
 
 use std::fmt::Write as _;
-use std::hash::{DefaultHasher, Hasher as _};
+use std::hash::Hasher as _;
 
+use forage_base::Hash64;
 use forage_fs::Contents;
 use forage_llm::Redacted;
 use forage_tools::{Context, clip, sanitize, sanitize_line};
@@ -82,7 +83,7 @@ fn hash_of(path: &str, context: &Context) -> Option<u64> {
     let mut file = root.open_file(&path).ok()?;
     let mut bytes = Vec::new();
     let contents = file.read_into(&mut bytes, EXCHANGE_FILE_BYTES).ok()?;
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Hash64::default();
     hasher.write(&bytes);
     // Of a longer one the beginning and the size have to tell.
     hasher.write_u64(if matches!(contents, Contents::Whole) { 0 } else { file.size() });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_llm::{ChatAnswer, Finish, Redacted, ToolDefinition, Usage};
 use forage_tools::registry::AnyTool;
 use forage_tools::{Names, sanitize};

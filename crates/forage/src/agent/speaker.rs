@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forage_fs::Stop;
+use forage_base::{Stop, Stopped};
 use forage_llm::limits::RETRY_PAUSE;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 
@@ -147,8 +147,7 @@ impl<'a> Speaker<'a> {
         most: Duration,
         deadline: Instant,
     ) -> Result<ChatAnswer, ChatError> {
-        let cancelled = || self.stop.is_cancelled();
-        let budget = CallBudget::new(deadline.min(Instant::now() + most), &cancelled);
+        let budget = CallBudget::new(self.stop.by(deadline).within(most));
         if !self.streams {
             return model.complete(request, &budget);
         }
@@ -163,11 +162,11 @@ impl<'a> Speaker<'a> {
     }
 
     fn wait(&self, pause: Duration, deadline: Instant) -> Result<(), Silence> {
-        let cancelled = || self.stop.is_cancelled();
-        CallBudget::new(deadline, &cancelled).wait(pause).map_err(|stop| match stop {
-            forage_llm::Stop::Cancelled => Silence::Interrupted,
-            forage_llm::Stop::Deadline => Silence::Time,
-        })
+        match self.stop.by(deadline).wait(pause) {
+            None => Ok(()),
+            Some(Stopped::Cancelled) => Err(Silence::Interrupted),
+            Some(Stopped::Deadline) => Err(Silence::Time),
+        }
     }
 }
 

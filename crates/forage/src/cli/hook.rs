@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use forage_fs::{RelPath, Root, Stop};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root};
 use forage_rank::{FileHit, Ranking, Request, search};
 use forage_tools::registry::advertised;
 use forage_tools::{Context, FilterSettings, sanitize};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use anyhow::{Context as _, bail};
-use forage_fs::{Root, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::Effort;
 use forage_search::index::{self, Index, Verification};
 use forage_tools::Indexes as _;

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
-use forage_fs::{Listing, Root, Stop, Stopped, WalkOptions, WalkReport, Watched};
+use forage_base::{Stop, Stopped};
+use forage_fs::{Listing, Root, WalkOptions, WalkReport, Watched};
 use forage_rank::tree::{Effort, UpdateError, Updated, update};
 use forage_rank::{IndexError, RankIndex};
 use forage_tools::Ranked;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use forage_fs::{Root, Stop};
+use forage_base::Stop;
+use forage_fs::Root;
 use forage_rank::tree::{Effort, UpdateError};
 
 use super::KeptIndexes;

@@ -9,7 +9,6 @@
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +16,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, Stop, WalkOptions};
+use forage_base::{Hash64, Stop};
+use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, WalkOptions};
 use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
@@ -103,11 +103,9 @@ pub(crate) enum Update {
 impl Store {
     /// The index of the root with this absolute path, below the directory for all indexes.
     pub(crate) fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
-        let mut hasher = DefaultHasher::new();
-        root.hash(&mut hasher);
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
-        let name = format!("{name}-{:016x}", hasher.finish());
+        let name = format!("{name}-{:016x}", Hash64::of(&[root.as_os_str().as_encoded_bytes()]));
         Self { indexes: indexes.into(), name, root: root.to_owned() }
     }
 

@@ -1,10 +1,11 @@
 //! Whether searches with an index give what they give without it.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, Stop, WalkOptions, WalkReport, walk};
+use forage_base::{Hash64, Stop};
+use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, WalkReport, walk};
 use forage_search::index::{Cursor, Index};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
@@ -80,7 +81,7 @@ fn found(
     walk: &WalkOptions,
 ) -> anyhow::Result<Found> {
     let scan = ScanOptions { index: index.cloned(), ..ScanOptions::default() };
-    let (mut hasher, mut matches) = (DefaultHasher::new(), 0);
+    let (mut hasher, mut matches) = (Hash64::default(), 0);
     let receive = |file: FileEvents| {
         file.path.as_bytes().hash(&mut hasher);
         matches += file.matches;

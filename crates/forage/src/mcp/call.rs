@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
-use forage_fs::Stop;
+use forage_base::Stop;
 use forage_tools::registry::AnyTool;
 use forage_tools::tools::WITHOUT_MODEL;
 use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line, telemetry};

@@ -1,11 +1,11 @@
 //! The client's own model, asked through the protocol's sampling: the last of all that can be had.
 #![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, and some clients have nothing else")]
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::hash::{Hash as _, Hasher as _};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forage_llm::limits::WAIT_SLICE;
+use forage_base::{Hash64, WAIT_SLICE};
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 use forage_tools::{clip, sanitize, sanitize_line};
 use rmcp::model::{
@@ -85,7 +85,7 @@ impl ChatModel for ClientModel {
         format!("{NAME}/sampling")
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let message = match &self.way {
             Way::Request(client) => self.ask(client, request, budget)?,
             Way::Answer { said, questions } => {
@@ -109,7 +109,7 @@ impl ClientModel {
         &self,
         client: &mpsc::UnboundedSender<Asked>,
         request: &ChatRequest,
-        budget: &CallBudget<'_>,
+        budget: &CallBudget,
     ) -> Result<Value, ChatError> {
         let (answer, said) = sync_channel(1);
         let gone = || self.declined("the client has gone");
@@ -119,7 +119,9 @@ impl ClientModel {
                 Ok(said) => return said.map_err(|why| self.declined(&why)),
                 Err(RecvTimeoutError::Disconnected) => return Err(gone()),
                 Err(RecvTimeoutError::Timeout) => {
-                    budget.check().map_err(|stop| ChatError::stopped(self.name(), stop))?;
+                    if let Some(stopped) = budget.stop.check() {
+                        return Err(ChatError::stopped(self.name(), stopped));
+                    }
                 }
             }
         }
@@ -157,7 +159,7 @@ fn params(request: &ChatRequest) -> CreateMessageRequestParams {
 
 /// Names the question in the call that brings the answer: the same search asks the same.
 fn key(request: &ChatRequest) -> String {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = Hash64::default();
     request.texts().for_each(|text| text.hash(&mut hasher));
     format!("model-{:016x}", hasher.finish())
 }

@@ -124,7 +124,7 @@ impl ChatModel for WithoutPlace {
         self.model.provider()
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         self.place.leave();
         self.model.complete(request, budget)
     }

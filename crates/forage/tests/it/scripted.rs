@@ -9,13 +9,13 @@ use std::time::Duration;
 use forage::agent::{Agent, Event, Transcript, usable_tools};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Message, Stop, ToolCall, Usage,
+    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Message, ToolCall, Usage,
 };
 use forage_tools::Context;
 use forage_tools::registry::Choice;
 
 /// What it says to one request.
-pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget<'_>) -> Result<ChatAnswer, ChatError> + Send>;
+pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget) -> Result<ChatAnswer, ChatError> + Send>;
 
 pub(crate) struct Scripted {
     name: &'static str,
@@ -50,7 +50,7 @@ impl ChatModel for Scripted {
         self.name.to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         assert_protocol(request);
         self.seen.lock().unwrap().push(request.clone());
         let reply = self.script.lock().unwrap().pop_front();
@@ -117,12 +117,9 @@ pub(crate) fn fail(error: fn(String) -> ChatError) -> Reply {
 pub(crate) fn hang() -> Reply {
     Box::new(|_, budget| {
         loop {
-            match budget.check() {
-                Ok(()) => std::thread::sleep(Duration::from_millis(5)),
-                Err(Stop::Cancelled) => return Err(ChatError::Cancelled { model: "test/one".to_owned() }),
-                Err(Stop::Deadline) => {
-                    return Err(ChatError::DeadlineExceeded { model: "test/one".to_owned() });
-                }
+            match budget.stop.check() {
+                None => std::thread::sleep(Duration::from_millis(5)),
+                Some(stopped) => return Err(ChatError::stopped("test/one".to_owned(), stopped)),
             }
         }
     })

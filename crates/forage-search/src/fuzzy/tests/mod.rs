@@ -2,7 +2,7 @@
 
 mod oracle;
 
-use forage_fs::{Pace, Stop};
+use forage_base::{Pace, Stop};
 use std::ops::Range;
 
 use regex_syntax::hir::Hir;
@@ -323,7 +323,7 @@ fn literals_match_as_sellers_algorithm_says() {
 }
 
 impl MatchingLines for FuzzyFinder<'_> {
-    fn each(&self, text: &[u8], _: &forage_fs::Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+    fn each(&self, text: &[u8], _: &forage_base::Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         FuzzyFinder::each(self, text, &mut found);
     }
 }

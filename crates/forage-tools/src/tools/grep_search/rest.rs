@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
 use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -37,14 +37,12 @@ pub(super) fn fill(
     let started = Instant::now();
     let shards = shards(settings, found, outcome);
     // The call's own deadline, where it has one, holds for the models too.
-    let deadline = context.stop.within(settings.timeout).deadline().unwrap_or(started + settings.timeout);
-    let cancelled = || context.stop.is_cancelled();
     let asking = Asking {
         settings,
         root,
         gathered,
         waiting: &context.waiting,
-        budget: CallBudget::new(deadline, &cancelled),
+        budget: CallBudget::new(context.stop.within(settings.timeout)),
         told: &context.telemetry,
     };
     if shards.is_empty() {
@@ -204,7 +202,7 @@ struct Asking<'a> {
     root: &'a Root,
     gathered: &'a Gathered,
     waiting: &'a Waiting,
-    budget: CallBudget<'a>,
+    budget: CallBudget,
     /// Who is told which models were asked.
     told: &'a Told,
 }
@@ -298,8 +296,7 @@ impl Asking<'_> {
     ) -> ControlFlow<Result<(String, Answered), Failure>, Option<String>> {
         // A model that hangs leaves half of the time to the next one.
         let share = if is_last { 1 } else { 2 };
-        let deadline = Instant::now() + self.budget.remaining() / share;
-        let budget = CallBudget { deadline, ..self.budget };
+        let budget = CallBudget::new(self.budget.stop.within(self.budget.remaining() / share));
         self.waiting.set(Some(model.name()));
         let began = Instant::now();
         let counted = Arc::new(Counted { model: Arc::clone(model), asked: AtomicU32::new(0) });
@@ -320,7 +317,7 @@ impl Asking<'_> {
                 }
                 failures.extend(all.errors.iter().map(ChatError::to_string));
                 let last = all.errors.last();
-                return match last.is_some_and(ChatError::is_stop) && self.budget.check().is_err() {
+                return match last.is_some_and(ChatError::is_stop) && self.budget.stop.check().is_some() {
                     true => ControlFlow::Break(Err(Failure::All(std::mem::take(failures)))),
                     false => ControlFlow::Continue(
                         last.filter(|error| error.rules_out_provider()).map(|_| model.provider()),
@@ -378,7 +375,7 @@ impl ChatModel for Counted {
         self.model.provider()
     }
 
-    fn complete(&self, request: &ChatRequest, budget: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.model.complete(request, budget)
     }

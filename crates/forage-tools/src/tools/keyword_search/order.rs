@@ -2,7 +2,8 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use forage_fs::{RelPath, Root, Stop};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root};
 use forage_llm::Redactor;
 use forage_rank::tree::{Effort, read_files};
 use forage_rank::{Request, search};

@@ -1,7 +1,8 @@
 //! The request to a model: prompt, evidence fenced as data, the query last.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
+use forage_base::Hash64;
 use forage_fs::Root;
 use forage_llm::{AnswerSchema, ChatRequest, Redacted, Redactor};
 use serde_json::json;
@@ -42,7 +43,7 @@ impl Framing<'_> {
     pub(super) fn request(&self, blocks: &[Block]) -> (ChatRequest, usize) {
         let evidence: String = blocks.iter().map(|block| block.text.as_str()).collect();
         // A file can't close the fence: it would have to hold a hash of the evidence that it is part of.
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = Hash64::default();
         evidence.hash(&mut hasher);
         let fence = format!("{:016x}", hasher.finish());
         let text = format!(

@@ -2,7 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use forage_fs::{Stop, WalkReport};
+use forage_base::Stop;
+use forage_fs::WalkReport;
 use forage_search::external::{self, ExternalError, Kind, Program};
 use forage_search::{FileEvents, ScanOptions, search};
 

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_fs::{RelPath, Root, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions};
 use forage_search::index::Index;
 use forage_search::{Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions};
 use schemars::JsonSchema;

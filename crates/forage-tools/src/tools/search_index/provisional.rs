@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use forage_fs::{RelPath, Root, SkipReason, Stop, WalkOptions};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
 use forage_rank::tree::read_first;
 use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,

@@ -135,7 +135,7 @@ fn an_error_or_a_panic_harms_no_other_call() {
 #[test]
 fn a_stop_reaches_every_call_and_keeps_the_rest_from_beginning() {
     let (_directory, mut context) = context();
-    context.stop = forage_fs::Stop::never();
+    context.stop = forage_base::Stop::never();
     let barrier = Arc::new(Barrier::new(2));
     let tool = fake(move |context, index| {
         barrier.wait();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use forage::sandbox::Level;
-use forage_fs::{Stop, find_git_root};
+use forage_base::Stop;
+use forage_fs::find_git_root;
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{Choice, Role};
 use forage_tools::registry::TOOLS;

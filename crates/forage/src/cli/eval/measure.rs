@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use forage::sandbox::Outside;
-use forage_fs::{RelPath, Root, Stop, WalkOptions, WalkReport};
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{Answered, Places, QuerySet, answer};
 use forage_rank::tree::{Effort, UpdateError, Updated, update};
 use forage_rank::{RankIndex, Weights};

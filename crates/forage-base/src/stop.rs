@@ -3,7 +3,11 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
+
+/// How long anybody waits before the next look at a [`Stop`]: what is cancelled ends about as soon.
+pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 
 /// Why a call ended before it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +38,11 @@ impl Stop {
         Self { deadline: Instant::now().checked_add(budget), ..Self::default() }
     }
 
+    /// Ends at that instant.
+    pub fn until(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..Self::default() }
+    }
+
     /// Ends when somebody sets the flag, such as the handler of a signal.
     pub fn when(flag: Arc<AtomicBool>) -> Self {
         Self { cancelled: flag, ..Self::default() }
@@ -41,12 +50,13 @@ impl Stop {
 
     /// The same cancellation with a deadline `budget` from now, unless the present one is earlier.
     pub fn within(&self, budget: Duration) -> Self {
-        let other = Instant::now().checked_add(budget);
-        let deadline = match (self.deadline, other) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-        Self { deadline, ..self.clone() }
+        Instant::now().checked_add(budget).map_or_else(|| self.clone(), |deadline| self.by(deadline))
+    }
+
+    /// The same cancellation with that deadline, unless the present one is earlier.
+    pub fn by(&self, deadline: Instant) -> Self {
+        let earliest = self.deadline.map_or(deadline, |own| own.min(deadline));
+        Self { deadline: Some(earliest), ..self.clone() }
     }
 
     /// Gives every holder of a clone a deadline `budget` from now, unless it has an earlier one; the first call counts.
@@ -88,6 +98,21 @@ impl Stop {
         match self.deadline() {
             Some(deadline) if Instant::now() >= deadline => Some(Stopped::Deadline),
             _ => None,
+        }
+    }
+
+    /// Waits, and looks every [`WAIT_SLICE`] whether to go on; says why not.
+    pub fn wait(&self, pause: Duration) -> Option<Stopped> {
+        let until = Instant::now() + pause;
+        loop {
+            if let Some(stopped) = self.check() {
+                return Some(stopped);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            thread::sleep(left.min(WAIT_SLICE));
         }
     }
 }
