@@ -9,6 +9,49 @@
 //! - [`Limits`]: what a user may bound, with the defaults and their reasons in [`limits`].
 //! - [`Event`]: what happens on the way, for whoever watches.
 //! - [`Transcript`]: what came of it, as records and as text.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use forage::agent::{Agent, usable_tools};
+//! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+//! use forage_llm::{Endpoint, EndpointSettings, Wire};
+//! use forage_tools::registry::{AnyTool, Choice};
+//! use forage_tools::{Answer, Context, ToolError};
+//! use serde_json::{Value, json};
+//!
+//! /// A tool of this program, beside Forage's own.
+//! struct Tickets;
+//!
+//! impl AnyTool for Tickets {
+//!     fn name(&self) -> &str {
+//!         "tickets"
+//!     }
+//!     fn title(&self) -> &str {
+//!         "Look a ticket up"
+//!     }
+//!     fn description(&self) -> &str {
+//!         "Returns what a ticket says, by its number."
+//!     }
+//!     fn input_schema(&self) -> Value {
+//!         json!({"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]})
+//!     }
+//!     fn call(&self, _: &Context, request: Value) -> Result<Answer, ToolError> {
+//!         Ok(Answer::of_text(format!("Ticket {}: retries are never counted.", request["number"])))
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let root = Root::open(".".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+//! let context = Context::new(Roots::new(vec![root], RelPath::root())?);
+//! let model = Wire::OpenAiChat.client(Endpoint::new(EndpointSettings::new("local", "http://localhost:11434/v1", "qwen3"))?);
+//! let mut agent = Agent::new(vec![model], usable_tools(&context, Choice::default())?, context);
+//! agent.add_tool(Arc::new(Tickets))?;
+//! let transcript = agent.ask("Where would ticket 7 be mended?", &|_| ())?;
+//! println!("{}", transcript.text());
+//! # Ok(())
+//! # }
+//! ```
 
 mod arguments;
 mod border;
