@@ -33,6 +33,6 @@ pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
-    Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, Snapshot, Step, Unvisited, Walk,
-    WalkOptions, WalkReport, Watched, globs_of_type, walk,
+    Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, NOISE, Snapshot, Step, Unvisited,
+    Walk, WalkOptions, WalkReport, Watched, globs_of_type, walk,
 };

@@ -90,6 +90,26 @@ impl PartialEq for Globs {
 
 const PRUNED: &[&str] = &[".git"];
 
+/// Directories of dependencies, caches and editors: large, and not what anybody looks for. Where an ignore file names them
+/// nothing is to be decided; where it takes them back (`!node_modules`) they are entered. Output directories such as
+/// `target` or `build`, and `vendor` or `venv`, are left to the ignore rules, because sources have these names too.
+pub const NOISE: &[&str] = &[
+    ".hg",
+    ".svn",
+    ".jj",
+    "node_modules",
+    "bower_components",
+    "__pycache__",
+    ".venv",
+    ".tox",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".gradle",
+    ".terraform",
+    ".idea",
+];
+
 /// How a tree is walked. The default is ripgrep's: ignore rules on, hidden names and links left out.
 #[derive(Clone, Debug)]
 pub struct WalkOptions {

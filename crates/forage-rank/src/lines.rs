@@ -1,6 +1,7 @@
 //! Which lines of a file say most about why it was found.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::query::Query;
 use crate::retrieve::Retrieved;
@@ -45,6 +46,19 @@ impl Words {
             parts.iter().for_each(|part| meet(&stem(part)));
         }
         met.iter().map(|(_, worth)| worth).sum()
+    }
+
+    /// Where the word of a line stands that says most; of equal ones the first.
+    #[must_use]
+    pub fn place(&self, line: &str) -> Option<Range<usize>> {
+        let mut best: Option<(f32, Range<usize>)> = None;
+        for (start, word) in words(line) {
+            let worth = self.worth(word);
+            if worth > best.as_ref().map_or(0.0, |(worth, _)| *worth) {
+                best = Some((worth, start..start + word.len()));
+            }
+        }
+        best.map(|(_, place)| place)
     }
 
     /// Numbers of the best of some lines, so many at the most, in their own order. Of equal lines the first.

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 use forage_base::{Hash64, Stop, Stopped};
 use forage_fs::{
-    Chosen, Contents, Decoded, Entry, FileState, Listing, OpenError, OpenedFile, RelPath, Root, Skipped,
-    Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
+    Chosen, Contents, Decoded, Entry, FileState, Listing, NOISE, OpenError, OpenedFile, RelPath, Root,
+    Skipped, Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
 };
 
 use crate::index::{IndexError, Place, RankIndex, Stamp, State, Writer};
@@ -110,6 +110,11 @@ pub struct Updated {
     pub is_settled: bool,
 }
 
+/// Which files of a tree an index is of.
+pub fn walk_options() -> WalkOptions {
+    WalkOptions { noise: NOISE, ..WalkOptions::default() }
+}
+
 /// Brings an index up to date with a tree as a walk finds it, under a lock that is taken only if there is something
 /// to write.
 ///
@@ -122,7 +127,7 @@ pub fn update<L>(
     effort: &Effort,
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
-    let options = WalkOptions { threads: effort.threads, ..WalkOptions::default() };
+    let options = WalkOptions { threads: effort.threads, ..walk_options() };
     let changes = compare(index, root, listing, &options, &effort.stop)?;
     match changes.report.stopped {
         Some(Stopped::Deadline) => return Err(UpdateError::NoTime),

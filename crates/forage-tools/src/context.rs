@@ -20,7 +20,6 @@ use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 use crate::names::Names;
-use crate::noise::NOISE;
 use crate::telemetry::{Telemetry, Told};
 
 /// Who keeps the relevant files of a `keyword_search`.
@@ -350,7 +349,7 @@ impl Context {
     pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {
             excludes: self.excludes.clone(),
-            noise: NOISE,
+            noise: forage_fs::NOISE,
             threads: self.threads,
             progress: Some(Arc::clone(&self.progress)),
             ..forage_fs::WalkOptions::default()

@@ -26,7 +26,7 @@ use crate::names::Names;
 use crate::outcome::{Limit, Outcome};
 use crate::place::{Place, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, clip_line, count, grouped};
+use crate::text::{around_place, clip, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::Verdict;
 
@@ -227,7 +227,9 @@ impl Tool for SearchIndex {
             Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
         });
         let found = !files.is_empty();
-        let no_file_chosen = !found && !ranked.index.any_file(|path| scope.allows(path));
+        // One of a search without the index has the files that match alone.
+        let no_file_chosen =
+            !found && !ranked.is_provisional && !ranked.index.any_file(|path| scope.allows(path));
         if no_file_chosen && globs.is_some() {
             return Err(no_file_fits(request.path.as_deref()));
         }
@@ -480,9 +482,11 @@ impl Reader<'_> {
         let best: Vec<usize> =
             self.words.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect();
         let texts = self.border.chosen(excerpt, &best);
-        let record = |(at, text): (usize, String)| LineRecord {
-            line_number: at as u32 + 1,
-            text: clip_line(&sanitize_line(text.trim()), limits::RANKED_LINE_CHARACTERS),
+        let record = |(at, text): (usize, String)| {
+            let text = sanitize_line(text.trim());
+            let place = self.words.place(&text);
+            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
+            LineRecord { line_number: at as u32 + 1, text }
         };
         let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
         symbol.iter_mut().for_each(|name| self.border.text(name));

@@ -203,6 +203,12 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             !conceptual.text.contains("c.txt")
                 && conceptual.text.contains("grep_search with include_ignored")
         );
+        let ranked = answer(&context, "search_index", request("search_index"));
+        assert!(
+            !ranked.text.contains("c.txt") && ranked.text.contains(&format!("[not entered: {name}; ")),
+            "{}",
+            ranked.text
+        );
         // The controls: an ignore file that takes it back, a glob that chooses it, and a file of that name.
         let chosen = json!({"pattern": "zyxomma", "glob": [name, "*.txt"]});
         assert!(answer(&context, "Search", chosen).found, "{name}");
@@ -217,6 +223,16 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
     let tree = tree();
     tree.write("node_modules", "needle in a file\n");
     assert!(answer(&context(&tree), "grep_search", json!({"pattern": "in a file"})).found);
+}
+
+#[test]
+fn of_a_long_line_the_part_that_was_found_is_shown() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{} needle {}\n", "word ".repeat(2_000), "more ".repeat(2_000)));
+    for tool in ["grep_search", "Search", "search_index"] {
+        let found = answer(&tree.context(), tool, request(tool));
+        assert!(found.text.contains("needle more"), "{tool}: {}", found.text);
+    }
 }
 
 /// A long line is cut where a reader has counted so many characters, in any script, and not before.

@@ -167,7 +167,12 @@ fn index(
         let filled = {
             let _progress = Progress::start(&written, "chunks");
             let excludes = session::excludes(&narrowed)?;
-            let walk = WalkOptions { excludes, threads: config.threads.value, ..WalkOptions::default() };
+            let walk = WalkOptions {
+                excludes,
+                threads: config.threads.value,
+                noise: forage_fs::NOISE,
+                ..WalkOptions::default()
+            };
             filling.run(root, &walk, &stop)
         };
         let filled = filled.with_context(|| {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use forage_base::{Stop, Stopped};
-use forage_fs::{Listing, Root, WalkOptions, WalkReport, Watched};
-use forage_rank::tree::{Effort, UpdateError, Updated, update};
+use forage_fs::{Listing, Root, WalkReport, Watched};
+use forage_rank::tree::{Effort, UpdateError, Updated, update, walk_options};
 use forage_rank::{IndexError, RankIndex};
 use forage_tools::Ranked;
 
@@ -35,7 +35,7 @@ pub(super) fn fresh(
     effort: &Effort,
 ) -> Result<Ranked, UpdateError> {
     let mut kept = lock_until(kept, &effort.stop)?;
-    let listing = watched.and_then(|watched| watched.listing(&WalkOptions::default()));
+    let listing = watched.and_then(|watched| watched.listing(&walk_options()));
     let mut is_damaged = kept.index.as_ref().is_some_and(|index| index.is_damaged());
     if let (Some(index), Some((seen, report)), Some(listing)) = (&kept.index, &kept.seen, &listing)
         && Arc::ptr_eq(seen, listing)
