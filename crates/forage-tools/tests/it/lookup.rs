@@ -27,7 +27,7 @@ impl Telemetry for Events {
 }
 
 pub(crate) struct Fixture {
-    store: Arc<Memory>,
+    pub(crate) store: Arc<Memory>,
     events: Arc<Events>,
     pub(crate) context: Context,
     _tree: Tree,
@@ -52,7 +52,7 @@ pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     Fixture { store, events, context, _tree: tree }
 }
 
-fn retriever(store: &Arc<Memory>) -> Retriever {
+pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
         encoder: None,
