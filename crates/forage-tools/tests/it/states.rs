@@ -120,6 +120,8 @@ impl Page {
             // The check of a cursor is of the root's path too.
             (r"\b1\.[0-9a-f]{16}\.", "1.CHECK."),
             (r", \d+\.\d s\]", ", 0.0 s]"),
+            // How many lines there is room for in evidence, whose paths are absolute.
+            (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),
         ] {
             text = Regex::new(varies).unwrap().replace_all(&text, instead).into_owned();
         }

@@ -93,7 +93,9 @@ pub(super) fn page() -> Page {
     breadth(&mut page);
 
     page.chapter("Limits");
-    let few = with(&context, |context| context.text_bytes = 700);
+    // The root's path is in the heading, and in front of the name that is not UTF-8.
+    let root_bytes = context.roots.main().path().as_os_str().len();
+    let few = with(&context, |context| context.text_bytes = 660 + 2 * root_bytes);
     page.state("no room for lines", &few, ask(&["retr"]));
     let no_time = with(&context, |context| context.timeout = Duration::ZERO);
     page.state("no time", &no_time, ask(&["retry"]));

@@ -69,6 +69,7 @@ pub(super) fn page() -> Page {
             ("nowhere", json!({"query": "xyzzy frobnicate"})),
             ("in an ignored directory", json!({"query": "retry", "path": "build"})),
             ("no file fits", json!({"query": "retry", "file_pattern": "*.java"})),
+            ("no file of the language", json!({"query": "common", "path": "many", "languages": ["python"]})),
             ("in an ignored file alone, of which nothing is said", json!({"query": "only_in_build"})),
             ("a query of common words", json!({"query": "the of and"})),
         ],
@@ -110,11 +111,12 @@ pub(super) fn page() -> Page {
     let building = without_index(&context, || UpdateError::Unfinished { done: 3, all: 48 });
     page.in_time("some files are in it", &building, json!({"query": "backoff"}), whole);
     page.in_time("nothing is found by then", &building, json!({"query": "xyzzy"}), whole);
-    page.state("a page of it", &building, request);
+    page.state("a page of it", &building, request.clone());
     let busy = without_index(&context, || UpdateError::Busy);
     page.in_time("another call is at it", &busy, json!({"query": "backoff"}), whole);
 
     page.chapter("Errors");
+    let cursor = &request["cursor"];
     page.states(
         &context,
         [
@@ -127,6 +129,7 @@ pub(super) fn page() -> Page {
             ("a path with globs that nothing fits", json!({"query": "a", "path": "docs/*.java"})),
             ("globs in path and beside it", json!({"query": "a", "path": "*.md", "file_pattern": "*.rs"})),
             ("a cursor that is none", json!({"query": "a", "cursor": "next"})),
+            ("a cursor of another request", json!({"query": "a", "cursor": cursor})),
         ],
     );
     let locked = without_index(&context, || UpdateError::Locked("the index can't be locked".to_owned()));
