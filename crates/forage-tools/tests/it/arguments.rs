@@ -1,4 +1,5 @@
-//! Requests that can't be answered: every message names the argument and says what to write instead.
+//! Requests that can't be answered: every message names the argument and says what to write instead. The usual ones stand in
+//! `snapshots/`; these are the odd ones.
 
 use forage_tools::FilterBreadth;
 use serde_json::{Value, json};
@@ -74,35 +75,20 @@ fn grep_search_refuses() {
     check(
         "grep_search",
         &[
-            (json!({}), &["needs the argument `pattern`"]),
             (json!({"pattern": null}), &["needs the argument `pattern`"]),
-            (json!({"pattern": ""}), &["`pattern`", "empty"]),
-            (json!({"pattern": "x(?=y)"}), &["`pattern`", "look-around ((?=)", "`foobar`"]),
             (json!({"pattern": "(?<!x)y"}), &["`pattern`", "look-around"]),
-            (json!({"pattern": "(a)\\1"}), &["`pattern`", "backreferences (\\1)", "aa|bb"]),
-            (json!({"pattern": "a(b"}), &["`pattern`", "unclosed group", "escape special characters"]),
             (json!({"pattern": "[z-a]"}), &["`pattern`", "z-a", "escape special characters"]),
-            (json!({"pattern": "a\\nb"}), &["`pattern`", "across lines", "one of the lines"]),
             (json!({"pattern": "a\nb"}), &["`pattern`", "across lines"]),
-            (json!({"pattern": "(((a{100}){100}){100})"}), &["`pattern`", "too large", "smaller repetition"]),
-            (json!({"pattern": "x".repeat(20_000)}), &["`pattern`", "20000 bytes", "shorter"]),
             (json!({"pattern": "(".repeat(1_000) + &")".repeat(1_000)}), &["`pattern`"]),
             (json!({"pattern": "x", "max_results": 1.5}), &["`max_results`", "integer", "1.5"]),
-            (json!({"pattern": "x", "max_results": "nan"}), &["`max_results`", "integer"]),
             (json!({"pattern": "x", "ignore_case": "maybe"}), &["`ignore_case`", "boolean", "maybe"]),
-            (json!({"pattern": "x", "path": "missing"}), &["`path`", "missing does not exist"]),
-            (json!({"pattern": "x", "path": "a.txt/b"}), &["`path`", "not a directory"]),
             (json!({"pattern": "x", "path": "a\0b"}), &["`path`", "NUL"]),
             (json!({"pattern": "x", "path": "\"a"}), &["`path`", "quote"]),
             (json!({"pattern": "x", "path": "\"\\q\""}), &["`path`", "escapes"]),
             (json!({"pattern": "x", "path": "n".repeat(1_000)}), &["`path`"]),
-            (json!({"pattern": "x", "multiline": true}), &["`multiline`", "one of the lines"]),
             (json!({"pattern": "x", "offset": 50}), &["`offset`", "`cursor`"]),
-            (json!({"pattern": "x", "type": "nonesuch"}), &["`type`", "nonesuch", "file_pattern"]),
             (json!({"pattern": "x", "max_age": 3, "since": "2020"}), &["no argument `since`"]),
-            (json!({"pattern": "x", "path": "*.txt", "file_pattern": "*.md"}), &["`path`", "globs"]),
             (json!({"pattern": "x", "path": "{a,b"}), &["`path`", "{a,b does not exist"]),
-            (json!({"pattern": "x", "file_pattern": "[a"}), &["`file_pattern`", "[a", "\"*.py\""]),
             (json!({"pattern": "x", "file_pattern": "{a,b"}), &["`file_pattern`", "glob"]),
         ],
     );
@@ -113,13 +99,8 @@ fn read_file_refuses() {
     check(
         "read_file",
         &[
-            (json!({}), &["needs the argument `path`"]),
-            (json!({"path": "sub"}), &["`path`", "sub is a directory", "list_directory"]),
-            (json!({"path": "*.txt"}), &["`path`", "globs", "one path"]),
-            (json!({"path": "a.txt", "view_range": "all"}), &["`view_range`", "start_line"]),
             (json!({"path": "."}), &["`path`", "is a directory", "list_directory"]),
             (json!({"path": ""}), &["`path`", "is a directory"]),
-            (json!({"path": "missing.txt"}), &["`path`", "missing.txt does not exist"]),
             (json!({"path": "a.txt\0"}), &["`path`", "NUL"]),
             (json!({"path": "a.txt", "start_line": "two"}), &["`start_line`", "integer", "two"]),
         ],
@@ -131,8 +112,6 @@ fn list_directory_refuses() {
     check(
         "list_directory",
         &[
-            (json!({"path": "a.txt"}), &["`path`", "a.txt is a file", "read_file"]),
-            (json!({"path": "missing"}), &["`path`", "does not exist"]),
             (json!({"path": "a\0"}), &["`path`", "NUL"]),
             (json!({"recursive": 7}), &["`recursive`", "boolean", "7"]),
         ],
@@ -146,18 +125,7 @@ fn keyword_search_refuses() {
         "keyword_search",
         &[
             (json!({"search_terms": ["x"]}), &["needs the argument `query`"]),
-            (json!({"query": "q"}), &["needs the argument `search_terms`"]),
-            (json!({"query": "", "search_terms": ["x"]}), &["`query`", "empty", "sentence"]),
             (json!({"query": " \n", "search_terms": ["x"]}), &["`query`", "empty"]),
-            (
-                json!({"query": "q".repeat(10_000), "search_terms": ["x"]}),
-                &["`query`", "10000", "8192", "shorten"],
-            ),
-            (json!({"query": "q", "search_terms": []}), &["`search_terms`", "at least one"]),
-            (
-                json!({"query": "q", "search_terms": terms(65)}),
-                &["`search_terms`", "65", "64", "most specific"],
-            ),
             (json!({"query": "q", "search_terms": [["x", "y"]]}), &["`search_terms`", "string"]),
             (
                 json!({"query": "q", "search_terms": ["(", "[z", ""]}),
@@ -193,11 +161,7 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     // One that finds nothing is told apart from one that nothing matches.
     let found =
         answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
-    assert!(
-        found.text.starts_with("Nothing was found by the terms that are specific enough"),
-        "{}",
-        found.text
-    );
+    assert!(!found.found && found.records["terms"][0]["fate"] == "too_broad", "{}", found.text);
     // By default nothing is refused where nothing is sent.
     let found = answer(&tree.context(), "keyword_search", request);
     assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);

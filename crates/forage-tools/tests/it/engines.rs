@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 /// Writes a program beside the root that stands in for `rg` or `ugrep`.
-fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
+pub(crate) fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
     let directory = tree.outside().join("bin");
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join(name);

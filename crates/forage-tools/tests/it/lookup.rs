@@ -27,7 +27,7 @@ impl Telemetry for Events {
 }
 
 pub(crate) struct Fixture {
-    store: Arc<Memory>,
+    pub(crate) store: Arc<Memory>,
     events: Arc<Events>,
     pub(crate) context: Context,
     _tree: Tree,
@@ -52,7 +52,7 @@ pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     Fixture { store, events, context, _tree: tree }
 }
 
-fn retriever(store: &Arc<Memory>) -> Retriever {
+pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
         encoder: None,
@@ -121,39 +121,9 @@ fn a_result_is_a_place_with_its_best_lines() {
 }
 
 #[test]
-fn no_match_no_word_and_no_answer_are_told_apart() {
-    let fixture = fixture(&[code("a.rs", "alpha\n")]);
-    let ask = |query: &str| answer(&fixture.context, "keyword_lookup", json!({ "query": query }));
-    let none = ask("absent");
-    assert!(none.records["status"] == "no_match" && none.text.starts_with("Nothing in"), "{}", none.text);
-    let empty = ask("-- !");
-    assert!(
-        empty.records["status"] == "no_usable_word" && empty.text.contains("no word that can be looked up")
-    );
-    let away = StoreError::Unauthorized("wrong key".to_owned());
-    *fixture.store.failures.lock().unwrap() = vec![away];
-    let away = ask("alpha");
-    assert_eq!(away.records["status"], "store_unavailable");
-    assert!(
-        away.partial && away.text.starts_with("NOT LOOKED UP") && away.text.contains("wrong key"),
-        "{}",
-        away.text
-    );
-    assert!(!none.partial && !empty.partial);
-}
-
-#[test]
 fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
     let absent = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
-    assert!(
-        absent.text.starts_with(
-            "No chunk in collection `test` in memory has `RETRY-99999`. 2 results, best first.\n"
-        ),
-        "{}",
-        absent.text
-    );
-    assert!(absent.text.contains("\nParts of it alone:\n"), "{}", absent.text);
     let records = &absent.records;
     assert_eq!((&records["status"], &records["name"]["presence"]), (&json!("parts_only"), &json!("absent")));
     assert_eq!((&records["name"]["complete"], &records["hits"][0]["has"]), (&json!(true), &json!("parts")));
@@ -166,11 +136,6 @@ fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
         code("d.rs", "RETRY-99999-B\n"),
     ]);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "`RETRY-99999`"}));
-    assert!(
-        found.text.starts_with("In collection `test` in memory, 1 chunk has `RETRY-99999`."),
-        "{}",
-        found.text
-    );
     let order = [
         "As a whole:",
         "b.rs",
@@ -203,9 +168,6 @@ fn what_is_not_proved_is_not_claimed() {
         (&found.records["status"], &found.records["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
     );
-    assert!(found.text.starts_with("None of the 0 chunks that were compared"), "{}", found.text);
-    assert!(found.text.contains(" 2 chunks have no text to compare."), "{}", found.text);
-    assert!(found.text.contains("Not compared, for want of a text:"), "{}", found.text);
     // Too many to compare all.
     let many: Vec<Value> = (0..forage_sparse::limits::NAMES_COMPARED + 1)
         .map(|number| code(&format!("{number}.rs"), "foo bar\n"))
@@ -228,27 +190,13 @@ fn nothing_under_a_filter_is_not_said_of_the_collection() {
     assert_eq!(nope.records["status"], "no_match_under_filter");
     assert_eq!(nope.records["filter"], json!(["repo=nope"]));
     assert_eq!(nope.records["without_filter"], json!({"chunks": 2, "at_least": false, "under_filter": 0}));
-    assert!(
-        nope.text.starts_with(
-            "Nothing under the filter `repo=nope` in collection `test` in memory has any word of `backoff`; no chunk at all \
-             passes it. Without the filter, 2 chunks have such a word."
-        ),
-        "{}",
-        nope.text
-    );
     let other = ask(json!({"query": "backoff", "path": "c.rs"}));
-    assert!(other.text.contains("; it lets 1 chunk through. Without the filter, 2 chunks"), "{}", other.text);
+    assert_eq!(other.records["without_filter"]["under_filter"], 1, "{}", other.text);
     let absent = ask(json!({"query": "zyxomma", "path": "c.rs"}));
     assert_eq!(absent.records["status"], "no_match");
-    assert!(absent.text.contains("with or without the filter `path=c.rs`"), "{}", absent.text);
     // Of a name too: who has it is told.
     let fixture = self::fixture(&[code("a.rs", "RETRY-9 retry\n"), code("b.rs", "retry 9\n")]);
     let name = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
-    assert!(
-        name.text.contains("under the filter `path=b.rs` has `RETRY-9`. Without the filter, 1 chunk has it."),
-        "{}",
-        name.text
-    );
     assert_eq!(name.records["name"]["without_filter"], 1);
 }
 
@@ -286,8 +234,6 @@ fn payload_fields_that_answers_show_can_be_filtered_by_and_no_others() {
         (json!(["hidden>=0"]), "`hidden` is none of the fields"),
         (json!(["text=word"]), "`text` is none of the fields"),
         (json!(["yearly=1"]), "`yearly` is none of the fields"),
-        (json!(["year"]), "is no condition; write FIELD=VALUE"),
-        (json!(["year>soon"]), "is no number"),
         (json!({"year": null, "path": {"near": 1}}), "has a condition that is none"),
         (json!(vec!["year=1"; limits::LOOKUP_CONDITIONS + 1]), "more than 16 conditions"),
         (json!([format!("year={}", "1".repeat(limits::LOOKUP_CONDITION_BYTES))]), "more than 2000 bytes"),

@@ -31,5 +31,6 @@ mod ranked;
 mod records;
 mod search;
 mod secrets;
+mod states;
 mod support;
 mod worst;

@@ -40,9 +40,6 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(paths(&found.records)[0], "src/router.rs");
     let chunk = &found.records["files"][0]["chunks"][0];
     assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("type")), "{chunk}");
-    assert!(found.text.contains("src/router.rs\n  1-6 type Router\n"), "{}", found.text);
-    assert!(found.text.contains("    2: pub struct Router;\n"), "{}", found.text);
-    assert!(found.text.contains("1 binary") && found.text.contains("ignored"), "{}", found.text);
     // Neither what is ignored nor what has no text.
     assert!(!paths(&found.records).iter().any(|path| path.starts_with("target") || path.ends_with("png")));
     assert_eq!(found.records["files_searched"], 34);
@@ -64,47 +61,6 @@ fn what_narrows_narrows_before_files_are_chosen() {
     assert_eq!(ask(json!({"query": "\"open session\""})), ["src/session.rs"]);
     tree.link("src", "alias");
     assert_eq!(ask(json!({"query": "session", "path": "alias"})), ["src/session.rs"]);
-}
-
-#[test]
-fn nothing_is_told_from_nowhere() {
-    let tree = tree();
-    let ask = |request: Value| answer(&tree.context(), "search_index", request);
-    let nonsense = ask(json!({"query": "xyzzy frobnicate"}));
-    assert!(!nonsense.found);
-    assert!(
-        nonsense.text.starts_with("Nothing found for `xyzzy frobnicate`. No file has `xyzzy`, `frobnicate`."),
-        "{}",
-        nonsense.text
-    );
-    assert_eq!(nonsense.records["no_file_chosen"], false);
-    for request in [
-        json!({"query": "router", "path": "target"}),
-        json!({"query": "router", "file_pattern": "*.java"}),
-        json!({"query": "router", "path": "many", "languages": ["python"]}),
-    ] {
-        let nowhere = ask(request);
-        assert_eq!(nowhere.records["no_file_chosen"], true);
-        assert!(nowhere.text.contains("include_ignored"), "{}", nowhere.text);
-    }
-    let partly = ask(json!({"query": "xyzzy router"}));
-    assert!(partly.found && partly.text.contains("No file has `xyzzy`."), "{}", partly.text);
-    let weak = ask(json!({"query": "router quantum entanglement photon laser"}));
-    assert!(weak.records["weak"] == true && weak.text.contains("WEAK"), "{}", weak.text);
-}
-
-#[test]
-fn what_makes_no_sense_is_refused() {
-    let tree = tree();
-    let refused = |request: Value| refusal(&tree.context(), "search_index", request);
-    assert!(refused(json!({"query": "  "})).contains("`query`: it is empty"));
-    assert!(refused(json!({"query": "router", "path": "nowhere"})).contains("nowhere"));
-    assert!(refused(json!({"query": "router", "languages": ["klingon"]})).contains("klingon"));
-    assert!(refused(json!({"query": "router", "path": "*.none"})).contains("no file fits"));
-    assert!(refused(json!({"query": "router", "cursor": "nonsense"})).contains("cursor"));
-    let page = answer(&tree.context(), "search_index", json!({"query": "common", "limit": 3}));
-    let cursor = page.records["next_cursor"].clone();
-    assert!(refused(json!({"query": "router", "cursor": cursor})).contains("another request"));
 }
 
 #[test]
@@ -154,16 +110,6 @@ fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
         assert_eq!(found.records["text_cut"], !lines);
         assert_eq!(found.records["files"].as_array().unwrap().len(), 100);
     }
-}
-
-#[test]
-fn reasons_are_given_when_they_are_asked_for() {
-    let tree = tree();
-    let request = json!({"query": "Router", "explain": true, "limit": 1});
-    let found = answer(&tree.context(), "search_index", request);
-    let reasons = found.records["files"][0]["reasons"].as_array().unwrap();
-    assert!(reasons.iter().any(|reason| reason["rule"] == "defines-asked"), "{reasons:?}");
-    assert!(found.text.contains("defines-asked +"), "{}", found.text);
 }
 
 #[test]

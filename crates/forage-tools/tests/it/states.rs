@@ -1,0 +1,265 @@
+//! Every answer of every tool, as an agent gets it: a page per tool in `snapshots/`, over one tree, to be read as text.
+//!
+//! A state that is new has to be on a page: the last test fails for a variant of an error, of a limit or of a verdict that no
+//! page shows and that is not named with its reason.
+
+mod coverage;
+mod grep_search;
+mod keyword_lookup;
+mod keyword_search;
+mod list_directory;
+mod read_file;
+mod registry;
+mod search;
+mod search_index;
+mod tree;
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use forage_tools::registry::find;
+use forage_tools::{Context, ToolError};
+use regex::Regex;
+use serde_json::{Value, json};
+
+use self::coverage::Seen;
+use crate::support::call;
+
+/// The answers of a tool, one after the other.
+struct Page {
+    tool: &'static str,
+    text: String,
+    seen: Seen,
+}
+
+impl Page {
+    fn new(tool: &'static str) -> Self {
+        Self { tool, text: String::new(), seen: Seen::default() }
+    }
+
+    /// A chapter.
+    fn chapter(&mut self, title: &str) {
+        let _ = writeln!(self.text, "# {title}\n");
+    }
+
+    /// Answers to requests, each behind what it shows.
+    fn states<const N: usize>(&mut self, context: &Context, states: [(&str, Value); N]) {
+        for (what, request) in states {
+            self.state(what, context, request);
+        }
+    }
+
+    /// One answer; where it can be gone on from, the cursor.
+    fn state(&mut self, what: &str, context: &Context, request: Value) -> Value {
+        self.take(what, context, request, |_| true, false)
+    }
+
+    /// One answer with its records.
+    fn records(&mut self, what: &str, context: &Context, request: Value) {
+        self.take(what, context, request, |_| true, true);
+    }
+
+    /// One answer that has a bound of its own on time, which a busy machine may exceed: it is asked for again until it is
+    /// as `is_it` says.
+    fn in_time(&mut self, what: &str, context: &Context, request: Value, is_it: impl Fn(&str) -> bool) {
+        self.take(what, context, request, is_it, false);
+    }
+
+    fn take(
+        &mut self,
+        what: &str,
+        context: &Context,
+        request: Value,
+        is_it: impl Fn(&str) -> bool,
+        with_records: bool,
+    ) -> Value {
+        let _ = writeln!(self.text, "## {what}\n{}\n", shortened(&request));
+        let mut result = call(context, self.tool, request.clone());
+        for _ in 0..50 {
+            if is_it(&told(&result)) {
+                break;
+            }
+            result = call(context, self.tool, request.clone());
+        }
+        self.seen.add(self.tool, &result);
+        let (root, mut text) = (context.roots.main().path(), told_to_agent(context, &result));
+        if let Err(error) = &result
+            && let Ok(tool) = find(self.tool)
+            && let Some(corrected) = tool.corrected(context, request, error)
+        {
+            let _ = write!(text, "\ncorrected: {corrected}");
+        }
+        let mut cursor = Value::Null;
+        if let Ok(answer) = result {
+            cursor = answer.records["next_cursor"].clone();
+            if let Some(problem) = &answer.problem {
+                let _ = write!(text, "\nproblem: {problem}");
+            }
+            if with_records {
+                let _ = write!(text, "\n{}", serde_json::to_string_pretty(&steady(answer.records)).unwrap());
+            }
+        }
+        let parent = root.parent().unwrap().to_str().unwrap();
+        let text = text.replace(root.to_str().unwrap(), "/shop").replace(parent, "");
+        let _ = writeln!(self.text, "{}\n", text.trim_end());
+        cursor
+    }
+
+    /// An error that no call has given.
+    fn refused(&mut self, what: &str, error: &ToolError) {
+        self.seen.add_error(error);
+        let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", error.kind());
+    }
+
+    /// The page without what differs from run to run.
+    fn finished(&self) -> String {
+        let mut text = self.text.clone();
+        for (varies, instead) in [
+            // Where another root is.
+            (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
+            // The check of a cursor is of the root's path too.
+            (r"\b1\.[0-9a-f]{16}\.", "1.CHECK."),
+            (r", \d+\.\d s\]", ", 0.0 s]"),
+            // How many lines there is room for in evidence, whose paths are absolute.
+            (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),
+        ] {
+            text = Regex::new(varies).unwrap().replace_all(&text, instead).into_owned();
+        }
+        text
+    }
+}
+
+fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
+    result.as_ref().map_or_else(ToString::to_string, |answer| answer.text.clone())
+}
+
+fn told_to_agent(context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
+    match result {
+        Ok(answer) => answer.text.clone(),
+        Err(error) => format!("ERROR ({}): {}", error.kind(), error.for_agent(&context.names)),
+    }
+}
+
+/// A request of which long texts are cut: what they say is in the heading.
+fn shortened(request: &Value) -> Value {
+    match request {
+        Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
+        Value::Array(items) if items.len() > 20 => json!(format!("a list of {}", items.len())),
+        Value::Array(items) => items.iter().map(shortened).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), shortened(value))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Records without times and without bytes that count the root's own path.
+fn steady(mut records: Value) -> Value {
+    match &mut records {
+        Value::Object(fields) => {
+            for name in ["elapsed_ms", "evidence_bytes", "bytes"] {
+                if let Some(value) = fields.get_mut(name).filter(|value| value.is_number()) {
+                    *value = json!("varies");
+                }
+            }
+            fields.values_mut().for_each(|value| *value = steady(value.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = steady(item.take())),
+        _ => {}
+    }
+    records
+}
+
+/// A context whose calls have ended before they begin.
+fn cancelled(context: &Context) -> Context {
+    let mut context = context.clone();
+    context.stop = forage_fs::Stop::never();
+    context.stop.cancel();
+    context
+}
+
+/// A context with an index of the root that is looked for, and not there, when the call is cancelled.
+struct CancelsWhenAsked(forage_fs::Stop);
+
+impl forage_tools::Indexes for CancelsWhenAsked {
+    fn of(&self, _: &Arc<forage_fs::Root>) -> Option<Arc<forage_search::index::Index>> {
+        self.0.cancel();
+        None
+    }
+
+    fn ranked(
+        &self,
+        _: &Arc<forage_fs::Root>,
+        _: &forage_rank::tree::Effort,
+    ) -> Option<Result<forage_tools::Ranked, forage_rank::tree::UpdateError>> {
+        None
+    }
+}
+
+/// A context whose calls are cancelled when they have begun.
+fn cancelled_later(context: &Context) -> Context {
+    with(context, |context| {
+        context.stop = forage_fs::Stop::never();
+        context.indexes = Some(Arc::new(CancelsWhenAsked(context.stop.clone())));
+    })
+}
+
+/// A tree and a pattern that no machine searches it for within the context's time.
+fn slow() -> (crate::support::Tree, Context, String) {
+    let tree = crate::support::Tree::new();
+    tree.write("a.txt", vec![b'a'; 2 << 20]);
+    let context = with(&tree.context(), |context| context.timeout = std::time::Duration::from_millis(300));
+    (tree, context, format!("(?i){}b?c", "a".repeat(16_000)))
+}
+
+/// A context with changes.
+fn with(context: &Context, change: impl FnOnce(&mut Context)) -> Context {
+    let mut context = context.clone();
+    change(&mut context);
+    context
+}
+
+/// A context that leaves out what its glob says, as a configuration does.
+fn excluding(context: &Context, glob: &str) -> Context {
+    with(context, |context| context.excludes = Some(forage_fs::Globs::new(&[glob]).unwrap()))
+}
+
+/// A context with a second root.
+fn with_another_root(context: &Context, other: &crate::support::Tree) -> Context {
+    with(context, |context| {
+        let all = [&*context, &other.context()].map(|context| Arc::clone(context.roots.main()));
+        context.roots = forage_fs::Roots::new(all.to_vec(), forage_fs::RelPath::root()).unwrap();
+    })
+}
+
+fn is_as_it_was(name: &str, page: &Page) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, page.finished()));
+}
+
+macro_rules! pages {
+    ($($page:ident),*) => {
+        fn pages() -> Vec<Page> {
+            vec![$($page::page()),*]
+        }
+        mod pages {
+            $(#[test]
+            fn $page() {
+                super::is_as_it_was(concat!("states-", stringify!($page)), &super::$page::page());
+            })*
+        }
+    };
+}
+
+pages!(
+    grep_search,
+    keyword_lookup,
+    keyword_search,
+    list_directory,
+    read_file,
+    registry,
+    search,
+    search_index
+);

@@ -1,0 +1,218 @@
+//! That the pages show every variant of an error, of a limit and of a verdict.
+
+use std::collections::BTreeSet;
+
+use forage_fs::{OpenError, SkipReason};
+use forage_search::PatternError;
+use forage_search::keyword::TermFate;
+use forage_tools::registry::{TOOLS, find};
+use forage_tools::{Answer, Limit, ToolError};
+use serde_json::Value;
+
+/// What answers were, as `kind variant`; of limits also with the tool.
+#[derive(Default)]
+pub(super) struct Seen(BTreeSet<String>);
+
+/// The names of all variants, and that of a value. A variant that is not listed does not compile.
+macro_rules! variants {
+    ($all:ident, $name:ident, $kind:ident: $($variant:ident),* $(,)?) => {
+        const $all: &[&str] = &[$(stringify!($variant)),*];
+        #[allow(dead_code, reason = "of some the records have the name, and this holds the list to the type")]
+        fn $name(value: &$kind) -> &'static str {
+            match value {
+                $($kind::$variant { .. } => stringify!($variant)),*
+            }
+        }
+    };
+}
+
+variants!(TOOL_ERRORS, tool_error, ToolError:
+    UnknownTool, SameName, BadName, Request, Argument, Pattern, Path, TooBroad, NoModel, ModelsFailed, NoEngine, Engine,
+    Index, Collection, Cancelled, Internal);
+variants!(OPEN_ERRORS, open_error, OpenError:
+    NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
+variants!(PATTERN_ERRORS, pattern_error, PatternError:
+    Empty, TooLong, LookAround, Backreference, LineFeed, Syntax, TooLarge, TooManyClasses, FuzzyEdits, FuzzyTooShort,
+    FuzzyTooLarge, Stopped);
+variants!(LIMITS, limit, Limit:
+    MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Unavailable);
+variants!(SKIPPED, skipped, SkipReason:
+    Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
+    KernelFileSystem);
+variants!(FATES, fate, TermFate: Kept, NoHits, TooBroad, Dropped, Invalid);
+/// What `keyword_search` was filtered by; words of its records.
+const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];
+
+/// As records call a variant.
+fn snake(variant: &str) -> String {
+    let mut name = String::new();
+    for character in variant.chars() {
+        if character.is_uppercase() && !name.is_empty() {
+            name.push('_');
+        }
+        name.extend(character.to_lowercase());
+    }
+    name
+}
+
+impl Seen {
+    pub(super) fn add(&mut self, tool: &str, result: &Result<Answer, ToolError>) {
+        match result {
+            Err(error) => self.add_error(error),
+            Ok(answer) => self.add_records(tool, &answer.records),
+        }
+    }
+
+    pub(super) fn add_error(&mut self, error: &ToolError) {
+        self.0.insert(format!("error {}", tool_error(error)));
+        match error {
+            ToolError::Path(error) => drop(self.0.insert(format!("path {}", open_error(error)))),
+            ToolError::Pattern { source, .. } => {
+                self.0.insert(format!("pattern {}", pattern_error(source)));
+            }
+            _ => {}
+        }
+    }
+
+    fn add_records(&mut self, tool: &str, records: &Value) {
+        let mut add = |kind: &str, word: &Value| {
+            word.as_str().map(|word| self.0.insert(format!("{kind} {word}")));
+        };
+        add(&format!("limit {tool}"), &records["truncated_by"]);
+        add("filter", &records["filter"]);
+        add("status", &records["status"]);
+        add("presence", &records["name"]["presence"]);
+        let hits = records["hits"].as_array().into_iter().flatten();
+        hits.for_each(|hit| add("has", &hit["has"]));
+        records["terms"].as_array().into_iter().flatten().for_each(|term| add("fate", &term["fate"]));
+        let not_searched = &records["not_searched"];
+        let found = records["files"].as_array().or(records["matches"].as_array());
+        if found.is_some_and(Vec::is_empty) && not_searched.is_object() {
+            let hides = not_searched["hidden_matches"].as_array().is_some_and(|lines| !lines.is_empty());
+            self.0.insert(format!("verdict {tool} {} {}", not_searched["complete"], hides));
+        }
+        for reason in records["skipped"].as_object().into_iter().flatten().map(|(reason, _)| reason) {
+            self.0.insert(format!("skipped {reason}"));
+        }
+    }
+}
+
+/// Values of a field of records, by its schema: enumerations that are no types of this crate's interface.
+fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
+    fn collect(schema: &Value, found: &mut BTreeSet<String>) {
+        let words = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
+        found.extend(words.filter_map(Value::as_str).map(str::to_owned));
+        for inner in ["anyOf", "oneOf"].into_iter().filter_map(|name| schema[name].as_array()).flatten() {
+            collect(inner, found);
+        }
+    }
+    match schema {
+        Value::Object(fields) => {
+            fields.get("properties").into_iter().for_each(|properties| collect(&properties[field], found));
+            fields.values().for_each(|inner| words(inner, field, found));
+        }
+        Value::Array(items) => items.iter().for_each(|inner| words(inner, field, found)),
+        _ => {}
+    }
+}
+
+/// States that no page shows, and why.
+const NOT_SHOWN: &[(&str, &str)] = &[
+    ("path Io", "takes a file that may not be read, and root may: files.rs"),
+    ("path IsDirectory", "read_file alone opens files, and it adds what to do: an `argument`"),
+    ("path KernelFileSystem", "takes a mount: kernel.rs"),
+    ("pattern FuzzyEdits", "the number is brought into its range before"),
+    ("skipped kernel_file_system", "takes a mount: kernel.rs"),
+    ("skipped too_deep", "takes thousands of levels: files.rs"),
+    ("skipped unreadable", "takes a file that may not be read, and root may: files.rs"),
+];
+
+/// Limits that a tool does not have, or that no page shows, and why.
+const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
+    ("max_results", &["keyword_search", "list_directory", "read_file", "keyword_lookup"], "has no pages"),
+    (
+        "file_bytes",
+        &["keyword_search", "search_index", "list_directory", "read_file", "keyword_lookup"],
+        "keeps no lines of a file up to a bound",
+    ),
+    (
+        "text_bytes",
+        &["keyword_search", "grep_search", "search_index", "list_directory", "Search", "keyword_lookup"],
+        "its records are whole, and say `text_cut`",
+    ),
+    ("timeout", &["search_index"], "is an error there"),
+    ("timeout", &["keyword_lookup"], "is the store's, or falls into the moment in which lines are compared"),
+    ("cancelled", &["keyword_search", "search_index", "keyword_lookup"], "is an error there"),
+    ("cancelled", &["Search"], "is an error before it begins; on the way it is as in grep_search"),
+    ("entries", &["read_file", "keyword_lookup"], "walks no tree for its answer"),
+    (
+        "entries",
+        &["keyword_search", "grep_search", "search_index", "list_directory", "Search"],
+        "takes a tree of hundreds of thousands",
+    ),
+    (
+        "engine",
+        &["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "keyword_lookup"],
+        "asks no other program",
+    ),
+    (
+        "unavailable",
+        &["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "Search"],
+        "asks no store",
+    ),
+];
+
+/// Verdicts, `complete` and whether something hides matches, that a tool can't come to or no page shows, and why.
+const VERDICTS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[(
+    "false true",
+    &["keyword_search", "grep_search", "search_index", "Search"],
+    "takes a look at hidden files that its time ends",
+)];
+
+fn named() -> BTreeSet<String> {
+    let mut named: BTreeSet<String> = NOT_SHOWN.iter().map(|(state, _)| (*state).to_owned()).collect();
+    let kinds = [("limit", LIMITS_NOT_SHOWN), ("verdict", VERDICTS_NOT_SHOWN)];
+    for (kind, word, tools) in kinds
+        .into_iter()
+        .flat_map(|(kind, list)| list.iter().map(move |(word, tools, _)| (kind, word, tools)))
+    {
+        named.extend(tools.iter().map(|tool| format!("{kind} {tool} {word}")));
+    }
+    named
+}
+
+#[test]
+fn every_variant_is_on_a_page_or_has_a_reason() {
+    let seen: BTreeSet<String> = super::pages().into_iter().flat_map(|page| page.seen.0).collect();
+    let mut all = BTreeSet::new();
+    let mut add = |kind: &str, names: &[&str]| all.extend(names.iter().map(|name| format!("{kind} {name}")));
+    add("error", TOOL_ERRORS);
+    add("path", OPEN_ERRORS);
+    add("pattern", PATTERN_ERRORS);
+    add("filter", &FILTERS);
+    let in_records = |names: &[&str]| names.iter().map(|name| snake(name)).collect::<Vec<_>>();
+    all.extend(in_records(SKIPPED).iter().map(|name| format!("skipped {name}")));
+    all.extend(in_records(FATES).iter().map(|name| format!("fate {name}")));
+    for tool in TOOLS {
+        all.extend(in_records(LIMITS).iter().map(|limit| format!("limit {} {limit}", tool.name())));
+        if tool.output_schema()["properties"].get("not_searched").is_some() {
+            let verdicts = ["false false", "false true", "true false", "true true"];
+            all.extend(verdicts.map(|verdict| format!("verdict {} {verdict}", tool.name())));
+        }
+    }
+    let schema = find("keyword_lookup").unwrap().output_schema();
+    for field in ["status", "presence", "has"] {
+        let mut found = BTreeSet::new();
+        words(&schema, field, &mut found);
+        assert!(found.len() > 3, "{field}: {found:?}");
+        all.extend(found.iter().map(|word| format!("{field} {word}")));
+    }
+    let named = named();
+    let lacking: Vec<_> = all.difference(&seen).filter(|state| !named.contains(*state)).collect();
+    assert!(lacking.is_empty(), "on no page, and without a reason: {lacking:#?}");
+    let stale: Vec<_> = named.iter().filter(|state| seen.contains(*state) || !all.contains(*state)).collect();
+    assert!(stale.is_empty(), "has a reason, and is on a page or is no state: {stale:#?}");
+    // What is seen is known: a word of records that no list has is a new state.
+    let unknown: Vec<_> = seen.difference(&all).collect();
+    assert!(unknown.is_empty(), "in no list: {unknown:#?}");
+}

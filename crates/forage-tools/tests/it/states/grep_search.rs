@@ -1,0 +1,165 @@
+//! `grep_search`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::tree::shop;
+use super::{Page, cancelled, cancelled_later, excluding, slow, with, with_another_root};
+use crate::support::Tree;
+
+pub(super) fn page() -> Page {
+    let tree = shop();
+    let context = tree.context();
+    let mut page = Page::new("grep_search");
+
+    page.chapter("Found");
+    page.states(
+        &context,
+        [
+            ("in two files, with lines of context", json!({"pattern": "with_retries"})),
+            ("without lines of context", json!({"pattern": "with_retries", "context_lines": 0})),
+            ("in a directory", json!({"pattern": "retry", "path": "web"})),
+            ("in a file", json!({"pattern": "sleep", "path": "src/retry.rs"})),
+            ("in files of a kind", json!({"pattern": "retry", "file_pattern": "*.{md,ts}"})),
+            ("without regard to case", json!({"pattern": "CARTVIEW", "ignore_case": true})),
+            ("more than ten matches, which come without context", json!({"pattern": "retr"})),
+            ("ignored and hidden files too", json!({"pattern": "only_in", "include_ignored": true})),
+            ("a secret is hidden", json!({"pattern": "host"})),
+            ("a line that is too long", json!({"pattern": "retryLater"})),
+            (
+                "a name that is not UTF-8, by which it is read again",
+                json!({"pattern": "caf", "path": "docs"}),
+            ),
+            ("UTF-16", json!({"pattern": "mug"})),
+            ("a link in the path", json!({"pattern": "twice", "path": "docs/latest.md"})),
+        ],
+    );
+    page.records("with its records", &context, json!({"pattern": "backoff", "context_lines": 0}));
+
+    page.chapter("Nothing found");
+    page.states(
+        &context,
+        [
+            ("nowhere", json!({"pattern": "absent"})),
+            ("in a directory", json!({"pattern": "absent", "path": "src"})),
+            ("in ignored files alone", json!({"pattern": "only_in_(build|log)"})),
+            ("in a hidden file alone", json!({"pattern": "only_in_hidden"})),
+            ("in a directory of dependencies alone", json!({"pattern": "only_in_modules"})),
+            ("in a secrets file alone, of which nothing is said", json!({"pattern": "only_in_env"})),
+            ("everything was searched", json!({"pattern": "absent", "include_ignored": true})),
+            ("no file fits", json!({"pattern": "retry", "file_pattern": "*.java"})),
+            ("in an empty directory", json!({"pattern": "retry", "path": "empty"})),
+        ],
+    );
+    let excluding = excluding(&context, "!web");
+    page.state("in files that the configuration leaves out", &excluding, json!({"pattern": "checkout"}));
+    let as_told = json!({"pattern": "checkout", "include_ignored": true});
+    page.state("and what that answer says to do", &excluding, as_told);
+    page.records("with its records", &context, json!({"pattern": "only_in_build"}));
+
+    page.chapter("How the request was read");
+    page.states(
+        &context,
+        [
+            ("numbers out of their ranges", json!({"pattern": "mug", "context_lines": 99, "max_results": 0})),
+            ("a path with a line", json!({"pattern": "mug", "path": "docs/export.csv:2"})),
+            ("a path with globs", json!({"pattern": "mug", "path": "docs/*.csv"})),
+            ("a path with globs that nothing fits", json!({"pattern": "mug", "path": "docs/*.java"})),
+            (
+                "a path with globs beside file_pattern",
+                json!({"pattern": "mug", "path": "*", "file_pattern": "*.md"}),
+            ),
+            ("names of other tools", json!({"query": "CHECKOUT", "-i": true, "-C": 0, "glob": "*.ts"})),
+            (
+                "a type of files, and what to leave out",
+                json!({"pattern": "retry(", "fixed_strings": true, "type": "ts", "exclude": "docs"}),
+            ),
+            (
+                "an argument that says nothing of the question",
+                json!({"pattern": "mug", "explanation": "why"}),
+            ),
+        ],
+    );
+
+    page.chapter("Limits");
+    let mut request = json!({"pattern": "retry", "max_results": 5, "context_lines": 0});
+    let mut first = json!(null);
+    for what in ["the first page", "the second", "the third"] {
+        request["cursor"] = page.state(what, &context, request.clone());
+        first = if first.is_null() { request["cursor"].clone() } else { first };
+    }
+    let mut last = json!({"pattern": "backoff", "max_results": 1, "context_lines": 0});
+    last["cursor"] = page.state("the page before the last", &context, last.clone());
+    page.state("the last page", &context, last.clone());
+    std::fs::write(tree.root().join("src/retry.rs"), "fn nothing() {}\n").unwrap();
+    page.state("nothing is left behind the cursor", &context, last);
+    let few = with(&context, |context| context.text_bytes = 700);
+    page.state("room for a part of the text", &few, json!({"pattern": "retr"}));
+    let few = with(&context, |context| context.text_bytes = 390);
+    page.state("no room for context", &few, json!({"pattern": "only_in|pay", "context_lines": 5}));
+    let small = with(&context, |context| context.max_file_bytes = Some(100));
+    page.state("files over the configured size", &small, json!({"pattern": "mug"}));
+    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("no time for anything", &no_time, json!({"pattern": "retry"}));
+    let (_slow, context_of_slow, pattern) = slow();
+    page.in_time("not enough time", &context_of_slow, json!({"pattern": pattern}), |text| {
+        text.contains("time limit")
+    });
+    page.state("cancelled", &cancelled(&context), json!({"pattern": "retry"}));
+    page.state("cancelled on the way", &cancelled_later(&context), json!({"pattern": "retry"}));
+    let large = Tree::new();
+    large.write("rows.txt", format!("row\n{}", format!("{}\n", "x".repeat(3_000)).repeat(100)).repeat(60));
+    let few = with(&large.context(), |context| context.text_bytes = 2_000);
+    page.state(
+        "more lines of one file than are held",
+        &few,
+        json!({"pattern": "row", "context_lines": 50, "max_results": 10_000}),
+    );
+    large.write("rows.txt", "x".repeat(18 << 20));
+    page.state("a line that fills a file", &large.context(), json!({"pattern": "retry"}));
+    let both = with_another_root(&context, &large);
+    page.state("one root of two", &both, json!({"pattern": "mug"}));
+
+    page.chapter("Warnings");
+    let warned = Tree::new();
+    warned.write(".ignore", "{a\n");
+    warned.write("a.txt", "retry\n");
+    page.state("an ignore file that can't be understood", &warned.context(), json!({"pattern": "retry"}));
+    let noticed = with(&context, |context| context.notices = vec!["the root is a guess".to_owned()]);
+    page.state("a notice of the caller", &noticed, json!({"pattern": "mug"}));
+
+    page.chapter("Errors");
+    page.states(
+        &context,
+        [
+            ("an empty pattern", json!({"pattern": ""})),
+            ("a pattern that is too long", json!({"pattern": "a".repeat(20_000)})),
+            ("look-around", json!({"pattern": "foo(?=bar)"})),
+            ("a backreference", json!({"pattern": r"(a)\1"})),
+            ("a line feed", json!({"pattern": r"a\nb"})),
+            ("no valid pattern", json!({"pattern": "retry("})),
+            ("a glob in place of a pattern", json!({"pattern": "*.rs"})),
+            ("a pattern too large once compiled", json!({"pattern": r"\w{1000}{10}"})),
+            ("too many classes", json!({"pattern": r"(?i)\p{L}".repeat(1_500)})),
+            ("nothing is there", json!({"pattern": "a", "path": "nowhere"})),
+            ("below a file", json!({"pattern": "a", "path": "README.md/a"})),
+            ("outside of the root", json!({"pattern": "a", "path": "../outside"})),
+            ("a link that leads out", json!({"pattern": "a", "path": "away"})),
+            ("a secrets file", json!({"pattern": "a", "path": ".env"})),
+            ("a pipe", json!({"pattern": "a", "path": "pipe"})),
+            ("a binary file, which is no error", json!({"pattern": "a", "path": "assets/logo.png"})),
+            ("a glob that can't be read", json!({"pattern": "a", "file_pattern": "["})),
+            ("a cursor that is none", json!({"pattern": "a", "cursor": "next"})),
+            ("a cursor of another request", json!({"pattern": "a", "cursor": first})),
+            ("no pattern", json!({})),
+            ("no object", json!(["retry"])),
+            ("a number that is none", json!({"pattern": "a", "max_results": "many"})),
+            ("an argument of other tools without a counterpart", json!({"pattern": "a", "multiline": true})),
+            ("an argument that would narrow the question", json!({"pattern": "a", "branch": "main"})),
+            ("one argument by two names", json!({"pattern": "a", "path": "src", "directory": "web"})),
+            ("a type of files that nobody knows", json!({"pattern": "a", "type": "klingon"})),
+        ],
+    );
+    page
+}

@@ -1,0 +1,241 @@
+//! `keyword_search`, without a model and with models that say what is written here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
+use forage_tools::{
+    AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterBreadth, FilterMode,
+    OnModelFailure,
+};
+use serde_json::{Value, json};
+
+use super::tree::shop;
+use super::{Page, cancelled, with};
+use crate::support::Tree;
+
+type Reply = dyn Fn(&str) -> Result<ChatAnswer, ChatError> + Send + Sync;
+
+/// A model that answers by what it is shown.
+struct Model(&'static str, Box<Reply>);
+
+impl ChatModel for Model {
+    fn name(&self) -> String {
+        self.0.to_owned()
+    }
+
+    fn provider(&self) -> String {
+        // What rules one out leaves the other.
+        self.0.to_owned()
+    }
+
+    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+        self.1(request.texts().nth(1).unwrap())
+    }
+}
+
+fn model(
+    name: &'static str,
+    reply: impl Fn(&str) -> Result<ChatAnswer, ChatError> + Send + Sync + 'static,
+) -> Arc<dyn ChatModel> {
+    Arc::new(Model(name, Box::new(reply)))
+}
+
+fn saying(text: &'static str) -> Arc<dyn ChatModel> {
+    model("test/small", move |_| Ok(ChatAnswer::of_text("test", "small", text)))
+}
+
+fn refused() -> Arc<dyn ChatModel> {
+    model("test/first", |_| Err(ChatError::Unauthorized { model: "test/first".to_owned(), status: 401 }))
+}
+
+fn asking(context: &Context, models: Vec<Arc<dyn ChatModel>>) -> Context {
+    with(context, |context| {
+        context.filter.mode = FilterMode::Model;
+        context.filter.models = models.into();
+    })
+}
+
+/// The ids by which evidence names these files, in an answer by ids.
+fn by_ids(evidence: &str, files: &[(&str, u8, &str)]) -> String {
+    let entry = |(path, grade, why): &(&str, u8, &str)| {
+        let id = evidence.lines().find_map(|line| {
+            let (id, rest) = line.strip_prefix("FILE ").unwrap_or(line).split_once(' ')?;
+            (id.starts_with('F') && rest.contains(path)).then_some(id)
+        })?;
+        Some(json!({"id": id, "grade": grade, "why": why, "ranges": [[5, 6], [900, 901]]}))
+    };
+    let entries: Vec<Value> = files.iter().filter_map(entry).collect();
+    json!({ "files": entries }).to_string()
+}
+
+struct Cache;
+
+impl AnswerCache for Cache {
+    fn get(&self, _: &CacheKey) -> Option<CachedAnswer> {
+        let text = "src/retry.rs: said before".to_owned();
+        Some(CachedAnswer { text, age: Duration::from_secs(7_300) })
+    }
+
+    fn put(&self, _: &CacheKey, _: &str) {}
+}
+
+fn ask(terms: &[&str]) -> Value {
+    json!({"query": "how are requests retried", "search_terms": terms})
+}
+
+pub(super) fn page() -> Page {
+    let tree = shop();
+    let context = tree.context();
+    let mut page = Page::new("keyword_search");
+    without_model(&mut page, &context);
+    with_model(&mut page, &context);
+    breadth(&mut page);
+
+    page.chapter("Limits");
+    // The root's path is in the heading, and in front of the name that is not UTF-8.
+    let root_bytes = context.roots.main().path().as_os_str().len();
+    let few = with(&context, |context| context.text_bytes = 660 + 2 * root_bytes);
+    page.state("no room for lines", &few, ask(&["retr"]));
+    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("no time", &no_time, ask(&["retry"]));
+
+    page.chapter("Errors");
+    page.states(
+        &context,
+        [
+            ("an empty query", json!({"query": "", "search_terms": ["retry"]})),
+            ("a query that is too long", json!({"query": "a".repeat(10_000), "search_terms": ["retry"]})),
+            ("no terms", ask(&[])),
+            ("too many terms", ask(&["retry"; 65])),
+            ("no valid term", ask(&["retry(", "[a"])),
+            ("terms left out", json!({"query": "how are requests retried"})),
+            (
+                "an argument that would narrow the question",
+                json!({"query": "a", "search_terms": ["retry"], "path": "src"}),
+            ),
+        ],
+    );
+    page.state("cancelled", &cancelled(&context), ask(&["retry"]));
+    page
+}
+
+fn without_model(page: &mut Page, context: &Context) {
+    page.chapter("Without a model");
+    page.states(
+        context,
+        [
+            ("found", ask(&["backoff", "with_retries"])),
+            ("terms without matches and one that is not valid", ask(&["twice", "absent", "retry("])),
+            ("terms as one text", json!({"query": "waiting", "search_terms": "backoff, twice"})),
+            ("a secret is hidden", ask(&["token"])),
+            ("a name that is not UTF-8", ask(&["caf"])),
+            ("nothing", ask(&["absent", "missing"])),
+            ("nothing but in files that are not searched", ask(&["only_in_build", "only_in_hidden"])),
+            ("names of other tools", json!({"question": "waiting", "keywords": ["twice"]})),
+        ],
+    );
+    page.records("with its records", context, ask(&["twice", "absent"]));
+}
+
+fn with_model(page: &mut Page, context: &Context) {
+    page.chapter("With a model");
+    let terms = ask(&["with_retries", "twice"]);
+    let two = "src/retry.rs: sends a request again\ndocs/retries.md: says how often";
+    page.state("it keeps two files", &asking(context, vec![saying(two)]), terms.clone());
+    page.records("with its records", &asking(context, vec![saying(two)]), terms.clone());
+    let costs = model("test/small", move |_| {
+        let mut answer = ChatAnswer::of_text("test", "small", two);
+        answer.usage = Some(Usage { input_tokens: 1_200, cached_input_tokens: 1_000, output_tokens: 40 });
+        answer.cost_usd = Some(0.0012);
+        Ok(answer)
+    });
+    page.state("with its cost", &asking(context, vec![costs]), terms.clone());
+    let invents = saying("src/retry.rs: sends again\nsrc/other.rs: is not there");
+    page.state("it names a file that was not found", &asking(context, vec![invents]), terms.clone());
+    page.state("no reason", &asking(context, vec![saying("src/retry.rs")]), terms.clone());
+    let none = || saying("No relevant files found");
+    page.state("it keeps none", &asking(context, vec![none()]), terms.clone());
+    page.state("nothing to ask it of", &asking(context, vec![none()]), ask(&["absent"]));
+    page.state("a secret is sent to no model", &asking(context, vec![none()]), ask(&["token"]));
+    let cut = model("test/small", |_| {
+        let mut answer = ChatAnswer::of_text("test", "small", "src/retry.rs: sends a request ag");
+        answer.finish = Finish::Length;
+        Ok(answer)
+    });
+    page.state("it was cut", &asking(context, vec![cut]), terms.clone());
+    page.state("the second model was asked", &asking(context, vec![refused(), saying(two)]), terms.clone());
+    let cached =
+        with(&asking(context, vec![saying("")]), |context| context.filter.cache = Some(Arc::new(Cache)));
+    page.state("from the cache", &cached, terms.clone());
+    let graded = model("test/small", |evidence| {
+        let files = [("src/retry.rs", 3, "sends again"), ("docs/retries.md", 1, "tells of it")];
+        Ok(ChatAnswer::of_text("test", "small", by_ids(evidence, &files)))
+    });
+    let graded = with(&asking(context, vec![graded]), |context| {
+        context.filter.answer = AnswerForm::Ids { shards: 1 };
+        context.filter.evidence = EvidenceForm::Compact;
+    });
+    page.state("by ids, with lines that it was not shown", &graded, terms.clone());
+    page.records("with its records", &graded, ask(&["twice"]));
+    page.chapter("Without an answer of a model");
+    let fails = asking(context, vec![refused()]);
+    page.state("all models failed", &fails, terms.clone());
+    let lexical = with(&fails, |context| context.filter.on_model_failure = OnModelFailure::Lexical);
+    page.state("files in lexical order instead", &lexical, terms.clone());
+    page.state("it says nothing of files", &asking(context, vec![saying("Let me think.")]), terms.clone());
+    page.state("it says nothing", &asking(context, vec![saying("")]), terms.clone());
+    let no_model = with(&asking(context, Vec::new()), |context| {
+        context.filter.looked_for = "Looked for a key in TEST_API_KEY.".to_owned();
+    });
+    page.state("there is no model", &no_model, terms);
+    in_part(page);
+}
+
+/// Of two requests one is answered.
+fn in_part(page: &mut Page) {
+    let tree = Tree::new();
+    for nth in 0..8 {
+        tree.write(format!("{nth}.txt"), format!("retry {nth}\n{}", "some more text of a line\n".repeat(80)));
+    }
+    let half = model("test/small", |evidence| match evidence.contains("0.txt") {
+        true => Ok(ChatAnswer::of_text("test", "small", by_ids(evidence, &[("0.txt", 3, "is the first")]))),
+        false => Err(ChatError::Server { model: "test/small".to_owned(), status: 500, retry_after: None }),
+    });
+    let context = with(&asking(&tree.context(), vec![half]), |context| {
+        context.filter.answer = AnswerForm::Ids { shards: 2 };
+        context.filter.evidence_tokens = 1_000;
+        context.filter.context_lines = 50;
+    });
+    page.state("one of two requests failed", &context, ask(&["retry"]));
+    let lexical = with(&context, |context| context.filter.on_model_failure = OnModelFailure::Lexical);
+    page.state("files that could not be judged follow", &lexical, ask(&["retry"]));
+}
+
+/// Terms that match too much.
+fn breadth(page: &mut Page) {
+    page.chapter("Broad terms");
+    let tree = Tree::new();
+    for nth in 0..4 {
+        tree.write(format!("{nth}.txt"), format!("common and wide\n{}", "common\n".repeat(4)).repeat(200));
+    }
+    tree.write("rare.txt", "rare\n");
+    let of = |breadth: FilterBreadth, bytes: u64| {
+        with(&asking(&tree.context(), vec![saying("rare.txt: has it")]), |context| {
+            context.filter.breadth = breadth;
+            (context.filter.term_bytes, context.filter.evidence_bytes) = (bytes, bytes);
+        })
+    };
+    let ours = of(FilterBreadth::Adaptive, 20_000);
+    page.state("on nearly every line", &ours, ask(&["common", "rare"]));
+    page.state("all on nearly every line", &ours, ask(&["common", "common|wide"]));
+    page.state("the others match nothing", &ours, ask(&["common", "absent"]));
+    page.state("a part of the lines is shown", &of(FilterBreadth::Adaptive, 20_000), ask(&["wide", "rare"]));
+    let required = of(FilterBreadth::Requirement, 20_000);
+    page.state("too broad by the requirement's rule", &required, ask(&["common", "rare"]));
+    page.state("all too broad by it", &required, ask(&["common", "common|wide", "rare("]));
+    let dropped = with(&required, |context| context.filter.term_bytes = 10 << 20);
+    page.state("dropped by it", &dropped, ask(&["rare", "common"]));
+    page.state("all dropped by it", &dropped, ask(&["common", "rare"]));
+    page.state("broad, without a model", &tree.context(), ask(&["common", "rare"]));
+}

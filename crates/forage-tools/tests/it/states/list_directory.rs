@@ -1,0 +1,73 @@
+//! `list_directory`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::tree::shop;
+use super::{Page, cancelled, excluding, with};
+use crate::support::Tree;
+
+pub(super) fn page() -> Page {
+    let tree = shop();
+    let context = tree.context();
+    let mut page = Page::new("list_directory");
+
+    page.chapter("Found");
+    page.states(
+        &context,
+        [
+            ("the root", json!({})),
+            ("a directory, with a name that is not UTF-8, a link and UTF-16", json!({"path": "docs"})),
+            ("an empty directory", json!({"path": "empty"})),
+            ("two levels", json!({"recursive": true})),
+            ("one level of a deeper tree", json!({"path": "src", "max_depth": 1})),
+            ("ignored and hidden entries too", json!({"include_ignored": true, "max_depth": 3})),
+            ("a directory that no search enters", json!({"path": "node_modules/pad"})),
+            ("an ignored directory", json!({"path": "build"})),
+        ],
+    );
+    page.state("what the configuration leaves out", &excluding(&context, "!docs"), json!({}));
+    page.records("with its records", &context, json!({"path": "src", "recursive": true}));
+    let bare = Tree::new();
+    bare.write("a/.hidden", "");
+    page.state("a directory with nothing to list", &bare.context(), json!({"recursive": true}));
+
+    page.chapter("How the request was read");
+    page.states(
+        &context,
+        [
+            ("more levels than there can be", json!({"path": "src", "max_depth": 99})),
+            ("a path with quotes", json!({"path": "`src`"})),
+            ("names of other tools", json!({"target_directory": "src", "respect_git_ignore": false})),
+        ],
+    );
+
+    page.chapter("Limits");
+    let wide = Tree::new();
+    (0..60).for_each(|nth| drop(wide.write(format!("d{}/file-{nth:02}.txt", nth % 2), "x\n")));
+    let few = with(&wide.context(), |context| context.text_bytes = 600);
+    page.state("room for a part of the entries", &few, json!({"recursive": true}));
+    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("no time", &no_time, json!({}));
+    page.state("cancelled", &cancelled(&context), json!({}));
+    wide.write("large.txt", "x\n".repeat(9 << 20));
+    page.state("a file too large to be counted", &wide.context(), json!({}));
+
+    page.chapter("Errors");
+    page.states(
+        &context,
+        [
+            ("a file", json!({"path": "README.md"})),
+            ("a pipe", json!({"path": "pipe"})),
+            ("nothing is there", json!({"path": "nowhere"})),
+            ("outside of the root", json!({"path": ".."})),
+            ("a link that leads out", json!({"path": "away"})),
+            ("globs", json!({"path": "src/*"})),
+            ("a pattern", json!({"pattern": "*.rs"})),
+            ("an argument that would narrow the question", json!({"extension": "rs"})),
+            ("a flag that is none", json!({"recursive": "maybe"})),
+        ],
+    );
+    page
+}

@@ -1,0 +1,91 @@
+//! `read_file`.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::tree::shop;
+use super::{Page, cancelled, with};
+use crate::support::Tree;
+
+pub(super) fn page() -> Page {
+    let tree = shop();
+    let context = tree.context();
+    let mut page = Page::new("read_file");
+
+    page.chapter("Found");
+    page.states(
+        &context,
+        [
+            ("a file", json!({"path": "web/cart.ts"})),
+            ("some of its lines", json!({"path": "src/retry.rs", "start_line": 5, "end_line": 6})),
+            ("from a line on", json!({"path": "src/retry.rs", "start_line": 18})),
+            ("an empty file", json!({"path": "docs/empty.md"})),
+            ("a secret is hidden", json!({"path": "config/settings.yaml"})),
+            ("lines that end with CR LF", json!({"path": "docs/windows.txt"})),
+            ("UTF-16", json!({"path": "docs/export.csv"})),
+            ("neither its name nor its text is UTF-8", json!({"path": r#""docs/caf\xe9.txt""#})),
+            ("an ignored file", json!({"path": "build/retry.rs"})),
+            ("a link", json!({"path": "docs/latest.md", "end_line": 1})),
+            ("a line that is too long", json!({"path": "web/data.json"})),
+        ],
+    );
+    page.records("with its records", &context, json!({"path": "config/settings.yaml"}));
+
+    page.chapter("How the request was read");
+    page.states(
+        &context,
+        [
+            ("a path with lines", json!({"path": "src/retry.rs:5-6"})),
+            ("a path of the client's project", json!({"path": "/docs/windows.txt"})),
+            ("lines behind the end", json!({"path": "docs/windows.txt", "start_line": 9, "end_line": 12})),
+            ("an end behind the end", json!({"path": "docs/windows.txt", "end_line": 12})),
+            (
+                "numbers below 1, and an end before the start",
+                json!({"path": "docs/windows.txt", "start_line": -1, "end_line": -1}),
+            ),
+            ("names of other tools", json!({"file_path": "src/retry.rs", "offset": 5, "limit": 2})),
+            ("a range", json!({"path": "src/retry.rs", "view_range": [5, 6]})),
+        ],
+    );
+
+    page.chapter("Limits");
+    let few = with(&context, |context| context.text_bytes = 1_150);
+    page.state("room for a part of the lines", &few, json!({"path": "src/retry.rs"}));
+    page.state("of a range", &few, json!({"path": "src/retry.rs", "start_line": 3, "end_line": 17}));
+    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("no time", &no_time, json!({"path": "docs/windows.txt"}));
+    page.state("cancelled", &cancelled(&context), json!({"path": "docs/windows.txt"}));
+
+    page.chapter("Errors");
+    // A deadline of its own ends the look for files of that name.
+    let suggests = |text: &str| text.contains("did you mean");
+    page.in_time(
+        "nothing is there, and one file has that name",
+        &context,
+        json!({"path": "lib/retry.rs"}),
+        suggests,
+    );
+    page.states(
+        &context,
+        [
+            ("nothing is there", json!({"path": "nowhere.rs"})),
+            ("a directory", json!({"path": "src"})),
+            ("below a file", json!({"path": "README.md/a"})),
+            ("a secrets file", json!({"path": ".env"})),
+            ("a binary file", json!({"path": "assets/logo.png"})),
+            ("a pipe", json!({"path": "pipe"})),
+            ("outside of the root", json!({"path": "../outside/secret.txt"})),
+            ("a link that leads out", json!({"path": "away"})),
+            ("globs", json!({"path": "src/*.rs"})),
+            ("two paths", json!({"path": ["README.md", "Cargo.toml"]})),
+            ("no path", json!({})),
+            ("a range that is none", json!({"path": "README.md", "view_range": "all"})),
+        ],
+    );
+    let large = Tree::new();
+    let utf16 = [b"\xff\xfe".to_vec(), b"x\0".repeat(9 << 20)].concat();
+    large.write("large.csv", utf16);
+    page.state("UTF-16 that is too large", &large.context(), json!({"path": "large.csv"}));
+    page
+}

@@ -1,0 +1,23 @@
+//! What the registry answers where no tool does.
+
+use forage_tools::registry::{Choice, advertised};
+use serde_json::json;
+
+use super::Page;
+use super::tree::shop;
+
+pub(super) fn page() -> Page {
+    let context = shop().context();
+    let mut page = Page::new("search_files");
+    page.chapter("Errors");
+    page.state("no tool has this name", &context, json!({"pattern": "retry"}));
+    let choices = [
+        ("no name that clients take", Choice::default().call("grep_search", "find it", "")),
+        ("two tools of one name", Choice::default().call("grep_search", "read_file", "")),
+        ("a prefix that makes names too long", Choice { prefix: "x".repeat(60), ..Choice::default() }),
+    ];
+    for (what, choice) in choices {
+        page.refused(what, &advertised(&choice).err().unwrap());
+    }
+    page
+}

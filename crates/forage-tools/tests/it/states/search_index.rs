@@ -1,0 +1,143 @@
+//! `search_index`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_fs::Root;
+use forage_rank::tree::{Effort, UpdateError};
+use forage_search::index::Index;
+use forage_tools::{Context, Indexes, Ranked};
+use serde_json::json;
+
+use super::tree::shop;
+use super::{Page, cancelled, excluding, with};
+use crate::support::Tree;
+
+/// Keeps no index, and says this of it.
+struct Without<F>(F);
+
+impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
+    fn of(&self, _: &Arc<Root>) -> Option<Arc<Index>> {
+        None
+    }
+
+    fn ranked(&self, _: &Arc<Root>, _: &Effort) -> Option<Result<Ranked, UpdateError>> {
+        Some(Err((self.0)()))
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        vec!["the index of this root can't be read".to_owned()]
+    }
+}
+
+/// A context whose ranked index can't be had.
+fn without_index(context: &Context, why: impl Fn() -> UpdateError + Send + Sync + 'static) -> Context {
+    with(context, |context| context.indexes = Some(Arc::new(Without(why))))
+}
+
+pub(super) fn page() -> Page {
+    let tree = shop();
+    (0..30).for_each(|nth| {
+        drop(tree.write(format!("many/{nth:02}.rs"), format!("fn helper_{nth}() {{ common(); }}\n")))
+    });
+    let context = tree.context();
+    let mut page = Page::new("search_index");
+
+    page.chapter("Found");
+    page.states(
+        &context,
+        [
+            ("a question", json!({"query": "how long does a request wait before it is retried"})),
+            ("a name", json!({"query": "with_retries"})),
+            ("in a directory", json!({"query": "retries", "path": "docs"})),
+            ("files of a kind", json!({"query": "cart", "file_pattern": "*.py"})),
+            ("a language", json!({"query": "cart", "languages": ["typescript"]})),
+            ("filters in the query", json!({"query": "\"twice as long\" path:docs -klingon"})),
+            ("what looks like a filter", json!({"query": "retry lang:klingon"})),
+            ("the rules that ranked", json!({"query": "backoff", "explain": true, "limit": 1})),
+            ("a word that no file has", json!({"query": "retries xyzzy"})),
+            ("little of what is asked for", json!({"query": "cart quantum entanglement photon laser"})),
+            ("a secret is hidden", json!({"query": "token host settings"})),
+        ],
+    );
+    page.records("with its records", &context, json!({"query": "Cart checkout", "path": "web"}));
+
+    page.chapter("Nothing found");
+    page.states(
+        &context,
+        [
+            ("nowhere", json!({"query": "xyzzy frobnicate"})),
+            ("in an ignored directory", json!({"query": "retry", "path": "build"})),
+            ("no file fits", json!({"query": "retry", "file_pattern": "*.java"})),
+            ("no file of the language", json!({"query": "common", "path": "many", "languages": ["python"]})),
+            ("in an ignored file alone, of which nothing is said", json!({"query": "only_in_build"})),
+            ("a query of common words", json!({"query": "the of and"})),
+        ],
+    );
+    let excluding = excluding(&context, "!web");
+    page.state("in files that the configuration leaves out", &excluding, json!({"query": "checkout"}));
+    page.state("and not in those either", &excluding, json!({"query": "xyzzy"}));
+
+    page.chapter("How the request was read");
+    page.states(
+        &context,
+        [
+            ("a number out of its range", json!({"query": "backoff", "limit": 1_000})),
+            ("a path with globs", json!({"query": "retries", "path": "docs/*.md"})),
+            (
+                "names of other tools",
+                json!({"question": "backoff", "top_k": 1, "target_directories": ["src"]}),
+            ),
+        ],
+    );
+
+    page.chapter("Limits");
+    let mut request = json!({"query": "common helper", "limit": 2, "path": "many"});
+    request["cursor"] = page.state("the first page", &context, request.clone());
+    page.state("the second", &context, request.clone());
+    let few = with(&context, |context| context.text_bytes = 900);
+    page.state("no room for lines", &few, json!({"query": "retries"}));
+    let few = with(&context, |context| context.text_bytes = 620);
+    page.state("no room for ranges", &few, json!({"query": "retries"}));
+    let small = with(&context, |context| context.max_file_bytes = Some(100));
+    page.state("files over the configured size", &small, json!({"query": "backoff"}));
+    let large = Tree::new();
+    large.write("rows.txt", format!("retry\n{}", "row row row\n".repeat(100_000)));
+    page.state("of a large file a part", &large.context(), json!({"query": "retry"}));
+
+    page.chapter("While the index is built");
+    // The search that stands in for it has a deadline of its own.
+    let whole = |text: &str| text.contains("with most of the words") && !text.contains("in time");
+    let building = without_index(&context, || UpdateError::Unfinished { done: 3, all: 48 });
+    page.in_time("some files are in it", &building, json!({"query": "backoff"}), whole);
+    page.in_time("nothing is found by then", &building, json!({"query": "xyzzy"}), whole);
+    page.state("a page of it", &building, request.clone());
+    let busy = without_index(&context, || UpdateError::Busy);
+    page.in_time("another call is at it", &busy, json!({"query": "backoff"}), whole);
+
+    page.chapter("Errors");
+    let cursor = &request["cursor"];
+    page.states(
+        &context,
+        [
+            ("an empty query", json!({"query": " "})),
+            ("no query", json!({})),
+            ("a language that is none", json!({"query": "a", "languages": ["klingon"]})),
+            ("nothing is there", json!({"query": "a", "path": "nowhere"})),
+            ("outside of the root", json!({"query": "a", "path": ".."})),
+            ("a secrets file", json!({"query": "a", "path": ".env"})),
+            ("a path with globs that nothing fits", json!({"query": "a", "path": "docs/*.java"})),
+            ("globs in path and beside it", json!({"query": "a", "path": "*.md", "file_pattern": "*.rs"})),
+            ("a cursor that is none", json!({"query": "a", "cursor": "next"})),
+            ("a cursor of another request", json!({"query": "a", "cursor": cursor})),
+        ],
+    );
+    let locked = without_index(&context, || UpdateError::Locked("the index can't be locked".to_owned()));
+    page.state("the index can't be had", &locked, json!({"query": "retry"}));
+    let faulty = without_index(&context, || panic!("a fault of this test"));
+    page.state("a fault of the program", &faulty, json!({"query": "retry"}));
+    let no_time = with(&context, |context| context.timeout = Duration::ZERO);
+    page.state("no time", &no_time, json!({"query": "retry"}));
+    page.state("cancelled", &cancelled(&context), json!({"query": "retry"}));
+    page
+}
