@@ -41,6 +41,10 @@ pub trait AnyTool: Send + Sync {
     fn title(&self) -> &str;
     /// What a model reads: a template for [`Names::fill`](crate::Names::fill).
     fn description(&self) -> &str;
+    /// Whether its description is such a template, and not the words of somebody who does not know of them.
+    fn is_template(&self) -> bool {
+        true
+    }
     /// Whether agents are told of it unless the configuration says otherwise.
     fn is_on_by_default(&self) -> bool {
         true

@@ -156,7 +156,7 @@ impl Agent {
                 name,
             });
         }
-        self.tools.push(Arc::new(Guest::new(tool)));
+        self.tools.push(Arc::new(Guest::new(tool, &self.context.redactor)));
         Ok(())
     }
 

@@ -1,9 +1,13 @@
 //! Programs that the user's own configuration names, and that are spoken to over their streams: each in a group of its own,
 //! with the variables that it is given alone.
 
+#[cfg(unix)]
+mod groups;
+
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 /// The command of a program.
 #[expect(
@@ -47,15 +51,38 @@ pub(crate) fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Ends it with its group.
+/// Starts it; from here on it ends when Forage does, whatever ends that.
 #[cfg(unix)]
-pub(crate) fn kill_group(child: &mut Child) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // Fails only when nothing is left in the group.
-    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+    groups::started(|| command.spawn())
 }
 
 #[cfg(not(unix))]
-pub(crate) fn kill_group(child: &mut Child) {
+pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+    command.spawn()
+}
+
+/// Ends it with its group, and waits for it.
+#[cfg(unix)]
+pub(crate) fn end(child: &mut Child) -> io::Result<ExitStatus> {
+    groups::ended(child, Child::wait)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn end(child: &mut Child) -> io::Result<ExitStatus> {
     let _ = child.kill();
+    child.wait()
+}
+
+/// Ends all that were started, before Forage itself ends; none is started any more.
+pub(crate) fn end_all() {
+    #[cfg(unix)]
+    groups::end_all();
+}
+
+#[cfg(unix)]
+fn kill_group(child: &mut Child) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    // Fails only when nothing is left in the group.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }

@@ -13,7 +13,6 @@ mod extras;
 mod file;
 #[cfg(test)]
 mod fuzz;
-mod groups;
 mod jsonc;
 mod launch;
 mod markdown;
@@ -41,7 +40,7 @@ pub(crate) use extension::{Extension, extension};
 pub(crate) use extras::{Event, Extra, With, hooks_remark, of as extras_of};
 pub(crate) use launch::{Consent, Environment, Front, Launch};
 pub(crate) use pieces::snippet as extra_snippet;
-pub(crate) use probe::{Call, Failure, Start, Talk, end_all, program, talk};
+pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
 pub(crate) use settings::{Permission, Settings};
 
 use crate::config::ClientDirectories;

@@ -105,9 +105,14 @@ pub(super) fn tell(earlier: &[Exchange], context: &Context, border: &mut Border)
     let mut room = EARLIER_BYTES;
     let mut parts = Vec::new();
     for exchange in earlier.iter().rev() {
-        let (text, not_same) = describe(exchange, context);
+        let (mut text, not_same) = describe(exchange, context);
         if text.len() > room {
-            break;
+            // The newest is what the question goes on from.
+            if !parts.is_empty() {
+                break;
+            }
+            text = format!("{}\n[the rest is left out]\n", clip(&text, room));
+            room = text.len();
         }
         room -= text.len();
         parts.push((text, not_same));

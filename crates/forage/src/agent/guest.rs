@@ -6,6 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use forage_llm::Redactor;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize};
 use serde_json::Value;
@@ -16,52 +17,66 @@ const TICK: Duration = Duration::from_millis(20);
 /// Bytes of an error.
 const ERROR_BYTES: usize = 2_000;
 
-/// A tool of a program's own.
-pub(super) struct Guest(Arc<dyn AnyTool>);
+/// A tool of a program's own. What it says of itself is shown like what it answers: without secrets and control characters.
+pub(super) struct Guest {
+    tool: Arc<dyn AnyTool>,
+    description: String,
+    schema: Value,
+}
 
 impl Guest {
-    pub(super) fn new(tool: Arc<dyn AnyTool>) -> Self {
-        Self(tool)
+    pub(super) fn new(tool: Arc<dyn AnyTool>, redactor: &Redactor) -> Self {
+        let clean = |text: &str| sanitize(redactor.redact(text).as_str());
+        let description = clean(tool.description());
+        let mut schema = tool.input_schema();
+        clean_texts(&mut schema, &clean);
+        Self { tool, description, schema }
     }
 
     fn failed(&self, message: &str) -> ToolError {
-        ToolError::Request(format!("{}: {}", self.0.name(), clip(message.trim(), ERROR_BYTES)))
+        ToolError::Request(format!("{}: {}", self.tool.name(), clip(message.trim(), ERROR_BYTES)))
     }
 }
 
 impl AnyTool for Guest {
     fn name(&self) -> &str {
-        self.0.name()
+        self.tool.name()
     }
 
     fn id(&self) -> &str {
-        self.0.id()
+        self.tool.id()
     }
 
     fn aliases(&self) -> &[&'static str] {
-        self.0.aliases()
+        self.tool.aliases()
     }
 
     fn title(&self) -> &str {
-        self.0.title()
+        self.tool.title()
     }
 
     fn description(&self) -> &str {
-        self.0.description()
+        &self.description
+    }
+
+    fn is_template(&self) -> bool {
+        self.tool.is_template()
     }
 
     fn egress(&self) -> Egress {
-        self.0.egress()
+        self.tool.egress()
     }
 
     fn input_schema(&self) -> Value {
-        self.0.input_schema()
+        self.schema.clone()
     }
 
     /// Runs it on a thread that is left alone when the time is up: nothing makes a stranger keep to it.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let (tell, told) = channel();
-        let (tool, own) = (Arc::clone(&self.0), context.clone());
+        let (tool, mut own) = (Arc::clone(&self.tool), context.clone());
+        let stop = context.stop.within(context.timeout);
+        own.stop = stop.clone();
         let work = move || {
             let called = catch_unwind(AssertUnwindSafe(|| tool.call(&own, request)));
             // Nobody may wait any more.
@@ -79,19 +94,29 @@ impl AnyTool for Guest {
                 Ok(called) => {
                     return called.map(|answer| bounded(answer, context)).map_err(|error| match error {
                         ToolError::Cancelled | ToolError::Internal { .. } => error,
-                        error => self.failed(&error.to_string()),
+                        error => self.failed(context.redactor.redact(&error.to_string()).as_str()),
                     });
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.failed("the result was lost")),
                 Err(RecvTimeoutError::Timeout) if context.stop.is_cancelled() => {
                     return Err(ToolError::Cancelled);
                 }
-                Err(RecvTimeoutError::Timeout) if context.stop.check().is_some() => {
+                Err(RecvTimeoutError::Timeout) if stop.check().is_some() => {
                     return Err(self.failed("it did not answer in time"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+}
+
+/// Cleans all texts of a schema; names of properties are what the model has to write, and stay.
+fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
+    match value {
+        Value::String(text) => *text = clean(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean_texts(item, clean)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| clean_texts(field, clean)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

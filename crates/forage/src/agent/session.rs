@@ -69,7 +69,10 @@ impl<'a> Session<'a> {
         let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut border);
         let definition = |tool: &Arc<dyn AnyTool>| ToolDefinition {
             name: tool.name().to_owned(),
-            description: names.fill(tool.description()),
+            description: match tool.is_template() {
+                true => names.fill(tool.description()),
+                false => tool.description().to_owned(),
+            },
             parameters: tool.input_schema(),
         };
         let system = match &agent.prompt {

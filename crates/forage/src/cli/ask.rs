@@ -7,11 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use forage::agent::{Agent, AskError, Ended, Exchange, Transcript, Turn, usable_tools};
+use forage_base::Stop;
 use forage_tools::{Context, Told, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
+use crate::child;
 use crate::config::{self, AskOverrides, Config, Overrides};
 use crate::conversations::Conversations;
 use crate::indexes::Lifetime;
@@ -78,16 +80,17 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    let stop = signals::stop_with(child::end_all)?;
     // Both need what is outside of the wall.
     let mut outside = None;
     let needs = |config: &Config| {
-        outside = Some((config.ask_prompt(), start_servers(config)));
+        outside = Some((config.ask_prompt(), start_servers(config, &stop)));
         config.needs_of_agent()
     };
     let (mut context, config) =
         session::open_with_config(global, arguments.overrides(), needs, None, output)?;
     let (prompt, mut servers) = outside.unwrap_or((Ok(None), Servers::default()));
-    context.stop = signals::stop()?;
+    context.stop = stop;
     context.telemetry.surface = "ask";
     let told = context.telemetry.clone();
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
@@ -169,7 +172,7 @@ fn tell(told: &Told, transcript: &Transcript) {
 
 /// Starts the servers that the user's configuration names. They run in the user's home: in a repository, many programs
 /// take its files for their configuration.
-fn start_servers(config: &Config) -> Servers {
+fn start_servers(config: &Config, stop: &Stop) -> Servers {
     let settings = config.ask_servers();
     if settings.is_empty() || !config.is_live() {
         return Servers::default();
@@ -179,7 +182,7 @@ fn start_servers(config: &Config) -> Servers {
     let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();
     let root = Path::new(if cfg!(windows) { "C:\\" } else { "/" });
     let home = config.home.as_deref().unwrap_or(root);
-    Servers::start(settings, home, &roots, config.ask_limits().total / 4)
+    Servers::start(settings, home, &roots, &stop.within(config.ask_limits().total / 4))
 }
 
 /// The questions that this one goes on from.

@@ -25,6 +25,19 @@ pub(crate) fn stop() -> anyhow::Result<Stop> {
     Ok(Stop::when(asked))
 }
 
+/// The same for a command that has started programs in groups of their own: `last` is called before the second signal, or
+/// the end of the terminal, ends the process.
+pub(crate) fn stop_with(last: fn()) -> anyhow::Result<Stop> {
+    let (come, asked) = (listen()?, Arc::new(AtomicBool::new(false)));
+    let stop = Stop::when(Arc::clone(&asked));
+    watch(move || {
+        let signal = come.swap(0, Ordering::AcqRel);
+        let is_first = signal != 0 && !asked.swap(true, Ordering::AcqRel);
+        (signal != 0 && !(is_first && is_request(signal))).then(|| (signal, last))
+    })?;
+    Ok(stop)
+}
+
 /// Pause between two looks at whether a signal has come.
 const TICK: Duration = Duration::from_millis(20);
 
@@ -35,17 +48,32 @@ pub(crate) fn before_the_end(last: fn()) -> anyhow::Result<()> {
     if ONCE.swap(true, Ordering::AcqRel) {
         return Ok(());
     }
+    let come = listen()?;
+    watch(move || Some((come.load(Ordering::Acquire), last)).filter(|(signal, _)| *signal != 0))
+}
+
+/// Where the number of the last signal stands that would end the process, which it no longer does by itself.
+fn listen() -> anyhow::Result<Arc<AtomicUsize>> {
     let come = Arc::new(AtomicUsize::new(0));
     for signal in ENDING {
         let number = usize::try_from(*signal).unwrap_or_default();
         flag::register_usize(*signal, Arc::clone(&come), number).context("can't listen to Ctrl-C")?;
     }
+    Ok(come)
+}
+
+fn is_request(signal: usize) -> bool {
+    [SIGINT, SIGTERM].iter().any(|request| usize::try_from(*request) == Ok(signal))
+}
+
+/// Looks again and again whether the process is to end, by which signal and after what.
+fn watch(mut ends: impl FnMut() -> Option<(usize, fn())> + Send + 'static) -> anyhow::Result<()> {
     let wait = move || {
         loop {
-            let number = come.load(Ordering::Acquire);
-            if let Some(signal) = ENDING.iter().find(|signal| usize::try_from(**signal) == Ok(number)) {
+            if let Some((number, last)) = ends() {
                 last();
-                let _ = low_level::emulate_default_handler(*signal);
+                let signal = ENDING.iter().find(|signal| usize::try_from(**signal) == Ok(number));
+                signal.map(|signal| low_level::emulate_default_handler(*signal));
             }
             std::thread::sleep(TICK);
         }

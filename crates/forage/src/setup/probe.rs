@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,7 +17,6 @@ use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
 #[cfg(unix)]
-use super::groups;
 use super::launch::Launch;
 use crate::child;
 use crate::config::UNUSABLE;
@@ -210,9 +209,13 @@ impl Running {
     fn begin(start: &Start) -> Result<Self, Failure> {
         let began = Instant::now();
         let failed = |error| Failure::NotStarted(start.program.display().to_string(), error);
-        let mut child =
-            spawn(child::command(&start.program, &start.arguments, &start.variables, &start.directory))
-                .map_err(failed)?;
+        let mut child = child::spawn(child::command(
+            &start.program,
+            &start.arguments,
+            &start.variables,
+            &start.directory,
+        ))
+        .map_err(failed)?;
         let (tell, lines) = sync_channel(LINES);
         let stdout = child.stdout.take();
         std::thread::spawn(move || stdout.map(|stdout| read_lines(stdout, &tell)));
@@ -364,34 +367,10 @@ impl Running {
     }
 
     /// Ends it with its group.
-    #[cfg(unix)]
     fn end(&mut self) -> Option<ExitStatus> {
         self.is_reaped = true;
-        groups::ended(&mut self.child, Child::wait).ok()
+        child::end(&mut self.child).ok()
     }
-
-    #[cfg(not(unix))]
-    fn end(&mut self) -> Option<ExitStatus> {
-        child::kill_group(&mut self.child);
-        self.is_reaped = true;
-        self.child.wait().ok()
-    }
-}
-
-#[cfg(unix)]
-fn spawn(mut command: Command) -> io::Result<Child> {
-    groups::started(|| command.spawn())
-}
-
-#[cfg(not(unix))]
-fn spawn(mut command: Command) -> io::Result<Child> {
-    command.spawn()
-}
-
-/// Ends all that was started to be talked to, before the process itself ends.
-pub(crate) fn end_all() {
-    #[cfg(unix)]
-    groups::end_all();
 }
 
 impl Drop for Running {

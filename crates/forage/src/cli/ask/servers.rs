@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use forage_base::Stop;
 use forage_tools::registry::{AnyTool, is_name};
 use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_line};
 use serde_json::{Value, json};
@@ -25,6 +26,9 @@ const START: Duration = Duration::from_secs(20);
 
 /// Tools that are taken of one server; a model reads all of them with each request.
 const TOOLS: usize = 32;
+
+/// Bytes of all descriptions and schemas together.
+const LIST_BYTES: usize = 40_000;
 
 /// Bytes of a tool's description, and of its schema.
 const DESCRIPTION_BYTES: usize = 2_000;
@@ -43,6 +47,8 @@ struct Running {
     name: String,
     process: Arc<Process>,
     tools: Vec<Value>,
+    /// It has more of them.
+    is_cut: bool,
     chosen: Option<Vec<String>>,
 }
 
@@ -53,14 +59,14 @@ impl Servers {
         settings: &BTreeMap<String, ServerSettings>,
         home: &Path,
         roots: &[&Path],
-        most: Duration,
+        stop: &Stop,
     ) -> Self {
-        let most = most.min(START);
+        let stop = &stop.within(START);
         let begin = |(name, server): (&String, &ServerSettings)| {
             let process = Process::start(server, home, roots)?;
-            let tools = protocol::open(&process, most)?;
+            let (tools, is_cut) = protocol::open(&process, stop)?;
             let (name, chosen) = (name.clone(), server.tools.clone());
-            Ok(Running { name, process: Arc::new(process), tools, chosen })
+            Ok(Running { name, process: Arc::new(process), tools, is_cut, chosen })
         };
         let started: Vec<(&String, Result<Running, String>)> = thread::scope(|scope| {
             let threads: Vec<_> =
@@ -87,7 +93,11 @@ impl Servers {
     /// Their tools, each under the name of its server. What can't be offered is told of in [`Self::problems`].
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-        for Running { name, process, tools: listed, chosen } in &self.running {
+        let mut room = LIST_BYTES;
+        for Running { name, process, tools: listed, is_cut, chosen } in &self.running {
+            if *is_cut {
+                self.problems.push(format!("`ask.servers.{name}` has more tools than were asked for"));
+            }
             let is_chosen = |tool: &&Value| {
                 chosen.as_ref().is_none_or(|chosen| chosen.iter().any(|name| tool["name"] == name.as_str()))
             };
@@ -108,7 +118,15 @@ impl Servers {
             }
             for tool in chosen_tools.into_iter().take(TOOLS) {
                 match ServerTool::of(name, tool, process) {
-                    Ok(tool) => tools.push(Arc::new(tool)),
+                    Ok(tool) if tool.bytes() > room => self.problems.push(format!(
+                        "{}, a tool of `ask.servers.{name}`, is left out: a model would read more than {LIST_BYTES} \
+                         bytes about tools of servers with each request; choose fewer with `ask.servers.{name}.tools`",
+                        tool.name
+                    )),
+                    Ok(tool) => {
+                        room -= tool.bytes();
+                        tools.push(Arc::new(tool));
+                    }
                     Err(problem) => {
                         self.problems.push(format!("a tool of `ask.servers.{name}` is left out: {problem}"))
                     }
@@ -149,6 +167,9 @@ impl ServerTool {
             return Err(format!("{:?} is no name that models take", clip(&own_name, 80)));
         }
         let schema = match &tool["inputSchema"] {
+            Value::Object(schema) if schema.get("type").is_some_and(|kind| kind != "object") => {
+                return Err(format!("{own_name}: its arguments are no object"));
+            }
             schema @ Value::Object(_) if schema.to_string().len() <= SCHEMA_BYTES => schema.clone(),
             Value::Object(_) => {
                 return Err(format!("{own_name}: its schema has more than {SCHEMA_BYTES} bytes"));
@@ -164,6 +185,11 @@ impl ServerTool {
         let title = clip(&sanitize_line(title), 100);
         Ok(Self { name, own_name, title, description, schema, process: Arc::clone(process) })
     }
+
+    /// What a model reads of it.
+    fn bytes(&self) -> usize {
+        self.name.len() + self.description.len() + self.schema.to_string().len()
+    }
 }
 
 impl AnyTool for ServerTool {
@@ -177,6 +203,10 @@ impl AnyTool for ServerTool {
 
     fn description(&self) -> &str {
         &self.description
+    }
+
+    fn is_template(&self) -> bool {
+        false
     }
 
     /// What the model writes goes to the server.

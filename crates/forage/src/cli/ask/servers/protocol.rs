@@ -1,8 +1,8 @@
 //! What is said to a server, and what of its results is text.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
+use forage_base::Stop;
 use forage_tools::clip;
 use serde_json::{Value, json};
 
@@ -11,16 +11,18 @@ use super::process::Process;
 /// The revision that is offered; every server that speaks over its standard streams knows it or offers its own.
 const REVISION: &str = "2025-06-18";
 
-/// Pages of the list of tools that are asked for.
-const PAGES: usize = 8;
+/// Pages of the list of tools that are asked for: one tool on each is still enough for all that are taken.
+const PAGES: usize = 64;
+
+/// Bytes of an error that are taken. The agent shows fewer, and takes secrets out before it cuts.
+const ERROR_BYTES: usize = 20_000;
 
 /// Bytes of a result's text: no answer has more.
 const TEXT_BYTES: usize = 400_000;
 
-/// Greets the server and gives its tools.
-pub(super) fn open(process: &Process, most: Duration) -> Result<Vec<Value>, String> {
-    let until = Instant::now() + most;
-    let is_over = || Instant::now() >= until;
+/// Greets the server and gives its tools, and whether there are more than were asked for.
+pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool), String> {
+    let is_over = || stop.check().is_some();
     let client = json!({ "name": "forage", "title": "Forage", "version": env!("CARGO_PKG_VERSION") });
     let hello = json!({ "protocolVersion": REVISION, "capabilities": {}, "clientInfo": client });
     let hello = process.ask("initialize", hello, &is_over)?;
@@ -32,13 +34,16 @@ pub(super) fn open(process: &Process, most: Duration) -> Result<Vec<Value>, Stri
     for _ in 0..PAGES {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
         let mut page = process.ask("tools/list", params, &is_over)?;
-        tools.extend(page["tools"].as_array_mut().map(std::mem::take).unwrap_or_default());
-        cursor = page["nextCursor"].take();
+        let mut part = |name| page.get_mut(name).map(Value::take).unwrap_or_default();
+        if let Value::Array(listed) = part("tools") {
+            tools.extend(listed);
+        }
+        cursor = part("nextCursor");
         if !cursor.is_string() {
             break;
         }
     }
-    Ok(tools)
+    Ok((tools, cursor.is_string()))
 }
 
 /// The text of a result; what is none is named.
@@ -71,12 +76,20 @@ pub(super) enum Line {
     Answer(u64, Result<Value, String>),
     /// A request of its own, by its id: it is answered that there is nothing to be had, or that somebody is there.
     Request(Value, Option<Value>),
+    /// What begins as a message and is none.
+    Broken,
     /// Nothing that matters here.
     Other,
 }
 
 pub(super) fn read(line: &[u8]) -> Line {
-    let Ok(mut message) = serde_json::from_slice::<Value>(line) else { return Line::Other };
+    let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
+        // A server's log may stand between its messages, and is none of them.
+        return if line.starts_with(b"{\"") { Line::Broken } else { Line::Other };
+    };
+    if !message.is_object() {
+        return Line::Other;
+    }
     if message["method"].is_string() {
         let is_ping = message["method"] == "ping";
         return match message["id"].take() {
@@ -84,15 +97,15 @@ pub(super) fn read(line: &[u8]) -> Line {
             _ => Line::Other,
         };
     }
-    let Some(id) = message["id"].as_u64() else { return Line::Other };
+    // Some give a number back as text.
+    let id = message["id"].as_u64().or_else(|| message["id"].as_str()?.parse().ok());
+    let Some(id) = id else { return Line::Other };
     if message["error"].is_object() {
         let error = message["error"]["message"].as_str().unwrap_or("an error without a message");
-        return Line::Answer(id, Err(clip(error, 2_000)));
+        return Line::Answer(id, Err(clip(error, ERROR_BYTES)));
     }
-    match message.get_mut("result") {
-        Some(result) => Line::Answer(id, Ok(result.take())),
-        None => Line::Other,
-    }
+    let result = message.get_mut("result").map(Value::take);
+    Line::Answer(id, result.ok_or_else(|| "its answer has neither a result nor an error".to_owned()))
 }
 
 #[cfg(test)]
@@ -121,10 +134,13 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}"#,
             r#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#,
             "npm notice",
+            r#"{"jsonrpc":"2.0","id":"7","result":[]}"#,
+            r#"{"jsonrpc":"2.0","id":8}"#,
+            r#"{"jsonrpc":"2.0","id":9,"result":"\ud800"}"#,
         ]);
         forage_fuzz::target!(&seeds, |line| {
             if let Line::Answer(_, Err(error)) = read(line) {
-                assert!(error.len() <= 2_000 + '…'.len_utf8());
+                assert!(error.len() <= ERROR_BYTES + '…'.len_utf8());
             }
         });
     }

@@ -1,4 +1,4 @@
-//! The groups of processes that were started to try entries: however Forage ends, they end with it.
+//! The groups of the programs that were started to be spoken to: however Forage ends, they end with it.
 
 #![cfg(unix)]
 
@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::child::kill_group;
+use super::kill_group;
 
 static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
