@@ -207,8 +207,8 @@ fn cancelled_later(context: &Context) -> Context {
 /// A tree and a pattern that no machine searches it for within the context's time.
 fn slow() -> (crate::support::Tree, Context, String) {
     let tree = crate::support::Tree::new();
-    tree.write("a.txt", vec![b'a'; 2 << 20]);
-    let context = with(&tree.context(), |context| context.timeout = std::time::Duration::from_millis(300));
+    tree.write("a.txt", vec![b'a'; 7 << 20]);
+    let context = with(&tree.context(), |context| context.timeout = std::time::Duration::from_millis(1_000));
     (tree, context, format!("(?i){}b?c", "a".repeat(16_000)))
 }
 
