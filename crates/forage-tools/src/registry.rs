@@ -291,7 +291,7 @@ impl Choice {
         for &tool in TOOLS.iter().filter(|tool| self.has(**tool)) {
             let (name, key) = self.name_of(tool);
             if !is_name(&name) {
-                let key = if self.prefix.is_empty() { key } else { format!("{key}` with `mcp.tool_prefix") };
+                let key = if self.prefix.is_empty() { key } else { format!("{key}` with `mcp.prefix") };
                 return Err(ToolError::BadName { name: name.escape_debug().to_string(), key });
             }
             if let Some((first, _, first_key)) = named.iter().find(|(_, other, _)| *other == name) {
@@ -409,10 +409,18 @@ pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {
 /// # Errors
 /// There is none.
 pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static dyn AnyTool, ToolError> {
-    let is_alias = |tool: &&&dyn AnyTool| tool.id() == name || tool.aliases().contains(&name);
-    let found = tools.iter().find(|tool| tool.name() == name).or_else(|| tools.iter().find(is_alias));
-    found.copied().ok_or_else(|| {
+    named(tools, name, |tool| *tool).copied().ok_or_else(|| {
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
         ToolError::UnknownTool { name: name.escape_debug().to_string(), known: known.join(", ") }
     })
+}
+
+/// The same for what holds tools.
+pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dyn AnyTool) -> Option<&'a T> {
+    let is_alias = |holder: &&'a T| {
+        let tool = tool(holder);
+        tool.id() == name || tool.aliases().contains(&name)
+    };
+    let is_called = |holder: &&'a T| tool(holder).name() == name;
+    holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))
 }

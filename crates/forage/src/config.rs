@@ -41,7 +41,7 @@ pub(crate) use exchanges::ExchangeFiles;
 use filter::Filter;
 pub(crate) use filter::FilterTable;
 use mcp::McpSettings;
-pub(crate) use mcp::{McpOverrides, UNUSABLE};
+pub(crate) use mcp::{McpOverrides, UNUSABLE, output_form};
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;
@@ -390,11 +390,6 @@ impl Config {
     /// Which of the tools that are on a client is shown.
     pub(crate) fn tool_set(&self) -> ToolSet {
         self.mcp.tool_set()
-    }
-
-    /// What stands in front of the names of tools in the server.
-    pub(crate) fn tool_prefix(&self) -> &str {
-        self.mcp.prefix()
     }
 
     /// Whether the user has said beneath which directories a client may choose the roots.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
-use forage_tools::registry::AnyTool;
+use forage_tools::registry::{self, AnyTool};
 use forage_tools::{Answer, Context, Names, limits};
 use serde_json::Value;
 
@@ -114,9 +114,7 @@ impl Session<'_> {
 
     /// One of the agent's own tools. What it was not given it can't call, whatever the registry holds.
     fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
-        let tools = &self.agent.tools;
-        let is_alias = |tool: &&Arc<dyn AnyTool>| tool.id() == name || tool.aliases().contains(&name);
-        tools.iter().find(|tool| tool.name() == name).or_else(|| tools.iter().find(is_alias)).cloned()
+        registry::named(&self.agent.tools, name, |tool| &**tool).cloned()
     }
 
     fn run(&self, jobs: &[Job], numbers: &[usize]) -> Vec<Ran> {

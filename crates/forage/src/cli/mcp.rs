@@ -10,7 +10,7 @@ use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
-use forage_tools::registry::{self, Choice};
+use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
 use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, Told, sanitize};
 
@@ -46,7 +46,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Ok(served) => served,
         // A person starts such a server, and reads why it ends.
         Err(error) if arguments.http.is_some() => return Err(error),
-        Err(error) => return unusable::serve(error, arguments.require_sandbox, output),
+        Err(error) => {
+            let form = config::output_form(arguments.output.as_deref().unwrap_or_default());
+            return unusable::serve(error, form, arguments.require_sandbox, output);
+        }
     };
     let shutdown = server.shutdown().clone();
     match arguments.http {
@@ -83,8 +86,7 @@ fn server(
 ) -> anyhow::Result<(Server, Option<Arc<KeptIndexes>>)> {
     let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
     let config = load(global, Overrides { mcp, ..Overrides::default() })?;
-    let choice = Choice { prefix: config.tool_prefix().to_owned(), ..config.tools() };
-    let tools = registry::advertised(&choice)?;
+    let tools = registry::advertised(&config.served_tools())?;
     let workspace = Directories::choose(config, arguments, output)?;
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
     let indexes = workspace.indexes.clone();

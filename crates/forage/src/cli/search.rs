@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let began = Instant::now();
         let ended = stream(&context, request, format, arguments.all, write);
         let told = ended.as_ref().map(|ended| (ended.found, ended.partial));
-        telemetry::streamed(TOOL, &context, began, told);
+        telemetry::streamed(context.names.called(TOOL), &context, began, told);
         ended.map_err(|error| anyhow::anyhow!("{error}"))?
     };
     if let Some(error) = failed {

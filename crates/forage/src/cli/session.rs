@@ -247,7 +247,9 @@ fn answer_of(
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
-        telemetry::call(tool, context, request).map_err(|error| for_people(&error))?
+        let name = context.names.called(tool.id());
+        telemetry::watched(name, context, |context| tool.call(context, request))
+            .map_err(|error| for_people(&error))?
     };
     if output.wants_json() {
         output.value(&answer.records)?;

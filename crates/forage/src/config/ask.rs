@@ -119,8 +119,7 @@ impl Ask {
         }
         let Setting { value: servers, source } = &self.servers;
         for (name, server) in servers {
-            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-            if name.is_empty() || name.len() > 20 || !name.bytes().all(is_plain) {
+            if name.len() > 20 || !forage_tools::registry::is_name(name) {
                 bail!("`ask.servers` ({source}): {name:?} is not 1 to 20 letters, digits, `_` and `-`");
             }
             if server.command.trim().is_empty() {

@@ -22,6 +22,15 @@ pub(crate) struct McpOverrides {
     pub(crate) profile: Option<String>,
 }
 
+/// The form that one of the words for it means.
+pub(crate) fn output_form(word: &str) -> OutputForm {
+    match word {
+        "structured" => OutputForm::Structured,
+        "text" => OutputForm::Text,
+        _ => OutputForm::ByClient,
+    }
+}
+
 /// The settings and where they come from.
 #[derive(Clone, Debug)]
 pub(super) struct McpSettings {
@@ -68,11 +77,7 @@ impl McpSettings {
     }
 
     pub(super) fn output(&self) -> OutputForm {
-        match self.output.value.as_str() {
-            "structured" => OutputForm::Structured,
-            "text" => OutputForm::Text,
-            _ => OutputForm::ByClient,
-        }
+        output_form(&self.output.value)
     }
 
     pub(super) fn prefix(&self) -> &str {

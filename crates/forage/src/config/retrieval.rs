@@ -8,6 +8,7 @@ use anyhow::bail;
 use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, Sharding};
+use forage_tools::registry::is_name;
 use forage_tools::{LookupSettings, Telemetry, Told, limits};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -88,12 +89,6 @@ const ENCODERS: [&str; 4] = ["auto", CodeSuperset::NAME, FastEmbedBm25::NAME, Bm
 /// The port of Qdrant's gRPC, where an address names none.
 const GRPC_PORT: u16 = 6334;
 
-/// Names of collections, and of tools as all providers take them.
-fn is_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
-}
-
 impl Default for Retrieval {
     fn default() -> Self {
         Self {
@@ -167,6 +162,7 @@ impl Retrieval {
     }
 
     pub(super) fn check(&self) -> anyhow::Result<()> {
+        // Of collections the same is asked as of tools.
         let names = [("tool_name", &self.tool_name.source, self.tool_name.value.as_deref())];
         let collection = ("collection", &self.collection.source, Some(self.collection.value.as_str()));
         for (setting, source, name) in names.into_iter().chain([collection]) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
+use forage::mcp::Profile;
 use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, is_name, setting};
 use forage_tools::{Names, ToolError, sanitize};
 use serde_json::{Value, json};
@@ -152,7 +153,27 @@ impl Config {
                  leave one out"
             );
         }
-        self.tools().names().map(drop).map_err(|error| anyhow::anyhow!("{error}"))
+        self.check_served().map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// Whether a server can list its tools: by the names with its prefix, and with those that it gives to clients which put
+    /// nothing in front of names.
+    fn check_served(&self) -> Result<(), ToolError> {
+        let mut listed: BTreeMap<String, &str> = BTreeMap::new();
+        for (tool, name) in self.served_tools().names()? {
+            let (name, second) = (Profile::unknown().listed(&name), tool.id());
+            if let Some(first) = listed.insert(name.clone(), second) {
+                let keys = format!("`{}`, `{}`", setting(first, "name"), setting(second, "name"));
+                let (first, second) = (first.to_owned(), second.to_owned());
+                return Err(ToolError::SameName { name, first, second, keys });
+            }
+        }
+        Ok(())
+    }
+
+    /// The same tools as a server names them.
+    pub(crate) fn served_tools(&self) -> Choice {
+        Choice { prefix: self.mcp.prefix().to_owned(), ..self.tools() }
     }
 
     /// What the tools are called that agents are told of.
@@ -161,12 +182,14 @@ impl Config {
         Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
     }
 
-    /// The tool that a caller means by a name: one that agents are told of, by the name that it has for them, else any
-    /// by its own.
+    /// The tool that a caller means by a name: one that agents are told of, by the name that it has for them with the
+    /// server's prefix or without, else any by its own.
     pub(crate) fn tool(&self, name: &str) -> Result<&'static dyn AnyTool, ToolError> {
         let choice = self.tools();
         let mut tools = advertised(&choice)?;
         tools.extend(TOOLS.iter().filter(|tool| !choice.has(**tool)));
+        let bare = name.strip_prefix(self.mcp.prefix());
         find_among(&tools, name)
+            .or_else(|unknown| find_among(&tools, bare.unwrap_or(name)).map_err(|_| unknown))
     }
 }

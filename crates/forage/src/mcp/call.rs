@@ -7,14 +7,14 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_tools::registry::AnyTool;
 use forage_tools::tools::WITHOUT_MODEL;
-use forage_tools::{Answer, Context, Names, ToolError, Waiting, clip, sanitize_line, telemetry};
+use forage_tools::{Answer, Context, Names, Telemetry, ToolError, Waiting, clip, sanitize_line, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
@@ -53,7 +53,10 @@ impl Server {
         if let Some(problem) = self.shared.workspace.problem() {
             return Ok(failure(problem));
         }
-        let served = self.shared.tool(&request.name)?;
+        let Some(served) = self.shared.tool(&request.name) else {
+            let (can_filter, _) = self.shared.can_filter(&context).await;
+            return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
+        };
         let (visited, waiting) = (Arc::<AtomicU64>::default(), Waiting::default());
         let progress = context.meta.get_progress_token().map(|token| Progress {
             peer: context.peer.clone(),
@@ -108,6 +111,7 @@ async fn answer(
     let stop = StopOnDrop(Stop::never());
     let work = {
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
+        let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
         let text_bytes = profile.text_bytes;
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
@@ -123,6 +127,10 @@ async fn answer(
             context.names = names;
             (context.progress, context.waiting) = (visited, waiting);
             context.telemetry.client = profile.name();
+            if let Some(questions) = questions {
+                let to = context.telemetry.to.take();
+                context.telemetry.to = to.map(|to| Arc::new(OnceAnswered { to, questions }) as Arc<_>);
+            }
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
                 context.text_bytes = text_bytes;
@@ -165,7 +173,7 @@ async fn answer(
         Some(Done::Failed(problem)) => failure(&problem),
         None => failure(&format!(
             "internal error in {}: it panicked; please report it, and try another tool",
-            tool.name()
+            names.called(tool.id())
         )),
     })
 }
@@ -201,6 +209,20 @@ struct StopOnDrop(Stop);
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
+    }
+}
+
+/// Tells of a call when it is answered, and not of the rounds before that only ask the client's model.
+struct OnceAnswered {
+    to: Arc<dyn Telemetry>,
+    questions: Questions,
+}
+
+impl Telemetry for OnceAnswered {
+    fn record(&self, event: Map<String, Value>) {
+        if self.questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            self.to.record(event);
+        }
     }
 }
 
@@ -281,7 +303,7 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
         _ => {}
     }
     let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
-    Err(format!("{error}\nCall it like this: {} {corrected}", tool.name()))
+    Err(format!("{error}\nCall it like this: {} {corrected}", context.names.called(tool.id())))
 }
 
 /// An error with its record beside the text, as the schema of every tool has it.

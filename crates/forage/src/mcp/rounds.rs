@@ -41,12 +41,17 @@ impl Rounds {
         &self.said
     }
 
+    /// Whether the client may be asked once more.
+    pub(super) fn may_ask(&self) -> bool {
+        self.asked < limits::SAMPLING_ROUNDS
+    }
+
     /// The answer that asks for more.
     ///
     /// # Errors
     /// In words for the caller: there were too many rounds.
     pub(super) fn ask(mut self, questions: InputRequests) -> Result<CallToolResponse, String> {
-        if self.asked >= limits::SAMPLING_ROUNDS {
+        if !self.may_ask() {
             return Err("the files change faster than the client's model answers; try again, or configure a model for \
                         Forage itself"
                 .to_owned());

@@ -135,8 +135,8 @@ impl Server {
     pub fn new(settings: Settings) -> Result<Self, String> {
         let mut tools: Vec<Served> = Vec::new();
         for tool in settings.tools {
-            let name = tool.name();
-            if tools.iter().any(|other| other.tool.name() == name) {
+            let name = Profile::unknown().listed(tool.name());
+            if tools.iter().any(|other| Profile::unknown().listed(other.tool.name()) == name) {
                 return Err(format!("two tools are called {name}; give one of them another name"));
             }
             let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
@@ -167,17 +167,15 @@ impl Server {
 
 impl Shared {
     /// The tool with this name or alias.
-    pub(super) fn tool(&self, name: &str) -> Result<&Served, ErrorData> {
-        for name in [name, Profile::unwritten(name)] {
-            let is_named = |served: &&Served| served.tool.name() == name;
-            let is_alias =
-                |served: &&Served| served.tool.id() == name || served.tool.aliases().contains(&name);
-            if let Some(found) = self.tools.iter().find(is_named).or_else(|| self.tools.iter().find(is_alias))
-            {
-                return Ok(found);
-            }
-        }
-        let known: Vec<&str> = self.tools.iter().map(|served| served.tool.name()).collect();
+    pub(super) fn tool(&self, name: &str) -> Option<&Served> {
+        let found = |name| registry::named(&self.tools, name, |served| served.tool);
+        found(name).or_else(|| found(Profile::unwritten(name)))
+    }
+
+    /// Says that there is no tool of this name, and which ones a client is shown, as its model sees them.
+    pub(super) fn unknown_tool(&self, name: &str, profile: Profile, can_filter: bool) -> ErrorData {
+        let offered = self.offered(profile, can_filter);
+        let known: Vec<String> = offered.iter().map(|tool| profile.written(tool.name())).collect();
         let known = known.join(", ");
         let message = match registry::find(name) {
             Ok(tool) => format!(
@@ -189,7 +187,7 @@ impl Shared {
                 ToolError::UnknownTool { name, known }.to_string()
             }
         };
-        Err(ErrorData::invalid_params(message, None))
+        ErrorData::invalid_params(message, None)
     }
 }
 
@@ -250,7 +248,7 @@ impl Shared {
     }
 
     /// Whether the results of `keyword_search` can be filtered for the client of this request, and whether that is certain.
-    async fn can_filter(&self, request: &RequestContext<RoleServer>) -> (bool, bool) {
+    pub(super) async fn can_filter(&self, request: &RequestContext<RoleServer>) -> (bool, bool) {
         if client::answers_for_its_model(request) {
             return (true, true);
         }
@@ -366,7 +364,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let served = self.shared.tool(name).ok()?;
+        let served = self.shared.tool(name)?;
         let all: Vec<_> = self.shared.tools.iter().map(|served| served.tool).collect();
         self.shared.definition(served.tool, &all, Profile::unknown()).ok()
     }

@@ -111,6 +111,55 @@ fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
 }
 
 #[test]
+fn a_tool_has_one_name_however_it_is_called() {
+    let project = project();
+    configure(
+        &project,
+        None,
+        "[tools.grep_search]\nname = \"find_text\"\n[tools.search]\nenabled = true\nname = \"lines\"",
+    );
+    for arguments in [
+        vec!["grep", "quxterm"],
+        vec!["call", "find_text", "{\"pattern\": \"quxterm\"}"],
+        vec!["call", "grep_search", "{\"pattern\": \"quxterm\"}"],
+        vec!["search", "quxterm"],
+        vec!["search", "quxterm", "--json"],
+    ] {
+        project.run(&arguments);
+    }
+    let told: Vec<Value> = events(&project).into_iter().map(|mut event| event["tool"].take()).collect();
+    assert_eq!(told, ["find_text", "find_text", "find_text", "lines", "lines"]);
+}
+
+/// Of a call that asks the client's model, and is made again with what that says, the last round is the call.
+#[test]
+fn a_call_in_rounds_is_one_call() {
+    const IN_ROUNDS: &str = "2026-07-28";
+    let project = project();
+    configure(&project, None, "");
+    let mut pipes = Pipes::connect(&project, &[], IN_ROUNDS);
+    let terms = json!({ "query": "quxquery", "search_terms": ["quxterm"] });
+    let mut message = call(IN_ROUNDS, 1, "keyword_search", terms);
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({ "sampling": {} });
+    let asked = pipes.ask(&message)["result"].take();
+    let (key, _) = asked["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    assert_eq!(events(&project), Vec::<Value>::new());
+    let said = json!({
+        "model": "theirs", "role": "assistant", "stopReason": "endTurn",
+        "content": { "type": "text", "text": "quxroot/quxpath.rs: it is quxtext" },
+    });
+    message["params"]["inputResponses"] = json!({ key: said });
+    message["params"]["requestState"] = asked["requestState"].clone();
+    pipes.ask(&message);
+    let events = events(&project);
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!(
+        (&events[0]["status"], &events[0]["models"][0]["status"]),
+        (&json!("found"), &json!("answered"))
+    );
+}
+
+#[test]
 fn models_are_told_of_with_tokens_attempts_and_outcome() {
     let project = project();
     // The first answer can't be used; the second model's can.

@@ -121,6 +121,23 @@ fn the_own_name_is_understood_where_no_other_tool_has_it() {
 }
 
 #[test]
+fn the_servers_prefix_is_understood_by_the_command() {
+    let project = project();
+    project.configure("[mcp]\nprefix = \"ab_\"\n[tools.read_file]\nname = \"show\"\n");
+    for (name, request, is_known) in [
+        ("ab_grep_search", r#"{"pattern": "class Agent"}"#, true),
+        ("grep_search", r#"{"pattern": "class Agent"}"#, true),
+        ("ab_show", r#"{"path": "src/agent.py"}"#, true),
+        ("ab_", "{}", false),
+        ("x_grep_search", "{}", false),
+    ] {
+        let run = project.run(&["call", name, request]);
+        assert_eq!(run.stdout.contains("class Agent"), is_known, "{name}: {run:?}");
+        assert_eq!(run.stderr.contains(&format!("there is no tool `{name}`")), !is_known, "{name}: {run:?}");
+    }
+}
+
+#[test]
 fn a_description_is_the_users_or_has_more_behind_it() {
     let project = project();
     let of = |name: &str| {
@@ -159,6 +176,15 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
         (
             format!("[tools.read_file]\ndescription_append = \"{}\"\n", "x".repeat(5_000)),
             "`tools.read_file.description_append`",
+        ),
+        // The names that a server lists: clients without a prefix of their own are told of `forage_read_file`.
+        (
+            "[tools.grep_search]\nname = \"forage_read_file\"\n".to_owned(),
+            "called `forage_read_file`; give one another name (`tools.grep_search.name`, `tools.read_file.name`)",
+        ),
+        (
+            format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),
+            "`tools.grep_search.name` with `mcp.prefix`",
         ),
         (
             "[retrieval]\ntool_name = \"a\"\n[tools.keyword_lookup]\nname = \"b\"\n".to_owned(),

@@ -17,10 +17,11 @@ use crate::config::UNUSABLE;
 /// Bytes of the reason: what there is to do about it must have room behind it in what a client shows of a server.
 const REASON_BYTES: usize = 1_500;
 
-/// Serves stdin and stdout to the end of the session. Where a person wants a server behind the kernel's wall or none, and
+/// Serves stdin and stdout to the end of the session, with answers of the form that the command line asks for. Where a person wants a server behind the kernel's wall or none, and
 /// it can't stand, there is none.
 pub(super) fn serve(
     error: anyhow::Error,
+    form: OutputForm,
     requires_sandbox: bool,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
@@ -32,7 +33,7 @@ pub(super) fn serve(
     output.failure(&reason);
     let tools = registry::advertised(&Choice::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
-    let settings = Settings { tools, workspace, tool_set: ToolSet::ByClient, output: OutputForm::ByClient };
+    let settings = Settings { tools, workspace, tool_set: ToolSet::ByClient, output: form };
     let server = Server::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     serve_stdio(server, &shutdown)?;

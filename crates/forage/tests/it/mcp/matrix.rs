@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::wire::{Http, Pipes, read};
-use super::{REVISIONS, call, hanging_project, is_stateless, project, request, slow_call, text};
+use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
 /// Time in which work has ended after nobody wanted it any more: 100 ms are the product's, the rest is a busy
 /// machine's. Left alone, the work of these tests never ends.
@@ -86,6 +86,37 @@ fn calls_give_text_and_errors_that_show_a_call_that_works() {
             assert_eq!(answer["error"]["code"], -32602, "{answer}");
             assert!(answer["error"]["message"].as_str().unwrap().contains("turned off"), "{answer}");
         }
+    }
+}
+
+/// What is wrong, what to do and which tools there are: all by the name that the client's model sees.
+#[test]
+fn an_error_has_one_name_for_a_tool() {
+    let project = project();
+    for (client, name, others) in [
+        (
+            "raw",
+            "forage_read_file",
+            "the tools are grep_search, search_index, forage_list_directory, forage_read_file",
+        ),
+        ("fast-agent-mcp", "forage__read_file", "forage__list_directory, forage__read_file"),
+        (
+            "claude-code",
+            "mcp__forage__grep_search",
+            "the tools are mcp__forage__grep_search, mcp__forage__search_index",
+        ),
+    ] {
+        let mut pipes = Pipes::start(&project, &[]);
+        let mut hello = initialize("2025-11-25", 0);
+        hello["params"]["clientInfo"]["name"] = json!(client);
+        pipes.handshake(hello);
+        let answer = pipes.ask(&call("2025-11-25", 1, name, json!({})));
+        let (text, is_error) = text(&answer);
+        assert!(is_error && text.starts_with(&format!("{name} needs the argument")), "{client}: {text}");
+        assert!(text.contains(&format!("Call it like this: {name} {{")), "{client}: {text}");
+        let unknown = pipes.ask(&call("2025-11-25", 2, "no_such_tool", json!({})));
+        let message = unknown["error"]["message"].as_str().unwrap();
+        assert!(message.ends_with(others), "{client}: {message}");
     }
 }
 

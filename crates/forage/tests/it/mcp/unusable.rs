@@ -117,6 +117,21 @@ fn the_list_of_a_broken_server_is_not_kept() {
     assert_eq!(lifetime("filter = \"lexical\"\nunknown = 1\n"), Some(0));
 }
 
+#[test]
+fn a_broken_server_answers_in_the_form_that_was_asked_for() {
+    let project = project();
+    project.configure("unknown = 1\n");
+    for (arguments, has_records) in
+        [(&["--output", "structured"][..], true), (&["--output", "text"], false), (&[], false)]
+    {
+        let mut pipes = Pipes::connect(&project, arguments, "2025-11-25");
+        let list = pipes.ask(&request("2025-11-25", 1, "tools/list", json!({})));
+        assert_eq!(list["result"]["tools"][0]["outputSchema"].is_object(), has_records, "{list}");
+        let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", json!({ "pattern": "retry" })));
+        assert_eq!(answer["result"]["structuredContent"]["type"] == "error", has_records, "{answer}");
+    }
+}
+
 /// Somebody waits for it in a terminal.
 #[test]
 fn a_server_on_http_ends_with_the_error() {
