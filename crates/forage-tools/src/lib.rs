@@ -14,6 +14,7 @@ mod context;
 mod correction;
 mod cursor;
 mod error;
+mod finish;
 mod indexes;
 pub mod limits;
 mod lines;

@@ -2,23 +2,19 @@
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::RelPath;
 use serde_json::Value;
 
 use crate::arguments::{self, Definition};
 use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
+use crate::finish::{Begun, internal};
 use crate::outcome::Answer;
-use crate::sanitize::sanitize;
 use crate::schema;
 use crate::telemetry::Told;
-use crate::text::absolute;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
@@ -139,44 +135,13 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let started = Instant::now();
-        let path = request["path"].as_str().filter(|path| Path::new(path).is_absolute());
-        let root = path.and_then(|path| Some(context.roots.find(path).ok()?.0));
-        let names_root = root.is_some();
-        let root = root.unwrap_or_else(|| Arc::clone(context.roots.main()));
+        let begun = Begun::with(context, &request);
         let schema = self.input_schema();
         let (request, notes) = arguments::parse(&Definition::of::<T>(&schema, &context.names), request)?;
-        let tool = || context.names.called(T::NAME).to_owned();
-        let internal = |message: String| ToolError::Internal { tool: tool(), message };
         let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
-            .unwrap_or_else(|panic| Err(internal(panic_message(&*panic))))?;
-        outcome.elapsed = started.elapsed();
-        outcome.included_by = T::INCLUDES_NOISE;
-        outcome.names = Arc::clone(&context.names);
-        outcome.warnings.splice(..0, notes);
-        if T::IS_ABOUT_ROOTS {
-            outcome.warnings.extend(context.notices.iter().cloned());
-            outcome.warnings.extend(other_roots(context, names_root));
-            let is_one_of_several = names_root && context.roots.all().len() > 1;
-            let path = absolute(&root, &RelPath::root());
-            outcome.root = Some((path, context.names_root || is_one_of_several));
-        }
-        let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
-        outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
-        Answer::of(&mut outcome, context).map_err(|error| internal(error.to_string()))
+            .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
+        begun.finish::<T>(&mut outcome, context, notes)
     }
-}
-
-/// A call that names no root is about the first; that there are others must not go unsaid.
-fn other_roots(context: &Context, names_root: bool) -> Option<String> {
-    let (first, others) =
-        context.roots.all().split_first().filter(|(_, others)| !others.is_empty() && !names_root)?;
-    let others: Vec<_> = others.iter().map(|root| root.path().display().to_string()).collect();
-    Some(sanitize(&format!(
-        "this is about {} alone; the other roots are {}: name one, or a path in it, as `path` of a tool that has one",
-        first.path().display(),
-        others.join(", ")
-    )))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

@@ -33,6 +33,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use forage_tools::ToolError;
 
 use output::Output;
 
@@ -158,7 +159,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
-            if error.use_stderr() && hook::is_called(&valued_options()) {
+            if error.use_stderr() && hook::is_called("hook", &valued_options()) {
                 return ExitCode::SUCCESS;
             }
             if !error.use_stderr() {
@@ -168,7 +169,8 @@ pub(crate) fn run() -> ExitCode {
             // What is wrong with the arguments is for programs what any other error is.
             let text = error.render().to_string();
             let text = text.trim_end();
-            Output::new(asks_for_json(), false)
+            // It ends as an error whether it could be written or not.
+            let _ = Output::new(asks_for_json(), false)
                 .end(Some(&anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(text))));
             return ExitCode::from(2);
         }
@@ -178,17 +180,23 @@ pub(crate) fn run() -> ExitCode {
     let mut output = Output::new(cli.global.json && !is_for_clients, cli.global.explain);
     let result = catch_unwind(AssertUnwindSafe(|| command(&cli, &mut output)))
         .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
-    output.end(result.as_ref().err());
+    if output.end(result.as_ref().err()).is_err() {
+        return ExitCode::from(2);
+    }
     match result {
         Ok(Status::Found) => ExitCode::SUCCESS,
         Ok(Status::NothingFound) => ExitCode::from(1),
-        Ok(Status::Failed) | Err(_) => ExitCode::from(2),
         Ok(Status::Interrupted) => ExitCode::from(130),
+        Err(error) if matches!(error.downcast_ref(), Some(ToolError::Cancelled)) => ExitCode::from(130),
+        Ok(Status::Failed) | Err(_) => ExitCode::from(2),
     }
 }
 
-/// Whether JSON is asked for by arguments that can't be read otherwise.
+/// Whether JSON is asked for by arguments that can't be read otherwise. stdout of a server is the client's.
 fn asks_for_json() -> bool {
+    if hook::is_called("mcp", &valued_options()) {
+        return false;
+    }
     std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 

@@ -10,6 +10,7 @@ mod index;
 mod mcp;
 mod model_lists;
 mod models;
+mod prompt;
 mod providers;
 mod repository;
 mod retrieval;
@@ -436,7 +437,7 @@ impl Config {
             ..FilterSettings::default()
         };
         if mode == FilterMode::Model {
-            self.filter_forms.set(&mut settings, self.file.parent().unwrap_or(Path::new(".")))?;
+            self.filter_forms.set(&mut settings, self)?;
         }
         Ok(settings)
     }
@@ -547,7 +548,7 @@ impl Config {
             row("model_facts", json!(changed.model_facts.len()), &self.table.source),
         ];
         rows.extend(self.filter_forms.describe());
-        rows.extend(self.tools.describe());
+        rows.extend(self.tools.describe(&self.retrieval));
         rows.extend(self.search.describe());
         rows.push(row(
             "tools.search_index.weights",

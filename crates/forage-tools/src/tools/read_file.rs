@@ -116,15 +116,22 @@ impl Tool for ReadFile {
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
         let mut start = clamp.at_least("start_line", first, 1).unwrap_or(1);
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
-        let mut end = clamp.at_least("end_line", request.end_line.or(last), start);
+        let asked_end = request.end_line.or(last);
+        let mut end = Clamp::default().at_least("end_line", asked_end, start);
         let stop = context.stop.within(context.timeout);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
         let mut wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
         let all = wanted.reader.lines_seen.max(1);
-        if wanted.reader.complete && start > all {
+        let is_behind = wanted.reader.complete && start > all;
+        if is_behind {
             clamp.note("start_line", start, 1, all);
-            (start, end) = (all, end.map(|_| all));
+            start = all;
+        }
+        // What is said of the end is held against the line that is shown first.
+        clamp.at_least("end_line", asked_end, start);
+        if is_behind {
+            end = end.map(|_| all);
             wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
         } else if wanted.reader.complete
             && let Some(beyond) = end.filter(|&end| end > all)

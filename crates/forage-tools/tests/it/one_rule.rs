@@ -135,6 +135,12 @@ fn lines_of_a_file_that_are_not_there_are_the_nearest() {
             "`end_line`: 120 is not within 1 to 3; 3 was used",
         ),
         (json!({"start_line": 3, "end_line": 2}), (3, 3), "`end_line`: 2 is less than 3; 3 was used"),
+        (
+            json!({"start_line": 99, "end_line": 50}),
+            (3, 3),
+            "`start_line`: 99 is not within 1 to 3; 3 was used",
+        ),
+        (json!({"start_line": 99, "end_line": 2}), (3, 3), "`end_line`: 2 is less than 3; 3 was used"),
         (json!({"path": "a.txt:99"}), (3, 3), "`start_line`: 99 is not within 1 to 3; 3 was used"),
         (
             json!({"path": "empty.txt", "start_line": 7}),
@@ -151,6 +157,15 @@ fn lines_of_a_file_that_are_not_there_are_the_nearest() {
             (read.records["start_line"].as_u64().unwrap(), read.records["end_line"].as_u64().unwrap());
         assert_eq!(shown, lines, "{request}: {}", read.text);
         assert!(read.text.contains(said), "{request}: {}", read.text);
+        // And nothing else is said to have been used.
+        let used =
+            |warning: &Value| warning.as_str().unwrap().split_once("; ").map(|(_, used)| used.to_owned());
+        let used: Vec<_> = read.records["warnings"].as_array().unwrap().iter().filter_map(used).collect();
+        let expected = format!("{} was used", if lines.1 == 0 { 1 } else { lines.0.max(lines.1) });
+        assert!(
+            used.iter().all(|used| *used == expected || request["start_line"] == 0),
+            "{request}: {used:?}"
+        );
     }
 }
 

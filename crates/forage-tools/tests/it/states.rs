@@ -173,13 +173,13 @@ fn steady(mut records: Value) -> Value {
 /// A context whose calls have ended before they begin.
 fn cancelled(context: &Context) -> Context {
     let mut context = context.clone();
-    context.stop = forage_fs::Stop::never();
+    context.stop = forage_base::Stop::never();
     context.stop.cancel();
     context
 }
 
 /// A context with an index of the root that is looked for, and not there, when the call is cancelled.
-struct CancelsWhenAsked(forage_fs::Stop);
+struct CancelsWhenAsked(forage_base::Stop);
 
 impl forage_tools::Indexes for CancelsWhenAsked {
     fn of(&self, _: &Arc<forage_fs::Root>) -> Option<Arc<forage_search::index::Index>> {
@@ -199,7 +199,7 @@ impl forage_tools::Indexes for CancelsWhenAsked {
 /// A context whose calls are cancelled when they have begun.
 fn cancelled_later(context: &Context) -> Context {
     with(context, |context| {
-        context.stop = forage_fs::Stop::never();
+        context.stop = forage_base::Stop::never();
         context.indexes = Some(Arc::new(CancelsWhenAsked(context.stop.clone())));
     })
 }

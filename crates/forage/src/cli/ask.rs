@@ -4,7 +4,7 @@ mod servers;
 mod view;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use forage::agent::{Agent, AskError, Ended, Exchange, Transcript, Turn, usable_tools};
 use forage_base::Stop;
@@ -13,7 +13,6 @@ use forage_tools::{Context, Told, sanitize, telemetry};
 use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::{Global, Status, session, signals};
-use crate::child;
 use crate::config::{self, AskOverrides, Config, Overrides};
 use crate::conversations::Conversations;
 use crate::indexes::Lifetime;
@@ -80,7 +79,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let stop = signals::stop_with(child::end_all)?;
+    let stop = signals::stop()?;
     // Both need what is outside of the wall.
     let mut outside = None;
     let needs = |config: &Config| {
@@ -90,7 +89,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let (mut context, config) =
         session::open_with_config(global, arguments.overrides(), needs, None, output)?;
     let (prompt, mut servers) = outside.unwrap_or((Ok(None), Servers::default()));
-    context.stop = stop;
     context.telemetry.surface = "ask";
     let told = context.telemetry.clone();
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
@@ -116,7 +114,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();
+        let began = Instant::now();
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
+        // One that was not answered has its line, too.
+        let asked =
+            asked.inspect_err(|_| telemetry::asked("ask", &told, "error", began.elapsed(), Vec::new()));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
             error => error.into(),

@@ -57,16 +57,18 @@ enum When {
     Search,
 }
 
-/// Whether the program was called as a hook: then no error may end it with another status than 0, for some clients take
-/// that for a refusal of the call. `valued` are the options before the command whose value is the next argument.
-pub(crate) fn is_called(valued: &[String]) -> bool {
-    is_hook(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()), valued)
+/// Whether the program was called with this command, where its arguments can't be read otherwise. No error may end a hook with
+/// another status than 0, for some clients take that for a refusal of the call. `valued` are the options before the command
+/// whose value is the next argument.
+pub(crate) fn is_called(command: &str, valued: &[String]) -> bool {
+    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    is_command(command, arguments, valued)
 }
 
-fn is_hook(mut arguments: impl Iterator<Item = String>, valued: &[String]) -> bool {
+fn is_command(command: &str, mut arguments: impl Iterator<Item = String>, valued: &[String]) -> bool {
     while let Some(argument) = arguments.next() {
         if !argument.starts_with('-') {
-            return argument == "hook";
+            return argument == command;
         }
         if valued.contains(&argument) {
             arguments.next();
@@ -226,7 +228,7 @@ mod tests {
             ("", false),
         ] {
             let arguments = line.split(' ').map(str::to_owned);
-            assert_eq!(is_hook(arguments, &valued), expected, "{line}");
+            assert_eq!(is_command("hook", arguments, &valued), expected, "{line}");
         }
     }
 }

@@ -97,11 +97,11 @@ fn server(
 
 /// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
 /// its telemetry.
-fn tell_of_a_missing_store(config: &Config, lookup: &LookupSettings, output: &mut Output) {
+fn tell_of_a_missing_store(config: &Config, lookup: &LookupSettings, told: &Told, output: &mut Output) {
     if let Some(problem) = config.lookup_problem() {
         output.note(&problem);
-        if let Some(telemetry) = &lookup.telemetry {
-            telemetry.record(lookup_fallback("keyword_lookup", lookup.limit));
+        if let Some(telemetry) = &told.to {
+            telemetry.record(lookup_fallback(&config.lookup_name(), lookup.limit));
         }
     }
 }
@@ -143,7 +143,7 @@ impl Directories {
         };
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, told) = (config.lookup_settings(), config.told("mcp"));
-        tell_of_a_missing_store(&config, &lookup, output);
+        tell_of_a_missing_store(&config, &lookup, &told, output);
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
             config,

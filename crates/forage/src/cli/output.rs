@@ -65,23 +65,27 @@ impl Output {
     }
 
     /// Writes what was held back, with the error that the command ended with.
-    pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) {
+    ///
+    /// # Errors
+    /// What was held back can't be written, which is told already.
+    pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let text = error.map(|error| format!("{error:#}"));
         if let Some(text) = &text {
             self.tell(text);
         }
         let documents = std::mem::take(&mut self.documents);
-        let Some(document) = one_document(documents, self.answers_several, text.as_deref()) else { return };
-        if self.json {
-            // A reader that is gone can't be told either.
-            let _ = match document.get("type") {
-                // One line, behind records as lines too.
-                Some(kind) if kind == "error" => {
-                    self.text(&format!("{document}\n")).and_then(|_| self.flush())
-                }
-                _ => self.write(&document),
-            };
+        let Some(document) = one_document(documents, self.answers_several, text.as_deref()) else {
+            return Ok(());
+        };
+        if !self.json {
+            return Ok(());
         }
+        let written = match document.get("type") {
+            // One line, behind records as lines too.
+            Some(kind) if kind == "error" => self.text(&format!("{document}\n")).and_then(|_| self.flush()),
+            _ => self.write(&document),
+        };
+        written.inspect_err(|error| self.tell(&format!("{error:#}")))
     }
 
     fn write(&mut self, value: &Value) -> anyhow::Result<()> {

@@ -134,25 +134,16 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let ended = stream(&context, request, format, arguments.all, write);
         let told = ended.as_ref().map(|ended| (ended.found, ended.partial));
         telemetry::streamed(context.names.called(TOOL), &context, began, told);
-        ended.map_err(|error| anyhow::anyhow!("{error}"))?
+        ended.map_err(session::for_people)?
     };
     if let Some(error) = failed {
         return Err(error);
     }
     output.flush()?;
     session::explain(&context, output);
-    session::warn(&context, output);
     if format == Format::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }
-    Ok(match (ended.found, ended.problem) {
-        // That the result is one in part is among the notes, or in the summary behind the records.
-        (true, _) => Status::Found,
-        (false, None) => Status::NothingFound,
-        // Of records, the summary has said so.
-        (false, Some(problem)) => {
-            output.failure(&session::with_option(&problem));
-            Status::Failed
-        }
-    })
+    // That the result is one in part is among the notes, or in the summary behind the records.
+    Ok(session::ended(&context, (ended.found, ended.partial), ended.problem.as_deref(), output))
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::output::Output;
 use super::progress::Progress;
-use super::{Global, Status};
+use super::{Global, Status, signals};
 use crate::config::{self, Config, Needs, Overrides};
 use crate::indexes::{self, Lifetime};
 
@@ -51,6 +51,7 @@ pub(crate) fn open_with_config(
     context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = lookup;
     context.telemetry = told;
+    context.stop = signals::stop()?;
     for notice in &config.notices {
         output.note(notice);
     }
@@ -248,8 +249,7 @@ fn answer_of(
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
         let name = context.names.called(tool.id());
-        telemetry::watched(name, context, |context| tool.call(context, request))
-            .map_err(|error| for_people(&error))?
+        telemetry::watched(name, context, |context| tool.call(context, request)).map_err(for_people)?
     };
     if output.wants_json() {
         output.value(&answer.records)?;
@@ -257,18 +257,30 @@ fn answer_of(
         output.text(&answer.text)?;
         output.flush()?;
     }
-    Ok(match (answer.found, &answer.problem) {
+    Ok(ended(context, (answer.found, answer.partial), answer.problem.as_deref(), output))
+}
+
+/// The status of a call that came to its answer, whether it found anything and whether that is a part; says what kept it from
+/// finding anything.
+pub(super) fn ended(
+    context: &Context,
+    (found, partial): (bool, bool),
+    problem: Option<&str>,
+    output: &mut Output,
+) -> Status {
+    if let Some(problem) = problem {
+        output.failure(&with_option(problem));
+    }
+    match (found, problem) {
+        _ if partial && context.stop.is_cancelled() => Status::Interrupted,
         (true, _) => Status::Found,
         (false, None) => Status::NothingFound,
-        (false, Some(problem)) => {
-            output.failure(&with_option(problem));
-            Status::Failed
-        }
-    })
+        (false, Some(_)) => Status::Failed,
+    }
 }
 
 /// What kept a call from finding anything, and how a person gives it more time.
-pub(super) fn with_option(problem: &str) -> String {
+fn with_option(problem: &str) -> String {
     match problem.ends_with("more time") {
         true => format!("{problem} with --timeout-ms"),
         false => problem.to_owned(),
@@ -292,15 +304,11 @@ pub(crate) fn explain(context: &Context, output: &mut Output) {
     }
 }
 
-/// Says why indexes were not used that are there, where the answer has no place for it.
-pub(crate) fn warn(context: &Context, output: &mut Output) {
-    for warning in context.indexes.iter().flat_map(|indexes| indexes.take_warnings()) {
-        output.note(&warning);
+/// The message alone: it says what its sources say. That the call was interrupted is left to be told from other errors.
+pub(super) fn for_people(error: ToolError) -> anyhow::Error {
+    if matches!(error, ToolError::Cancelled) {
+        return error.into();
     }
-}
-
-/// The message alone: it says what its sources say.
-fn for_people(error: &ToolError) -> anyhow::Error {
     if matches!(error, ToolError::TooBroad { .. }) {
         return anyhow::anyhow!(
             "{error} `forage rank QUESTION` ranks files for a question as it stands, and `forage grep PATTERN PATH` searches \

@@ -1,7 +1,7 @@
 //! Ctrl-C: the first one asks the command to end with what it knows, the second ends the process.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -9,33 +9,24 @@ use forage_base::Stop;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
-/// Exit status of a process that Ctrl-C ended: 128 and the number of the signal.
-const INTERRUPTED: i32 = 130;
+use crate::child;
 
-/// A stop that the first Ctrl-C (or the first request to terminate) sets off. The second one ends the process at once,
-/// whatever it is doing.
+/// A stop that the first Ctrl-C (or the first request to terminate) sets off; one for the whole process. The second one, or
+/// the end of the terminal, ends the process, whatever it is doing, with all programs that it has started.
 pub(crate) fn stop() -> anyhow::Result<Stop> {
-    let asked = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // In this order: the first signal finds the flag unset and sets it.
-        flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&asked))
-            .and_then(|_| flag::register(signal, Arc::clone(&asked)))
-            .context("can't listen to Ctrl-C")?;
+    static STOP: Mutex<Option<Stop>> = Mutex::new(None);
+    let mut known = STOP.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(stop) = &*known {
+        return Ok(stop.clone());
     }
-    Ok(Stop::when(asked))
-}
-
-/// The same for a command that has started programs in groups of their own: `last` is called before the second signal, or
-/// the end of the terminal, ends the process.
-pub(crate) fn stop_with(last: fn()) -> anyhow::Result<Stop> {
     let (come, asked) = (listen()?, Arc::new(AtomicBool::new(false)));
     let stop = Stop::when(Arc::clone(&asked));
-    watch(move || {
+    watch(child::end_all, move || {
         let signal = come.swap(0, Ordering::AcqRel);
-        let is_first = signal != 0 && !asked.swap(true, Ordering::AcqRel);
-        (signal != 0 && !(is_first && is_request(signal))).then(|| (signal, last))
+        let is_first = is_request(signal) && !asked.swap(true, Ordering::AcqRel);
+        (signal != 0 && !is_first).then_some(signal)
     })?;
-    Ok(stop)
+    Ok(known.insert(stop).clone())
 }
 
 /// Pause between two looks at whether a signal has come.
@@ -49,7 +40,7 @@ pub(crate) fn before_the_end(last: fn()) -> anyhow::Result<()> {
         return Ok(());
     }
     let come = listen()?;
-    watch(move || Some((come.load(Ordering::Acquire), last)).filter(|(signal, _)| *signal != 0))
+    watch(last, move || Some(come.load(Ordering::Acquire)).filter(|signal| *signal != 0))
 }
 
 /// Where the number of the last signal stands that would end the process, which it no longer does by itself.
@@ -66,11 +57,11 @@ fn is_request(signal: usize) -> bool {
     [SIGINT, SIGTERM].iter().any(|request| usize::try_from(*request) == Ok(signal))
 }
 
-/// Looks again and again whether the process is to end, by which signal and after what.
-fn watch(mut ends: impl FnMut() -> Option<(usize, fn())> + Send + 'static) -> anyhow::Result<()> {
+/// Looks again and again by which signal the process is to end, and calls `last` before that.
+fn watch(last: fn(), mut ends: impl FnMut() -> Option<usize> + Send + 'static) -> anyhow::Result<()> {
     let wait = move || {
         loop {
-            if let Some((number, last)) = ends() {
+            if let Some(number) = ends() {
                 last();
                 let signal = ENDING.iter().find(|signal| usize::try_from(**signal) == Ok(number));
                 signal.map(|signal| low_level::emulate_default_handler(*signal));

@@ -31,7 +31,7 @@ const NAME_BYTES: usize = 60;
 pub(crate) struct Arguments {
     /// Files to read [default: that of `telemetry.path`, and the one before it]
     files: Vec<PathBuf>,
-    /// Only what began then: a date (2026-11-24), a time (2026-11-24T08:00), or so long ago (36h, 7d)
+    /// Only what ended then or later: a date (2026-11-24), a time (2026-11-24T08:00), or so long ago (36h, 7d)
     #[arg(long, value_name = "WHEN")]
     since: Option<String>,
 }
@@ -122,7 +122,8 @@ struct Sum {
 
 impl Sums {
     fn read(&mut self, path: &Path) -> anyhow::Result<()> {
-        let file = open_named(path, FILE_BYTES).with_context(|| format!("can't read {}", path.display()))?;
+        // The error names the path and what its source says.
+        let file = open_named(path, FILE_BYTES).map_err(|error| anyhow::anyhow!("{error}"))?;
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
         loop {
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_began_since_then_counts() {
+    fn only_what_had_ended_since_then_counts() {
         for (since, calls) in
             [("2026-11-24", 3), ("2026-11-24T01:00", 2), ("2026-11-23", 4), ("2027-01-01", 0)]
         {

@@ -1,7 +1,6 @@
 //! `[ask]`: the bounds of a conversation with the agent.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,23 +174,8 @@ impl Ask {
 impl Config {
     /// What the model is told of its work, where the user says so: read before the wall.
     pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
-        let Setting { value: Some(path), source } = &self.ask.prompt_file else { return Ok(None) };
-        // As a person reads it, from where it is written.
-        let path = match (path.strip_prefix("~"), &self.home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => self.file().parent().unwrap_or(Path::new("")).join(path),
-        };
-        let failed =
-            |problem: &str| anyhow::anyhow!("`ask.prompt_file` ({source}): {} {problem}", path.display());
-        let bytes = read(&path).map_err(|error| failed(&format!("can't be read: {error}")))?;
-        if bytes.len() as u64 > PROMPT_BYTES {
-            return Err(failed(&format!("has more than {PROMPT_BYTES} bytes")));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| failed("is not UTF-8"))?;
-        if text.trim().is_empty() {
-            return Err(failed("is empty"));
-        }
-        Ok(Some(sanitize(&text).into()))
+        let text = self.prompt("ask.prompt_file", &self.ask.prompt_file, PROMPT_BYTES)?;
+        Ok(text.map(|text| sanitize(&text).into()))
     }
 
     /// The servers whose tools the agent may call.
@@ -226,12 +210,4 @@ impl Config {
     pub(crate) fn no_models(&self) -> String {
         self.looked_for()
     }
-}
-
-/// The beginning of a file, one byte more than a prompt may have.
-#[expect(clippy::disallowed_methods, reason = "a file that the user's own configuration names")]
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(PROMPT_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -1,16 +1,13 @@
 //! `[filter]`: the forms in which `keyword_search` asks its model.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
-use forage_fs::open_named;
 use forage_tools::{AnswerForm, EvidenceForm, FilterBreadth, FilterSettings, limits};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Setting;
+use super::{Config, Setting};
 
 /// Bytes of a system prompt. Ours have 2 KB; a megabyte in every request would be a mistake, and a dear one.
 const PROMPT_BYTES: u64 = 64 << 10;
@@ -173,8 +170,8 @@ impl Filter {
         self.cache.value
     }
 
-    /// Sets the forms. A relative path of the prompt is one from the directory of the configuration file.
-    pub(super) fn set(&self, settings: &mut FilterSettings, directory: &Path) -> anyhow::Result<()> {
+    /// Sets the forms.
+    pub(super) fn set(&self, settings: &mut FilterSettings, config: &Config) -> anyhow::Result<()> {
         settings.breadth = self.breadth_form()?;
         settings.term_bytes = self.term_bytes.value;
         settings.evidence_bytes = self.evidence_bytes.value;
@@ -182,30 +179,9 @@ impl Filter {
         settings.evidence = self.evidence_form()?;
         settings.answer = self.answer_form()?;
         settings.evidence_tokens = self.evidence_tokens.value;
-        settings.prompt = self.prompt(directory)?;
+        settings.prompt =
+            config.prompt("filter.prompt_file", &self.prompt_file, PROMPT_BYTES)?.map(Into::into);
         Ok(())
-    }
-
-    fn prompt(&self, directory: &Path) -> anyhow::Result<Option<Arc<str>>> {
-        let Setting { value: Some(path), source } = &self.prompt_file else { return Ok(None) };
-        let path = directory.join(path);
-        let read = || -> anyhow::Result<String> {
-            let mut text = String::new();
-            open_named(&path, PROMPT_BYTES)?.take(PROMPT_BYTES).read_to_string(&mut text)?;
-            Ok(text)
-        };
-        let text = read().map_err(|error| {
-            // The error of opening names the path already.
-            let (error, path) = (error.to_string(), path.display().to_string());
-            let named = if error.contains(&path) { error } else { format!("{path}: {error}") };
-            anyhow::anyhow!(
-                "`filter.prompt_file` ({source}): {named}; name a file of UTF-8 text that can be read"
-            )
-        })?;
-        if text.trim().is_empty() {
-            bail!("`filter.prompt_file` ({source}): {} is empty; write the prompt into it", path.display());
-        }
-        Ok(Some(text.into()))
     }
 
     pub(super) fn describe(&self) -> Vec<(String, Value, String)> {

@@ -234,13 +234,13 @@ impl Retrieval {
     }
 
     /// Whether agents are told of `keyword_lookup`.
-    pub(super) fn is_enabled(&self) -> bool {
-        self.enable_keyword_tool.value
+    pub(super) fn is_enabled(&self) -> &Setting<bool> {
+        &self.enable_keyword_tool
     }
 
     /// What it is called, where the user says so.
-    pub(super) fn tool_name(&self) -> Option<&str> {
-        self.tool_name.value.as_deref()
+    pub(super) fn tool_name(&self) -> &Setting<Option<String>> {
+        &self.tool_name
     }
 
     fn is_on_server(&self) -> bool {

@@ -8,10 +8,14 @@ use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, is_
 use forage_tools::{Names, ToolError, sanitize};
 use serde_json::{Value, json};
 
+use super::retrieval::Retrieval;
 use super::{Config, Setting};
 
 /// Bytes of a description: what some clients show of one is half of it, and models read all of it with each request.
 const DESCRIPTION_BYTES: usize = 4_096;
+
+/// The tool that `[retrieval]` has settings for, too.
+const LOOKUP: &str = "keyword_lookup";
 
 /// What one source says of a tool.
 #[derive(Clone, Debug, Default)]
@@ -83,17 +87,24 @@ impl Tools {
         Ok(())
     }
 
-    pub(super) fn describe(&self) -> Vec<(String, Value, String)> {
+    pub(super) fn describe(&self, retrieval: &Retrieval) -> Vec<(String, Value, String)> {
         let unset = ToolSettings::default();
         let rows = TOOLS.iter().map(|tool| {
             let settings = self.0.get(tool.id()).unwrap_or(&unset);
             let row =
                 |name: &str, value: Value, source: &str| (setting(tool.id(), name), value, source.to_owned());
             let ToolSettings { enabled, name, description, description_append } = settings;
-            let is_on = enabled.value.unwrap_or(tool.is_on_by_default());
+            let (is_on, on_source) = match (enabled.value, retrieval.is_enabled()) {
+                (None, Setting { value, source }) if tool.id() == LOOKUP => (*value, source),
+                (said, _) => (said.unwrap_or(tool.is_on_by_default()), &enabled.source),
+            };
+            let Setting { value: name, source: name_source } = match &name.value {
+                None if tool.id() == LOOKUP => retrieval.tool_name(),
+                _ => name,
+            };
             [
-                row("enabled", json!(is_on), &enabled.source),
-                row("name", json!(name.value.as_deref().unwrap_or(tool.id())), &name.source),
+                row("enabled", json!(is_on), on_source),
+                row("name", json!(name.as_deref().unwrap_or(tool.id())), name_source),
                 row("description", json!(description.value), &description.source),
                 row("description_append", json!(description_append.value), &description_append.source),
             ]
@@ -105,12 +116,21 @@ impl Tools {
 impl Config {
     /// Which tools agents are told of, and how.
     pub(crate) fn tools(&self) -> Choice {
-        let mut choice = Choice::default();
-        if self.retrieval.is_enabled() {
-            choice.on.push("keyword_lookup");
+        let mut choice = self.wanted_tools();
+        if self.lookup_problem().is_some() {
+            choice.off.push(LOOKUP);
         }
-        if let Some(name) = self.retrieval.tool_name() {
-            choice = choice.call("keyword_lookup", name, "retrieval.tool_name");
+        choice
+    }
+
+    /// The same, whether they can be offered or not.
+    fn wanted_tools(&self) -> Choice {
+        let mut choice = Choice::default();
+        if self.retrieval.is_enabled().value {
+            choice.on.push(LOOKUP);
+        }
+        if let Some(name) = &self.retrieval.tool_name().value {
+            choice = choice.call(LOOKUP, name, "retrieval.tool_name");
         }
         for (tool, settings) in &self.tools.0 {
             match settings.enabled.value {
@@ -130,22 +150,27 @@ impl Config {
                 (wording.description, wording.more) = (description, more);
             }
         }
-        if self.lookup_problem().is_some() {
-            choice.off.push("keyword_lookup");
-        }
         choice
+    }
+
+    /// What agents of a server know the tool by that looks words up, or would if it could be offered.
+    pub(crate) fn lookup_name(&self) -> String {
+        let choice = Choice { prefix: self.mcp.prefix().to_owned(), ..self.wanted_tools() };
+        let named = choice.names().unwrap_or_default();
+        let name = named.into_iter().find_map(|(tool, name)| (tool.id() == LOOKUP).then_some(name));
+        name.unwrap_or_else(|| LOOKUP.to_owned())
     }
 
     /// Whether the configuration has the tool on that looks words up.
     pub(super) fn is_lookup_on(&self) -> bool {
-        let switch = self.tools.0.get("keyword_lookup").and_then(|settings| settings.enabled.value);
-        switch.unwrap_or(self.retrieval.is_enabled())
+        let switch = self.tools.0.get(LOOKUP).and_then(|settings| settings.enabled.value);
+        switch.unwrap_or(self.retrieval.is_enabled().value)
     }
 
     pub(super) fn check_tools(&self) -> anyhow::Result<()> {
         self.tools.check()?;
-        let name = self.tools.0.get("keyword_lookup").and_then(|settings| settings.name.value.as_deref());
-        if let (Some(name), Some(other)) = (name, self.retrieval.tool_name())
+        let name = self.tools.0.get(LOOKUP).and_then(|settings| settings.name.value.as_deref());
+        if let (Some(name), Some(other)) = (name, self.retrieval.tool_name().value.as_deref())
             && name != other
         {
             bail!(

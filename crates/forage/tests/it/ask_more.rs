@@ -90,9 +90,13 @@ fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
         "{system}"
     );
     std::fs::write(&file, "x".repeat(40_000)).unwrap();
-    let bad: [(&str, &str); 2] = [
-        ("/no/such/prompt.md", "/no/such/prompt.md can't be read"),
-        (file.to_str().unwrap(), "prompt.md has more than 32768 bytes"),
+    let pipe = file.with_file_name("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let bad: [(&str, &str); 3] = [
+        ("/no/such/prompt.md", "/no/such/prompt.md: No such file"),
+        (file.to_str().unwrap(), "it has 40000 bytes, 32768 at most are read"),
+        // A pipe is not waited for.
+        (pipe.to_str().unwrap(), "pipe: "),
     ];
     for (path, part) in bad {
         with(path);

@@ -94,6 +94,26 @@ fn mistakes_are_named_with_their_place() {
     assert!(run.status == 2 && run.stderr.contains("no-such-file.toml"), "{run:?}");
 }
 
+/// `keyword_lookup` has two switches and two names: what is shown is the one that counts.
+#[test]
+fn what_is_shown_of_the_tool_that_looks_words_up_is_in_effect() {
+    let project = Project::new(&[]);
+    let both = "[retrieval]\nenable_keyword_tool = true\ntool_name = \"find_id\"\n";
+    let cases = [
+        ("", false, "keyword_lookup"),
+        (both, true, "find_id"),
+        (&format!("{both}[tools.keyword_lookup]\nenabled = false\n"), false, "find_id"),
+        ("[tools.keyword_lookup]\nenabled = true\nname = \"id_of\"\n", true, "id_of"),
+    ];
+    for (settings, is_on, name) in cases {
+        project.configure(settings);
+        let shown: serde_json::Value =
+            serde_json::from_str(&project.run(&["config", "--json"]).stdout).unwrap();
+        let of = |key: &str| shown[format!("tools.keyword_lookup.{key}")]["value"].clone();
+        assert_eq!((of("enabled"), of("name")), (is_on.into(), name.into()), "{settings}");
+    }
+}
+
 #[test]
 fn the_configuration_shows_names_of_keys_and_never_keys() {
     let project = Project::new(&[]);

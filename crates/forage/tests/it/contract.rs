@@ -130,7 +130,93 @@ fn every_command_gives_one_document_or_typed_lines() {
     // The control: without the option, what is wrong with the arguments is for people alone.
     assert_eq!(project.run(&["grep"]).stdout, "");
     // Nor is stdout of a server anybody's but the client's.
-    assert_eq!(project.run(&["mcp", "--json", "--root", "no/such/path"]).stdout, "");
+    for arguments in [&["mcp", "--json", "--root", "no/such/path"][..], &["mcp", "--nope", "--json"]] {
+        let run = project.run(arguments);
+        assert!(run.stdout.is_empty() && run.status == 2, "{run:?}");
+    }
+}
+
+/// What can't be written was not answered: no command claims it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_can_not_be_written_is_an_error() {
+    let project = project();
+    let found = json!({"pattern": "needle"}).to_string();
+    let cases: &[&[&str]] = &[
+        &["grep", "needle"],
+        &["grep", "absent_from_everything"],
+        &["grep", "("],
+        &["search", "needle"],
+        &["rank", "needle"],
+        &["list", "-r"],
+        &["read", "src/main.rs"],
+        &["keyword", "--filter", "lexical", "q", "needle"],
+        &["call", "grep_search", &found],
+        &["tools"],
+        &["config"],
+        &["doctor"],
+        &["setup"],
+        &["sparse", "encode", "needle"],
+    ];
+    for arguments in cases {
+        for json in [&[][..], &["--json"]] {
+            let run = |full: &str| {
+                let output = std::process::Command::new(env!("CARGO_BIN_EXE_forage"))
+                    .args(arguments.iter().chain(json))
+                    .current_dir(&project.root)
+                    .env_clear()
+                    .env("HOME", &project.home)
+                    .stdout(std::fs::OpenOptions::new().write(true).open(full).unwrap())
+                    .output()
+                    .unwrap();
+                (output.status.code(), String::from_utf8(output.stderr).unwrap())
+            };
+            let (status, stderr) = run("/dev/full");
+            assert_eq!(status, Some(2), "{arguments:?} {json:?}: {stderr}");
+            assert!(stderr.contains("forage: error: "), "{arguments:?} {json:?}: {stderr}");
+            let is_wrong = arguments.contains(&"(");
+            assert!(
+                stderr.contains("No space left on device") || is_wrong,
+                "{arguments:?} {json:?}: {stderr}"
+            );
+            // The control: one that takes it all.
+            let (_, stderr) = run("/dev/null");
+            assert!(!stderr.contains("No space left"), "{arguments:?} {json:?}: {stderr}");
+        }
+    }
+}
+
+/// A search that is passed on as it comes says what the others say: which roots it was not about.
+#[test]
+fn a_search_says_that_there_are_other_roots() {
+    let (one, two) = (project(), project());
+    let [first, second] = [&one, &two].map(|project| project.root.display().to_string());
+    let said = format!("the other roots are {second}");
+    let of_both = ["--root", &first, "--root", &second];
+    for pattern in ["needle", "absent_from_everything"] {
+        for flags in [&["--json"][..], &["--all"], &[]] {
+            let arguments = [&of_both, &["search", pattern][..], flags].concat();
+            let run = one.run(&arguments);
+            let told = if flags == ["--all"] { &run.stderr } else { &run.stdout };
+            assert!(told.contains(&said), "{arguments:?}: {run:?}");
+            if flags == ["--json"] {
+                let summary = kept(&arguments, &run)["data"].clone();
+                assert_eq!(summary["root"], first, "{summary}");
+                assert!(summary["warnings"].to_string().contains(&said), "{summary}");
+            }
+        }
+    }
+    // The controls: one root, and a search that names one of both.
+    for arguments in [
+        &["search", "needle", "--json"][..],
+        &[&of_both[..], &["search", "needle", &second, "--json"]].concat(),
+    ] {
+        let run = one.run(arguments);
+        let document = kept(arguments, &run);
+        assert_eq!(document["data"]["warnings"], json!([]), "{run:?}");
+        let root = if arguments.contains(&"--root") { &second } else { &first };
+        assert_eq!(document["data"]["root"], *root, "{run:?}");
+    }
 }
 
 /// Of several roots there is one document, too, which has an answer for each.

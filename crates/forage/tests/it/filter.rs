@@ -136,8 +136,9 @@ fn a_prompt_of_the_users_stands_in_place_of_ours() {
             serde_json::from_str(requests[0].split_once("\r\n\r\n").unwrap().1).unwrap();
         body["messages"][0]["content"].as_str().unwrap().to_owned()
     };
-    // Relative to the configuration, and absolute.
-    for path in ["prompt.md".to_owned(), directory.join("prompt.md").display().to_string()] {
+    // Relative to the configuration, from home, and absolute.
+    let absolute = directory.join("prompt.md").display().to_string();
+    for path in ["prompt.md", "~/.config/forage/prompt.md", &absolute] {
         let peer = Peer::start([says("src/retry.rs: it is")]);
         let run = search(&project, &peer, &format!("prompt_file = \"{path}\""), &[]);
         assert_eq!(run.status, 0, "{run:?}");

@@ -1,4 +1,4 @@
-//! `forage ask` that is interrupted, or runs out of time.
+//! Calls and `forage ask` that are interrupted, or run out of time.
 #![cfg(unix)]
 
 use std::io::{BufRead as _, BufReader};
@@ -107,4 +107,65 @@ fn the_deadline_ends_a_model_that_hangs() {
     assert_eq!(records["stop_reason"], "time");
     let elapsed = records["elapsed_ms"].as_u64().unwrap();
     assert!((1_500..4_000).contains(&elapsed) && took < Duration::from_secs(8), "{elapsed} ms, {took:?}");
+}
+
+/// Waits until the process listens to the request to terminate, the last that it comes to listen to.
+#[cfg(target_os = "linux")]
+fn until_it_listens(child: &Child) {
+    let started = Instant::now();
+    let listens = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() & (1 << 14) != 0
+    };
+    while !listens() {
+        assert!(started.elapsed() < Duration::from_secs(20), "it does not listen");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(100));
+}
+
+/// Whatever happens, a program that asked for JSON gets its document.
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_a_search_with_what_it_has() {
+    let project = Project::new(&[("slow/a.txt", &"a".repeat(4 << 20))]);
+    project.configure("[tools.search]\nenabled = true\n");
+    // At every place begins what fails 16,000 letters later.
+    let slow = &format!("(?i){}b?c", "a".repeat(16_000));
+    let request = &format!("{{\"pattern\": \"{slow}\"}}");
+    let cases: &[(&str, &[&str])] = &[
+        ("INT", &["grep", slow]),
+        ("TERM", &["grep", slow]),
+        ("INT", &["search", slow]),
+        ("INT", &["keyword", "--filter", "lexical", "q", slow]),
+        ("INT", &["call", "grep_search", request]),
+    ];
+    for (name, arguments) in cases {
+        for flags in [&["--timeout-ms", "100000", "--json"][..], &["--timeout-ms", "100000"]] {
+            let child = Command::new(env!("CARGO_BIN_EXE_forage"))
+                .args(arguments.iter().chain(flags))
+                .current_dir(&project.root)
+                .env_clear()
+                .env("HOME", &project.home)
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            until_it_listens(&child);
+            let sent = Instant::now();
+            signal(&child, name);
+            let output = child.wait_with_output().unwrap();
+            let (command, took) = (arguments[0], sent.elapsed());
+            let stderr = String::from_utf8(output.stderr).unwrap();
+            assert!(took < Duration::from_secs(8), "{command}: {took:?}");
+            assert_eq!(output.status.code(), Some(130), "{command}: {stderr}");
+            assert!(stderr.contains("forage: error: "), "{command}: {stderr}");
+            if flags.contains(&"--json") {
+                let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+                assert!(document["error"].as_str().unwrap().contains("cancelled"), "{command}: {document}");
+            }
+        }
+    }
 }

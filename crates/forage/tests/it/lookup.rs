@@ -127,7 +127,10 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
 fn a_build_without_a_store_offers_no_tool_and_says_so() {
     let project = project();
     let log = project.home.join("log.jsonl");
-    let settings = format!("enable_keyword_tool = true\n[telemetry]\npath = \"{}\"\n", log.display());
+    let settings = format!(
+        "enable_keyword_tool = true\ntool_name = \"find_id\"\n[telemetry]\npath = \"{}\"\n",
+        log.display()
+    );
     project.configure(&format!("[retrieval]\n{settings}"));
     assert!(!tool_names(&project).contains(&"keyword_lookup".to_owned()));
     let said = "`keyword_lookup` is on and is not offered: the embedded store is not built into this program";
@@ -147,8 +150,12 @@ fn a_build_without_a_store_offers_no_tool_and_says_so() {
             (&event["retrieval.sparse_fallback"], &event["retrieval.return_count"]),
             (&true.into(), &0.into())
         );
-        assert_eq!(event["retrieval.tool"], "keyword_lookup");
     }
+    // The server's is the first, by the name that its agents would know.
+    assert_eq!(
+        (&events[0]["retrieval.tool"], &events[0]["tool"]),
+        (&"find_id".into(), &serde_json::Value::Null)
+    );
     assert!(!lines.contains("ORA"), "{lines}");
     // Control: where it is off, nobody is told of it.
     project.configure("");

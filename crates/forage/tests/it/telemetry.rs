@@ -231,4 +231,17 @@ fn sums_of_nothing_say_what_to_do() {
     let run = project.run(&["telemetry"]);
     assert!(run.status == 1 && run.stdout.starts_with("No calls were told of."), "{run:?}");
     assert_eq!(project.run(&["telemetry", "--since", "yesterday"]).status, 2);
+    let run = project.run(&["telemetry", "/no/such/log.jsonl"]);
+    assert_eq!(run.stderr.matches("/no/such/log.jsonl").count(), 1, "{run:?}");
+    assert!(run.status == 2 && run.stderr.matches("No such file").count() == 1, "{run:?}");
+}
+
+#[test]
+fn a_question_that_nobody_answers_is_told_of() {
+    let project = project();
+    configure(&project, None, "");
+    assert_eq!(project.run(&["ask", "quxquery?"]).status, 2);
+    let events = events(&project);
+    assert_eq!(events.len(), 1, "{events:?}");
+    assert_eq!((&events[0]["tool"], &events[0]["status"]), (&"ask".into(), &"error".into()));
 }

@@ -1,7 +1,5 @@
 //! `Search` for a person or a pipe: every record as it is found.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 
 use super::record::Record;
@@ -10,10 +8,9 @@ use super::{Search, render, run};
 use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::Answer;
+use crate::finish::Begun;
 use crate::schema;
 use crate::text::notes;
-use crate::tool::Tool;
 
 /// What a stream is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +44,7 @@ pub fn stream(
     all: bool,
     mut write: impl FnMut(&str) -> bool + Send,
 ) -> Result<Streamed, ToolError> {
-    let started = Instant::now();
+    let begun = Begun::with(context, &request);
     let schema = schema::portable::<Request>();
     let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema, &context.names), request)?;
     let mut prepared = request.prepare(context, all)?;
@@ -87,12 +84,8 @@ pub fn stream(
         open
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
-    outcome.elapsed = started.elapsed();
-    outcome.included_by = Search::INCLUDES_NOISE;
-    outcome.warnings.splice(..0, left_out);
     let found = outcome.found;
-    let answer = Answer::of(&mut outcome, context)
-        .map_err(|error| ToolError::Internal { tool: Search::NAME.to_owned(), message: error.to_string() })?;
+    let answer = begun.finish::<Search>(&mut outcome, context, left_out)?;
     let notes = notes(&outcome, Some(outcome.response.files_searched));
     if open && format == Format::Records {
         let mut summary = answer.records;

@@ -29,7 +29,7 @@ impl ChatModel for Model {
         self.0.to_owned()
     }
 
-    fn complete(&self, request: &ChatRequest, _: &CallBudget<'_>) -> Result<ChatAnswer, ChatError> {
+    fn complete(&self, request: &ChatRequest, _: &CallBudget) -> Result<ChatAnswer, ChatError> {
         self.1(request.texts().nth(1).unwrap())
     }
 }

@@ -1,0 +1,41 @@
+//! Prompts of the user's own, in files that the configuration names.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use forage_fs::open_named;
+
+use super::{Config, Setting};
+
+impl Config {
+    /// What stands in the file that `key` names: `~` is the user's home, and a relative path is one from the directory of the
+    /// configuration file. A file of more than `most` bytes is refused, and so is what is no file.
+    pub(super) fn prompt(
+        &self,
+        key: &str,
+        setting: &Setting<Option<PathBuf>>,
+        most: u64,
+    ) -> anyhow::Result<Option<String>> {
+        let Setting { value: Some(path), source } = setting else { return Ok(None) };
+        let path = match (path.strip_prefix("~"), &self.home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => self.file().parent().unwrap_or(Path::new(".")).join(path),
+        };
+        let read = || -> anyhow::Result<String> {
+            let mut text = String::new();
+            open_named(&path, most)?.take(most).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = read().map_err(|error| {
+            // The error of opening names the path already.
+            let (error, path) = (error.to_string(), path.display().to_string());
+            let named = if error.contains(&path) { error } else { format!("{path}: {error}") };
+            anyhow::anyhow!("`{key}` ({source}): {named}; name a file of UTF-8 text that can be read")
+        })?;
+        if text.trim().is_empty() {
+            bail!("`{key}` ({source}): {} is empty; write the prompt into it", path.display());
+        }
+        Ok(Some(text))
+    }
+}
