@@ -179,6 +179,8 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
     if settings.is_empty() || !config.is_live() {
         return Servers::default();
     }
+    // Without it they would be left behind there; all else that ends Forage is seen to.
+    let _ = signals::end_children_at_hang_up();
     let Ok(working) = config::working_directory() else { return Servers::default() };
     let roots = config::existing(&session::directories(config, &working, None));
     let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();

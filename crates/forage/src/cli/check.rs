@@ -54,7 +54,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
     let directory =
         entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
     // Without it Ctrl-C ends this process alone.
-    let _ = signals::before_the_end(crate::child::end_all);
+    let _ = signals::end_children_first();
     let started = program(&entry.command, &variables).and_then(|program| {
         let start = Start { program, arguments: entry.arguments.clone(), variables, directory };
         talk(&start, &site.client.launch)
