@@ -39,7 +39,7 @@ pub enum Limit {
 
 impl Limit {
     /// Whether there is at least one more result. A search that was stopped does not know.
-    fn is_overrun(self) -> bool {
+    pub(crate) fn is_overrun(self) -> bool {
         matches!(self, Self::MaxResults | Self::FileBytes | Self::TextBytes | Self::Entries)
     }
 }

@@ -57,6 +57,14 @@ impl Verdict {
     pub(crate) fn describe(&self, before: &str, after: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
+            let of_configuration = self.hidden_matches.iter().all(|line| line.contains(EXCLUDED));
+            let (before, after) = match of_configuration {
+                true => (
+                    " But there are matches in files that the configuration leaves out, and no argument brings back:",
+                    "",
+                ),
+                false => (before, after),
+            };
             text.push_str(before);
             self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
             text.push_str(after);
@@ -67,6 +75,9 @@ impl Verdict {
         text
     }
 }
+
+/// Part of what is said of files that `search.exclude` of the configuration hides; nothing that a repository is called.
+const EXCLUDED: &str = " hidden by search.exclude of the configuration, such as ";
 
 /// Searches what the rules hide, within bounds and the call's own deadline.
 pub(crate) fn unseen_matches(

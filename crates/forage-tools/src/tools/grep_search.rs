@@ -227,7 +227,8 @@ impl Tool for GrepSearch {
         };
         let nothing = matches == 0;
         let not_searched = match nothing && complete && cursor.is_none() {
-            true if include_ignored => Verdict::nothing_hidden(),
+            // What the configuration leaves out is left out in any case.
+            true if include_ignored && context.excludes.is_none() => Verdict::nothing_hidden(),
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
             false => Verdict::none(),
         };

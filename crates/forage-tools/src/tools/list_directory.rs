@@ -314,7 +314,7 @@ impl Render for Response {
         let nodes = nodes(response);
         // Fewer entries until the text fits; names are of very different lengths.
         loop {
-            let text = tree(response, &nodes, entries);
+            let text = tree(response, outcome.found, &nodes, entries);
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
                 return (with_notes(text, &notes), (entries as u64) < response.entry_count);
             }
@@ -334,7 +334,7 @@ fn nodes(response: &Response) -> BTreeMap<RelPath, Node<'_>> {
 }
 
 /// The tree with at most `budget` entries, which go to the upper levels first.
-fn tree(response: &Response, nodes: &BTreeMap<RelPath, Node<'_>>, budget: usize) -> String {
+fn tree(response: &Response, is_read: bool, nodes: &BTreeMap<RelPath, Node<'_>>, budget: usize) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
     // How many children of each directory are shown: level by level until the budget is used up.
     let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
@@ -360,7 +360,8 @@ fn tree(response: &Response, nodes: &BTreeMap<RelPath, Node<'_>>, budget: usize)
     });
     match start {
         Some(start) => draw(nodes, &shown, &start, "", &mut text),
-        None => text.push_str("(empty)\n"),
+        None if is_read => text.push_str("(empty)\n"),
+        None => text.push_str("(not read)\n"),
     }
     text
 }

@@ -151,7 +151,8 @@ fn run(
     let full = full && !(prepared.best_first && ended.walk.stopped.is_some());
     let looks = count == 0 && complete && !continued;
     let not_searched = match &prepared.pattern {
-        _ if looks && prepared.sees_everything() => Verdict::nothing_hidden(),
+        // What the configuration leaves out is left out in any case.
+        _ if looks && prepared.sees_everything() && context.excludes.is_none() => Verdict::nothing_hidden(),
         Some(pattern) if looks => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
         }

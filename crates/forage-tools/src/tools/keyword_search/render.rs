@@ -26,7 +26,7 @@ impl Render for Response {
 
     fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
-        let mut all = term_notes(response);
+        let mut all = term_notes(response, outcome.truncated_by.is_some_and(|limit| !limit.is_overrun()));
         all.extend(model_notes(response));
         all.extend(notes(outcome, Some(response.files_searched)));
         if response.files.is_empty() {
@@ -140,7 +140,7 @@ fn match_lines(file: &FileRecord, shown: usize) -> String {
     format!("  matching {lines}: {}{more}\n", numbers.join(", "))
 }
 
-fn term_notes(response: &Response) -> Vec<String> {
+fn term_notes(response: &Response, is_cut: bool) -> Vec<String> {
     let names = |fate: &str| -> Vec<String> {
         let terms = response.terms.iter().filter(|term| term.fate == fate);
         terms.map(|term| quoted(&term.term)).collect()
@@ -162,8 +162,9 @@ fn term_notes(response: &Response) -> Vec<String> {
             format!("least important terms dropped to keep the evidence under {}", size(response.bounds.1)),
         ),
     };
+    let without = if is_cut { "terms without matches so far" } else { "terms without matches" };
     let mut notes: Vec<String> =
-        [note("too_broad", &broad), note("dropped", &dropped), note("no_hits", "terms without matches")]
+        [note("too_broad", &broad), note("dropped", &dropped), note("no_hits", without)]
             .into_iter()
             .flatten()
             .collect();
