@@ -436,6 +436,7 @@ impl Config {
             timeout: Duration::from_millis(self.model_timeout_ms.value),
             ..FilterSettings::default()
         };
+        self.filter_forms.set_breadth(&mut settings)?;
         if mode == FilterMode::Model {
             self.filter_forms.set(&mut settings, self)?;
         }

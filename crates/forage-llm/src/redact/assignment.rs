@@ -22,6 +22,9 @@ const MAX_TYPE: usize = 60;
 /// Blanks that are gone over between a name and its value; a column of settings is aligned within it.
 const MAX_BLANKS: usize = 80;
 
+/// Bytes before a name in its line, beyond which it begins none.
+const MAX_LINE_HEAD: usize = 1_024;
+
 /// What stands between a name and its value. Longest first.
 const OPERATORS: &[&str] = &[
     ":::=", "!==", "===", "??=", "||=", "::=", "=>", "->", ":=", "?=", "+=", ".=", "==", "!=", "~=", "=~",
@@ -270,7 +273,8 @@ impl<'t> Scan<'t> {
     /// Whether the name stands in a line of settings that has blanks for an operator: `ENV NAME value` of a Dockerfile,
     /// `bindpw value` of LDAP.
     fn is_directive(&self, name: &Range<usize>) -> bool {
-        let head = self.text[self.line_start(name.start)..name.start].trim();
+        let Some(start) = self.line_start(name.start) else { return false };
+        let head = self.text[start..name.start].trim();
         let head = head[self.line_prefix.find(head).map_or(0, |prefix| prefix.len())..].trim();
         matches!(head, "ENV" | "setenv" | "setx" | "set -x" | "set -gx")
             || head.is_empty() && matches!(&self.text[name.clone()], "bindpw" | "rootpw")
@@ -350,15 +354,22 @@ impl<'t> Scan<'t> {
 
     /// Whether nothing but what settings have stands before the name in its line.
     fn begins_line(&self, name: &Range<usize>) -> bool {
-        let head = &self.text[self.line_start(name.start)..name.start];
+        let Some(start) = self.line_start(name.start) else { return false };
+        let head = &self.text[start..name.start];
         let prefix = self.line_prefix.find(head).map_or(0, |prefix| prefix.len());
         let head =
             head[prefix..].trim_matches([' ', '\t', '"', '\'', '-', '+', '#', '/', ';', '*', '{', '<', '|']);
         head.is_empty() || matches!(head, "export" | "set" | "ENV" | "ARG" | "setx" | "env")
     }
 
-    fn line_start(&self, at: usize) -> usize {
-        memchr::memrchr(b'\n', &self.text.as_bytes()[..at]).map_or(0, |at| at + 1)
+    /// Where the line begins; `None` where that is too far away for anybody to have indented what stands there. A line of
+    /// megabytes is full of names, each of which asks.
+    fn line_start(&self, at: usize) -> Option<usize> {
+        let from = at.saturating_sub(MAX_LINE_HEAD);
+        match memchr::memrchr(b'\n', &self.text.as_bytes()[from..at]) {
+            Some(before) => Some(from + before + 1),
+            None => (from == 0).then_some(0),
+        }
     }
 
     /// A value that is all the rest of its line, as in files of settings.
@@ -366,7 +377,7 @@ impl<'t> Scan<'t> {
         if !matches!(lead, Lead::Operator("=" | ":")) || !self.begins_line(name) {
             return None;
         }
-        let line_start = self.line_start(name.start);
+        let line_start = self.line_start(name.start)?;
         let line_end = self.skip(at, MAX_VALUE_BYTES, |byte| byte != b'\n');
         let rest = &self.text[at..line_end];
         let comment = [" #", "\t#", " //", " ;"].iter().filter_map(|mark| rest.find(mark)).min();
@@ -408,7 +419,7 @@ impl<'t> Scan<'t> {
         if !b"|>".contains(&self.byte(at)) || self.byte(end) != b'\n' || end >= self.text.len() {
             return None;
         }
-        let column = name.start - self.line_start(name.start);
+        let column = name.start - self.line_start(name.start)?;
         let mut parts = Vec::new();
         let mut from = end + 1;
         while parts.len() < MAX_BLOCK_LINES && from < self.text.len() {

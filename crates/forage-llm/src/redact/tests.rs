@@ -319,6 +319,17 @@ fn a_value_that_is_too_long_is_cut_between_characters() {
 }
 
 #[test]
+fn of_a_line_without_end_the_names_are_still_read() {
+    let value = plain("Xk9¦vQ2mT7pLw4ZrB");
+    let pair = format!("password: \"{value}\" ");
+    let line = format!("{}{pair}", "some text ".repeat(2_000));
+    for text in [line.clone(), format!("first\n{line}"), pair] {
+        let redacted = Redactor::standard().redact(&text);
+        assert_eq!((redacted.counts().total(), redacted.as_str().contains(&value)), (1, false));
+    }
+}
+
+#[test]
 fn off_changes_nothing() {
     let text = pem("");
     assert_eq!(Redactor::off().redact(&text).as_str(), text);

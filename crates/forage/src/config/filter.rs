@@ -170,12 +170,17 @@ impl Filter {
         self.cache.value
     }
 
-    /// Sets the forms.
-    pub(super) fn set(&self, settings: &mut FilterSettings, config: &Config) -> anyhow::Result<()> {
+    /// What is gathered, whoever judges it.
+    pub(super) fn set_breadth(&self, settings: &mut FilterSettings) -> anyhow::Result<()> {
         settings.breadth = self.breadth_form()?;
         settings.term_bytes = self.term_bytes.value;
         settings.evidence_bytes = self.evidence_bytes.value;
         settings.context_lines = self.context_lines.value;
+        Ok(())
+    }
+
+    /// How a model is shown it and answers.
+    pub(super) fn set(&self, settings: &mut FilterSettings, config: &Config) -> anyhow::Result<()> {
         settings.evidence = self.evidence_form()?;
         settings.answer = self.answer_form()?;
         settings.evidence_tokens = self.evidence_tokens.value;

@@ -300,3 +300,14 @@ fn a_long_line_is_cut_around_its_match_and_leaks_no_half_of_a_secret() {
     assert!(!evidence.contains(&SECRET[..8]), "{evidence}");
     assert!(run.stdout.contains("[1 secret redacted"), "{run:?}");
 }
+
+#[test]
+fn the_requirements_rule_holds_without_a_model_too() {
+    let broad = "a line with a needle in it, and some more words\n".repeat(3_000);
+    let project = Project::new(&[("a.txt", &broad)]);
+    let run =
+        |more: &[&str]| project.run(&[&["keyword", "--filter", "lexical", "q", "needle"], more].concat());
+    assert_eq!(run(&[]).status, 0);
+    let refused = run(&["--breadth", "requirement"]);
+    assert!(refused.status == 2 && refused.stderr.contains("too many results"), "{refused:?}");
+}
