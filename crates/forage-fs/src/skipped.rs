@@ -121,7 +121,10 @@ impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (reason, count)) in self.iter().enumerate() {
             let comma = if i > 0 { ", " } else { "" };
-            write!(f, "{comma}{count} {}", reason.name().replace('_', " "))?;
+            match reason {
+                SkipReason::Denied => write!(f, "{comma}{count} that may hold secrets")?,
+                _ => write!(f, "{comma}{count} {}", reason.name().replace('_', " "))?,
+            }
         }
         Ok(())
     }

@@ -261,6 +261,12 @@ pub struct WalkReport {
 }
 
 impl WalkReport {
+    /// Files of which the text was looked at: those that were visited and were not left out for what they are.
+    pub fn searched(&self) -> u64 {
+        let unread = [SkipReason::Binary, SkipReason::TooLarge, SkipReason::Denied];
+        self.visited.saturating_sub(unread.iter().map(|reason| self.skipped.get(*reason)).sum())
+    }
+
     fn warn(&mut self, text: String) {
         if self.warnings.len() < limits::WARNINGS_KEPT {
             self.warnings.push(text);

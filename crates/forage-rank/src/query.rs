@@ -33,6 +33,17 @@ pub(crate) struct Query {
     pub(crate) excluded: Vec<String>,
 }
 
+impl Query {
+    /// A word as the query has it: that of a name is its letters and digits alone, in lower case.
+    pub(crate) fn as_written<'a>(&'a self, word: &'a str) -> &'a str {
+        let is_it = |name: &&String| {
+            let letters = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase);
+            letters.eq(word.chars())
+        };
+        self.names.iter().find(is_it).map_or(word, String::as_str)
+    }
+}
+
 /// One thing of a query: a word with what else it may be called.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Concept {

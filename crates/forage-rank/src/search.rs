@@ -207,7 +207,7 @@ fn unknown(query: &Query, retrieved: &Retrieved) -> Vec<String> {
     let concepts = query.concepts.iter().zip(&retrieved.document_frequency).enumerate();
     concepts
         .filter(|(nth, (_, frequency))| **frequency == 0 && query.is_expected(*nth))
-        .map(|(_, (concept, _))| concept.word.clone())
+        .map(|(_, (concept, _))| query.as_written(&concept.word).to_owned())
         .collect()
 }
 

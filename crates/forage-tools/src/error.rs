@@ -166,6 +166,20 @@ impl ToolError {
         }
     }
 
+    /// The same of a pattern beside which `globs` names the argument for globs.
+    pub(crate) fn pattern_or_glob(pattern: &str, globs: &str, source: PatternError, stop: &Stop) -> Self {
+        let is_glob = pattern.starts_with('*') && !pattern.contains([' ', '\\', '(']);
+        match source {
+            source @ PatternError::Syntax { .. } if is_glob => Self::argument(
+                "pattern",
+                format!(
+                    "{source}. A glob for names of files is given as `{globs}`, beside what is looked for in them"
+                ),
+            ),
+            source => Self::pattern("pattern", source, stop),
+        }
+    }
+
     /// An argument whose value can't be used.
     pub(crate) fn argument(argument: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { argument, problem: sanitize(&problem.into()) }

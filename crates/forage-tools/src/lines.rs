@@ -100,9 +100,9 @@ pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_direct
         }
         return text;
     }
-    let mut directories: Vec<(&str, u64, u64)> = Vec::new();
+    let mut directories: Vec<(String, u64, u64)> = Vec::new();
     for (path, matches) in files {
-        let directory = path.rsplit_once('/').map_or(".", |(directory, _)| directory);
+        let directory = directory_of(path);
         match directories.last_mut() {
             Some(last) if last.0 == directory => (last.1, last.2) = (last.1 + 1, last.2 + matches),
             _ => directories.push((directory, 1, matches)),
@@ -112,6 +112,16 @@ pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_direct
         let _ = writeln!(text, "\n{directory}/: {} in {}", count(matches, "match"), count(files, "file"));
     }
     text
+}
+
+/// The directory of a path as it is shown: in quotes only where its own name needs them.
+pub(crate) fn directory_of(path: &str) -> String {
+    let quoted = path.strip_prefix('"').and_then(|path| path.strip_suffix('"'));
+    let directory = quoted.unwrap_or(path).rsplit_once('/').map_or(".", |(directory, _)| directory);
+    match quoted.is_some() && directory.contains('\\') {
+        true => format!("\"{directory}\""),
+        false => directory.to_owned(),
+    }
 }
 
 /// The lines of a text that fit, with a count of the rest.
@@ -124,4 +134,24 @@ fn whole_lines(text: &str, room: usize) -> String {
         .rposition(|&b| b == b'\n')
         .map_or(0, |feed| feed + 1);
     format!("{}… and {} more lines\n", &text[..end], text[end..].lines().count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_quoted_only_where_its_own_name_needs_it() {
+        let cases = [
+            ("a.rs", "."),
+            ("src/a.rs", "src"),
+            ("src/http/a.rs", "src/http"),
+            ("\"docs/caf\\xe9.txt\"", "docs"),
+            ("\"caf\\xe9/a.rs\"", "\"caf\\xe9\""),
+            ("\"caf\\xe9.txt\"", "."),
+        ];
+        for (path, directory) in cases {
+            assert_eq!(directory_of(path), directory, "{path}");
+        }
+    }
 }

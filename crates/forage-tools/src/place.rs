@@ -73,7 +73,7 @@ impl Context {
                 false => format!("/{}/{globs}", escaped(&path)),
             };
             let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
-            let note = Some(format!("`path` takes no globs: this was read as file_pattern \"{shown}\""));
+            let note = Some(format!("`path` takes no globs: this was read as the glob \"{shown}\""));
             // What they match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
             return Ok(Place { globs, note, ..Place::of(root, path) });
@@ -110,19 +110,37 @@ pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
     ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
 }
 
-/// The error of a call with globs in `path` and others beside it.
-pub(crate) fn globs_in_path() -> ToolError {
-    ToolError::argument("path", "it has globs; give the directory, and all globs as file_pattern")
+/// The error of a call with globs in `path` and others beside it, in the argument `globs`.
+pub(crate) fn globs_in_path(globs: &str) -> ToolError {
+    ToolError::argument("path", format!("it has globs; give the directory, and all globs as {globs}"))
 }
 
 impl Place {
+    /// For tools that search what is below it: a file that is never read has no matches, and that is no answer.
+    ///
+    /// # Errors
+    /// It may hold secrets.
+    pub(crate) fn searchable(self) -> Result<Self, ToolError> {
+        match self.root.locate(&self.path) {
+            // Of what can't be located, the search says why.
+            Ok((path, false)) => match self.root.secrets().denies(&path) {
+                Some(rule) => {
+                    let (path, rule) = (self.path.display().into_owned(), rule.to_owned());
+                    Err(OpenError::Secret { path, rule }.into())
+                }
+                None => Ok(self),
+            },
+            _ => Ok(self),
+        }
+    }
+
     /// For tools that take one file or directory.
     ///
     /// # Errors
     /// There are globs.
     pub(crate) fn without_globs(self, names: &Names) -> Result<Self, ToolError> {
-        let problem = "it has globs, and this tool takes one path; list the directory in front of them[[ with \
-                       {list_directory}]], or search with file_pattern in a tool that has it";
+        let problem = "it has globs, and this tool takes one path; give the directory in front of them[[ to \
+                       {list_directory}]], or search with globs[[ by {grep_search}]]";
         let problem = names.fill(problem);
         if self.globs.is_some() { Err(ToolError::argument("path", problem)) } else { Ok(self) }
     }

@@ -12,13 +12,14 @@ use crate::sanitize::{path_bytes, sanitize, sanitize_line};
 
 /// `1 file`, `2 files`.
 pub(crate) fn count(n: u64, singular: &str) -> String {
-    let plural = match singular {
-        "match" => "matches",
-        "entry" => "entries",
-        "directory" => "directories",
-        _ => return format!("{} {singular}{}", grouped(n), if n == 1 { "" } else { "s" }),
-    };
-    format!("{} {}", grouped(n), if n == 1 { singular } else { plural })
+    let n_of = grouped(n);
+    match singular {
+        _ if n == 1 => format!("{n_of} {singular}"),
+        _ if singular.ends_with("match") => format!("{n_of} {singular}es"),
+        "entry" => format!("{n_of} entries"),
+        "directory" => format!("{n_of} directories"),
+        _ => format!("{n_of} {singular}s"),
+    }
 }
 
 /// `12,345`.

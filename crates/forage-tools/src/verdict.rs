@@ -1,14 +1,15 @@
 //! What a search without hits has not seen: zero hits are an answer only with it.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
+use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions, WalkReport};
 use forage_search::{FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::border::Border;
 use crate::context::Context;
@@ -25,27 +26,52 @@ struct Unseen {
 }
 
 /// What is known of the files that a search leaves out by default.
-#[derive(Debug, JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(crate) struct Verdict {
     /// A sentence for each rule that hides matches.
     pub(crate) hidden_matches: Vec<String>,
     /// All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the
-    /// start. Not of a search that found something or did not finish, after which nobody looks.
+    /// start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody
+    /// looks.
     pub(crate) complete: bool,
-    /// Somebody has looked.
+    /// Files of which nothing is known, as they are not read, by reason.
+    #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
+    #[schemars(with = "BTreeMap<String, u64>")]
+    pub(crate) unread: Skipped,
+    /// Somebody has looked, but not to the end.
     #[serde(skip)]
-    pub(crate) was_sought: bool,
+    pub(crate) is_partial: bool,
+}
+
+fn by_reason<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(skipped.iter().map(|(reason, count)| (reason.name(), count)))
+}
+
+/// What a search that saw every file did not read.
+fn unread(report: &WalkReport) -> Skipped {
+    let mut unread = Skipped::default();
+    for reason in [SkipReason::Denied, SkipReason::TooLarge, SkipReason::Unreadable, SkipReason::LineTooLong]
+    {
+        unread.add_many(reason, report.skipped.get(reason));
+    }
+    unread
+}
+
+/// Whether those are files that may hold secrets alone, which no search reads.
+fn is_whole(unread: &Skipped) -> bool {
+    unread.iter().all(|(reason, _)| reason == SkipReason::Denied)
 }
 
 impl Verdict {
     /// Where nobody has looked.
     pub(crate) fn none() -> Self {
-        Self { hidden_matches: Vec::new(), complete: false, was_sought: false }
+        Self::default()
     }
 
     /// Of a search that no rule hides files from and that came to its end.
-    pub(crate) fn nothing_hidden() -> Self {
-        Self { complete: true, ..Self::none() }
+    pub(crate) fn nothing_hidden(report: &WalkReport) -> Self {
+        let unread = unread(report);
+        Self { complete: is_whole(&unread), unread, ..Self::none() }
     }
 
     /// Names of rules and files are the repository's.
@@ -57,7 +83,7 @@ impl Verdict {
     pub(crate) fn describe(&self, before: &str, after: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
-            let of_configuration = self.hidden_matches.iter().all(|line| line.contains(EXCLUDED));
+            let of_configuration = self.hidden_matches.iter().all(|line| line.contains(OF_CONFIGURATION));
             let (before, after) = match of_configuration {
                 true => (
                     " But there are matches in files that the configuration leaves out, and no argument brings back:",
@@ -69,15 +95,19 @@ impl Verdict {
             self.hidden_matches.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
             text.push_str(after);
         }
-        if self.was_sought && !self.complete {
+        if self.is_partial {
             text.push_str("\nNot all ignored and hidden files could be checked for matches.");
+        }
+        if !self.unread.is_empty() {
+            let _ = write!(text, "\nNot read, so this says nothing of them: {}.", self.unread);
         }
         text
     }
 }
 
-/// Part of what is said of files that `search.exclude` of the configuration hides; nothing that a repository is called.
-const EXCLUDED: &str = " hidden by search.exclude of the configuration, such as ";
+/// Part of what is said of files that the configuration leaves out, such as by its `search.exclude`; nothing that a
+/// repository is called.
+const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
 /// Searches what the rules hide, within bounds and the call's own deadline.
 pub(crate) fn unseen_matches(
@@ -111,6 +141,7 @@ pub(crate) fn unseen_matches(
     });
     let cut = |report: &WalkReport| report.stopped.is_some() || report.broke_off || report.too_many_entries;
     let partial = report.as_ref().map_or(true, cut);
+    let unread = report.as_ref().map(unread).unwrap_or_default();
     let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
@@ -124,5 +155,5 @@ pub(crate) fn unseen_matches(
     if more > 0 {
         lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
     }
-    Verdict { hidden_matches: lines, complete: !partial, was_sought: true }
+    Verdict { hidden_matches: lines, complete: !partial && is_whole(&unread), unread, is_partial: partial }
 }

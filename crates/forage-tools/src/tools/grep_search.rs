@@ -228,7 +228,7 @@ impl Tool for GrepSearch {
         let nothing = matches == 0;
         let not_searched = match nothing && complete && cursor.is_none() {
             // What the configuration leaves out is left out in any case.
-            true if include_ignored && context.excludes.is_none() => Verdict::nothing_hidden(),
+            true if include_ignored && context.excludes.is_none() => Verdict::nothing_hidden(&report),
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
             false => Verdict::none(),
         };
@@ -240,7 +240,7 @@ impl Tool for GrepSearch {
                 match_count: matches,
                 file_count: files,
                 totals_exact: exact,
-                files_searched: report.visited.max(rest.visited),
+                files_searched: report.searched().max(rest.searched),
                 files: page.files,
                 elsewhere: rest.directories,
                 depth: start.depth() + 1,
@@ -282,17 +282,18 @@ impl Request {
         let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let context_lines = clamp.number("context_lines", self.context_lines, default, 0, most);
         let mut warnings = clamp.warnings;
-        let Place { root, path: start, globs, note, .. } = context.place(self.path.as_deref())?;
+        let Place { root, path: start, globs, note, .. } =
+            context.place(self.path.as_deref())?.searchable()?;
         warnings.extend(note);
         let only = match (&globs, self.file_pattern.as_deref()) {
             (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
-            (Some(_), Some(_)) => return Err(globs_in_path()),
+            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
             (None, globs) => file_globs(globs, &start)?,
         };
         let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
         let options = PatternOptions { case, ..PatternOptions::default() };
         let pattern = Pattern::new_within(&self.pattern, &options, stop)
-            .map_err(|source| ToolError::pattern("pattern", source, stop))?;
+            .map_err(|source| ToolError::pattern_or_glob(&self.pattern, "file_pattern", source, stop))?;
         let include_ignored = self.include_ignored.unwrap_or(false);
         let walk = WalkOptions {
             only,
@@ -460,6 +461,9 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
     if is_cut {
         text.push_str(" The search did not finish: this says nothing about what was not reached.");
     }
+    if response.files_searched == 0 && !response.no_file_chosen && outcome.truncated_by.is_none() {
+        text.push_str(" Nothing was searched.");
+    }
     let before = " But there are matches in files that are not searched by default (set include_ignored to search them):";
     text.push_str(&response.not_searched.describe(before, ""));
     text
@@ -467,15 +471,16 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
 
 fn headline(response: &Response, shown: u64) -> String {
     // What is said of the matches, and of the files, which a page before may have counted already.
-    let (of_matches, of_files) = match (response.totals_exact, response.continued) {
+    let (at_least, further) = match (response.totals_exact, response.continued) {
         (true, _) => ("", ""),
-        (false, false) => ("at least ", "at least "),
-        (false, true) => ("further ", ""),
+        (false, false) => ("at least ", ""),
+        (false, true) => ("", "further "),
     };
-    let (matches, files) = (count(response.match_count, "match"), count(response.file_count, "file"));
+    let matches = count(response.match_count, &format!("{further}match"));
+    let files = count(response.file_count, "file");
     let showing =
         if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
-    format!("Found {of_matches}{matches} in {of_files}{files}{showing}:\n")
+    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n")
 }
 
 /// The first `shown` matches.

@@ -356,7 +356,7 @@ fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathe
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
-        Err(_) => Verdict { was_sought: true, ..Verdict::none() },
+        Err(_) => Verdict { is_partial: true, ..Verdict::none() },
     }
 }
 
@@ -391,7 +391,7 @@ fn response(
         candidate_files: gathered.candidates,
         terms: gathered.terms.iter().map(term).collect(),
         evidence_bytes: gathered.bytes,
-        files_searched: gathered.report.visited,
+        files_searched: gathered.report.searched(),
         breadth: settings.breadth,
         bounds: (settings.term_bytes, settings.evidence_bytes),
         model: None,

@@ -315,8 +315,14 @@ impl Render for Response {
         // Fewer entries until the text fits; names are of very different lengths.
         loop {
             let text = tree(response, outcome.found, &nodes, entries);
+            let is_cut = (entries as u64) < response.entry_count;
+            let room = is_cut.then(|| {
+                let (shown, all) = (grouped(entries as u64), count(response.entry_count, "entry"));
+                format!("the answer has room for {shown} of {all}; list a directory of them by itself, or fewer levels")
+            });
+            let notes: Vec<String> = room.into_iter().chain(notes.iter().cloned()).collect();
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
-                return (with_notes(text, &notes), (entries as u64) < response.entry_count);
+                return (with_notes(text, &notes), is_cut);
             }
             entries = entries * 3 / 4;
         }

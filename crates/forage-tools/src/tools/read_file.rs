@@ -142,7 +142,7 @@ impl Tool for ReadFile {
         let shown_path = path.display().into_owned();
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
-        let cut = reader.out_of_room;
+        let (cut, reader_complete) = (reader.out_of_room, reader.complete);
         let mut outcome = Outcome::new(
             Response {
                 path: shown_path,
@@ -167,7 +167,8 @@ impl Tool for ReadFile {
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
-        if let Some(stopped) = stop.check() {
+        let is_shown = reader_complete || end.is_some_and(|end| last >= end);
+        if let Some(stopped) = stop.check().filter(|_| !is_shown) {
             outcome.truncated_by = Some(stopped.into());
         } else if cut {
             outcome.truncated_by = Some(Limit::TextBytes);
@@ -271,7 +272,7 @@ fn read(
         let limit = grouped(limits::READ_DECODE_BYTES as u64);
         return Err(ToolError::argument(
             "path",
-            format!("it is UTF-16 and has {size} bytes, over the {limit} that can be decoded"),
+            format!("it is UTF-16 and has {} bytes, over the {limit} that can be decoded", grouped(size)),
         ));
     }
     let encoding = if buffer.starts_with(b"\xef\xbb\xbf") { "UTF-8 with a byte-order mark" } else { "UTF-8" };

@@ -152,7 +152,9 @@ fn run(
     let looks = count == 0 && complete && !continued;
     let not_searched = match &prepared.pattern {
         // What the configuration leaves out is left out in any case.
-        _ if looks && prepared.sees_everything() && context.excludes.is_none() => Verdict::nothing_hidden(),
+        _ if looks && prepared.sees_everything() && context.excludes.is_none() => {
+            Verdict::nothing_hidden(&ended.walk)
+        }
         Some(pattern) if looks => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
         }
@@ -168,7 +170,7 @@ fn run(
             engine: ended.engine,
             exit_code: ended.exit_code,
             stderr: ended.stderr,
-            files_searched: ended.walk.visited,
+            files_searched: ended.walk.searched(),
             continued,
             no_file_chosen: prepared.walk.globs.is_some() && ended.walk.visited == 0,
             not_searched,

@@ -212,8 +212,14 @@ impl Tool for SearchIndex {
         let explain = request.explain.unwrap_or(false).then(|| scope.rules());
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
-        let mut reader =
-            Reader { context, root: &root, words: &ranking.words, explain: explain.as_ref(), border };
+        let mut reader = Reader {
+            context,
+            root: &root,
+            words: &ranking.words,
+            explain: explain.as_ref(),
+            too_large: None,
+            border,
+        };
         let mut skipped = Skipped::default();
         let files: Vec<FileRecord> = hits
             .iter()
@@ -234,10 +240,18 @@ impl Tool for SearchIndex {
             return Err(no_file_fits(request.path.as_deref()));
         }
         let excluded = scope.count_excluded(&ranked.index, &stop)?;
-        let not_searched = match found || cursor.is_some() || excluded == 0 {
+        let mut not_searched = match found || cursor.is_some() || excluded == 0 {
             true => Verdict::none(),
             false => scope.excluded_matches(&ranked.index, &request.query, &stop)?,
         };
+        let too_large = reader.too_large.map(|example| {
+            let files = count(skipped.get(SkipReason::TooLarge), "file");
+            let example = clip(&example, limits::NOTE_BYTES);
+            format!("{files} over limits.max_file_bytes of the configuration, such as {example}")
+        });
+        if !found {
+            not_searched.hidden_matches.extend(too_large.clone());
+        }
         let response = Response {
             query: request.query,
             path: start.display().into_owned(),
@@ -261,6 +275,8 @@ impl Tool for SearchIndex {
         outcome.warnings.extend(note);
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
+        let too_large = too_large.filter(|_| found);
+        outcome.warnings.extend(too_large.map(|files| format!("left out, though it matches: {files}")));
         outcome.warnings.extend(in_part(ranked.index.files_in_part(), &context.names));
         outcome.warnings.extend(unseen_phrases(ranking.not_looked_at, &context.names));
         outcome.skipped.merge(&skipped);
@@ -297,7 +313,7 @@ fn in_part(files: u64, names: &Names) -> Option<String> {
     let files = (files > 0).then(|| count(files, "file"))?;
     Some(format!(
         "of {files} only the first {bytes} bytes are in the index{}",
-        names.fill("[[; {grep_search} searches all of them]]")
+        names.fill("[[; {grep_search} searches them whole]]")
     ))
 }
 
@@ -340,7 +356,7 @@ impl<'a> Scope<'a> {
         }
         let only = match (globs, request.file_pattern.as_deref()) {
             (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
-            (Some(_), Some(_)) => return Err(globs_in_path()),
+            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
             (None, globs) => file_globs(globs, start)?,
         };
         let languages = request.languages.iter().flatten().map(|name| {
@@ -411,7 +427,8 @@ impl<'a> Scope<'a> {
         Ok(Verdict {
             hidden_matches: line.into_iter().collect(),
             complete: ranking.not_looked_at == 0,
-            was_sought: true,
+            is_partial: ranking.not_looked_at > 0,
+            ..Verdict::none()
         })
     }
 
@@ -443,6 +460,8 @@ struct Reader<'a> {
     words: &'a Words,
     /// The weights by which files are to be explained.
     explain: Option<&'a RuleWeights>,
+    /// The first file that was left out for its size.
+    too_large: Option<String>,
     border: Border<'a>,
 }
 
@@ -453,6 +472,9 @@ impl Reader<'_> {
             Ok(text) => text,
             Err(reason) => {
                 skipped.add(reason);
+                if reason == SkipReason::TooLarge {
+                    self.too_large.get_or_insert_with(|| self.border.uncounted(&hit.path));
+                }
                 return None;
             }
         };

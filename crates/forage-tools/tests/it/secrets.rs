@@ -101,13 +101,10 @@ fn secrets_are_closed_to_every_tool() {
         assert!(tools.contains(&"read_file") && tools.contains(&"grep_search"), "{path}: {tools:?}");
         for one in assert_sealed(&closed, path) {
             match (one.tool, one.result) {
-                ("read_file", result) => {
+                ("read_file" | "grep_search" | "Search", result) => {
                     let error = result.unwrap_err().to_string();
                     assert!(error.contains("looks like a secrets file"), "{path}: {error}");
                     assert!(error.contains("secrets.allow"), "{path}: {error}");
-                }
-                ("grep_search" | "Search", result) => {
-                    assert_eq!(skipped(&result.unwrap(), "denied"), 1, "{path}")
                 }
                 _ => {}
             }
@@ -119,7 +116,7 @@ fn secrets_are_closed_to_every_tool() {
     }
     let walked = answer(&closed, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
     assert_eq!((skipped(&walked, "denied"), walked.records["match_count"].as_u64()), (6, Some(1)));
-    assert!(walked.text.contains("6 denied"), "{}", walked.text);
+    assert!(walked.text.contains("6 that may hold secrets"), "{}", walked.text);
     // A name with a capital letter is not hidden, so even a plain search meets these two.
     let keyword = answer(&closed, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
     assert_eq!(skipped(&keyword, "denied"), 2);

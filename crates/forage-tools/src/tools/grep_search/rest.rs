@@ -1,5 +1,6 @@
 //! What there is beyond a page of `grep_search`: how much, where, and how to go on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Response;
+use super::{FileRecord, Response};
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::limits;
+use crate::lines::directory_of;
 use crate::text::{clip, count};
 
 /// Matches behind a page.
@@ -22,7 +24,7 @@ pub(super) struct Rest {
     pub(super) matches: u64,
     /// Files without the one in which the page ended.
     pub(super) files: u64,
-    pub(super) visited: u64,
+    pub(super) searched: u64,
     /// The most first; not more than are worth naming.
     pub(super) directories: Vec<Directory>,
     /// All were counted.
@@ -103,7 +105,7 @@ impl Rest {
             ControlFlow::Continue(())
         });
         if let Ok(report) = report {
-            rest.visited = report.visited;
+            rest.searched = report.searched();
             rest.is_whole = report.stopped.is_none()
                 && !report.too_many_entries
                 && report.skipped.get(SkipReason::LineTooLong) == 0;
@@ -115,16 +117,17 @@ impl Rest {
 
 /// Says where the matches are that are not shown, where that is in more than one directory.
 pub(super) fn note(response: &Response, shown: u64) -> Option<String> {
-    let mut directories: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    let mut directories: BTreeMap<Cow<'_, str>, (u64, u64)> = BTreeMap::new();
     for directory in &response.elsewhere {
-        directories.insert(&directory.path, (directory.match_count, directory.file_count));
+        let of_directory = (directory.match_count, directory.file_count);
+        directories.insert(Cow::Borrowed(&directory.path), of_directory);
     }
     let mut left = shown;
     for file in &response.files {
         let hidden = file.match_count - left.min(file.match_count);
         left -= file.match_count - hidden;
         if hidden > 0 {
-            let (matches, files) = directories.entry(top(&file.path, response.depth)).or_default();
+            let (matches, files) = directories.entry(Cow::Owned(top(file, response.depth))).or_default();
             (*matches, *files) = (*matches + hidden, *files + 1);
         }
     }
@@ -141,13 +144,13 @@ pub(super) fn note(response: &Response, shown: u64) -> Option<String> {
     (directories.len() > 1).then(|| format!("not shown, by directory: {}{more}", told.join("; ")))
 }
 
-/// The directory of a file at this depth, or the one that it lies in above that.
-fn top(path: &str, depth: usize) -> &str {
-    if path.starts_with('"') {
-        return ".";
+/// The directory of a file at this depth, or the one that it lies in above that, as its path is shown.
+fn top(file: &FileRecord, depth: usize) -> String {
+    let mut directory = directory_of(&file.path);
+    for _ in depth..file.place.depth().saturating_sub(1) {
+        directory = directory_of(&directory);
     }
-    let end = path.match_indices('/').map(|(at, _)| at).take(depth).last();
-    end.map_or(".", |end| &path[..end])
+    directory
 }
 
 /// The cursor behind the first `shown` matches.

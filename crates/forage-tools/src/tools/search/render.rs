@@ -42,27 +42,32 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
     if outcome.truncated_by.is_some() {
         text.push_str(" The search did not finish: this says nothing about what was not reached.");
     }
+    if response.files_searched == 0 && !response.no_file_chosen && outcome.truncated_by.is_none() {
+        text.push_str(" Nothing was searched.");
+    }
     let before = " But there are matches in files that are not searched by default (set hidden or no_ignore to search them):";
     text.push_str(&response.not_searched.describe(before, ""));
     text
 }
 
-fn headline(outcome: &Outcome<Response>) -> String {
+fn headline(outcome: &Outcome<Response>, has_context: bool) -> String {
     let response = &outcome.response;
-    let more = match (outcome.truncated_by.is_some(), response.continued) {
-        (true, _) => "at least ",
-        (false, true) => "further ",
-        (false, false) => "",
+    let (at_least, further) = match (outcome.truncated_by.is_some(), response.continued) {
+        (true, false) => ("at least ", ""),
+        (true, true) => ("at least ", "further "),
+        (false, true) => ("", "further "),
+        (false, false) => ("", ""),
     };
     let mut files: Vec<&str> = response.matches.iter().filter(|record| record.is_match()).map(path).collect();
     files.sort_unstable();
     files.dedup();
-    let (matches, files) = (count(response.match_count, "match"), count(files.len() as u64, "file"));
+    let matches = count(response.match_count, &format!("{further}match"));
+    let files = count(files.len() as u64, "file");
     let lines = match response.count - response.match_count {
-        0 => String::new(),
-        context => format!(", with {}", count(context, "line") + " of context"),
+        context if has_context => format!(", with {} of context", count(context, "line")),
+        _ => String::new(),
     };
-    format!("Found {more}{matches} in {files}{lines}:\n\n")
+    format!("Found {at_least}{matches} in {files}{lines}:\n\n")
 }
 
 fn path(record: &Record) -> &str {
@@ -70,7 +75,8 @@ fn path(record: &Record) -> &str {
 }
 
 fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
-    let mut text = headline(outcome);
+    let has_context = detail == Detail::Context && outcome.response.count > outcome.response.match_count;
+    let mut text = headline(outcome, has_context);
     let records = &outcome.response.matches;
     if matches!(detail, Detail::Files | Detail::Directories) {
         let mut files: Vec<(&str, u64)> = Vec::new();
@@ -87,7 +93,6 @@ fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
         text.push_str(&summary(files.into_iter(), detail == Detail::Directories));
         return text;
     }
-    let has_context = detail == Detail::Context && outcome.response.count > outcome.response.match_count;
     let mut previous: Option<&Record> = None;
     for record in records.iter().filter(|record| detail == Detail::Context || record.is_match()) {
         let follows = |previous: &Record| {

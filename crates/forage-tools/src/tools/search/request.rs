@@ -127,7 +127,8 @@ impl Request {
         let fuzzy = u8::try_from(fuzzy).unwrap_or(0);
         let mut warnings = clamp.warnings;
 
-        let Place { root, path: start, globs: in_path, note, .. } = context.place(self.path.as_deref())?;
+        let Place { root, path: start, globs: in_path, note, .. } =
+            context.place(self.path.as_deref())?.searchable()?;
         warnings.extend(note);
         let case = self.case.unwrap_or(CaseRule::Smart);
         let options = PatternOptions {
@@ -152,13 +153,13 @@ impl Request {
             {
                 None
             }
-            Err(source) => return Err(ToolError::pattern("pattern", source, &stop)),
+            Err(source) => return Err(ToolError::pattern_or_glob(&self.pattern, "glob", source, &stop)),
         };
         let globs: Vec<String> =
             self.glob.unwrap_or_default().into_iter().filter(|glob| !glob.trim().is_empty()).collect();
         let chosen = if globs.is_empty() { None } else { Some(globs_at("glob", &globs, &start)?) };
         if in_path.is_some() && chosen.is_some() {
-            return Err(globs_in_path());
+            return Err(globs_in_path("glob"));
         }
         let only = file_globs(in_path.as_deref(), &RelPath::root())?;
         let (hidden, follow, no_ignore) =

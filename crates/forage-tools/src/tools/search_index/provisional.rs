@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
+use forage_fs::{RelPath, Root, WalkOptions};
 use forage_rank::tree::read_first;
 use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
@@ -103,20 +103,26 @@ impl Search<'_> {
                 )),
             })?;
         let searched = match report.stopped {
-            Some(_) => format!("the first {} that were searched in time", count(report.visited, "file")),
-            None => count(report.visited + report.skipped.get(SkipReason::TooLarge), "file"),
+            Some(_) => format!("the first {} that were searched in time", count(report.searched(), "file")),
+            None => count(report.searched(), "file"),
         };
         let how_far = progress.map(|(done, all)| match all {
             0 => format!(" ({} so far)", count(done, "file")),
             all => format!(" ({} of {})", grouped(done.min(all)), count(all, "file")),
         });
+        let what = match all {
+            0 => format!("no word of the query was found in {searched}"),
+            _ => format!(
+                "this ranks the {}{} with most of the words, of {} with any, in {searched}",
+                count(ranked as u64, "file"),
+                if ranked < best.len() { " there was time for" } else { "" },
+                grouped(all as u64),
+            ),
+        };
         let warning = Some(format!(
-            "the ranked index is being built{}: until then this ranks the {}{} with most of the words, of {} with any, in {searched}; \
-         call again later for all that it knows, such as other forms of a word",
+            "the ranked index is being built{}: until then {what}; call again later for all that it knows, such as other forms \
+             of a word",
             how_far.unwrap_or_default(),
-            count(ranked as u64, "file"),
-            if ranked < best.len() { " there was time for" } else { "" },
-            grouped(all as u64),
         ));
         Ok(Ranked { index: Arc::new(index), report: Arc::new(report), warning, is_provisional: true })
     }

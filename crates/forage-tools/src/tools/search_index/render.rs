@@ -44,6 +44,9 @@ fn nothing(response: &Response, names: &Names) -> String {
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     let mut text = match response.continued {
         true => format!("Nothing more for {}{within}.", quoted(&response.query)),
+        false if response.provisional => {
+            format!("Nothing found so far for {}{within}.", quoted(&response.query))
+        }
         false => format!("Nothing found for {}{within}.", quoted(&response.query)),
     };
     if response.no_file_chosen {

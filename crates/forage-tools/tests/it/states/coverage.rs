@@ -165,7 +165,7 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
 /// Verdicts, `complete` and whether something hides matches, that a tool can't come to or no page shows, and why.
 const VERDICTS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[(
     "false true",
-    &["keyword_search", "grep_search", "search_index", "Search"],
+    &["keyword_search", "grep_search", "Search"],
     "takes a look at hidden files that its time ends",
 )];
 

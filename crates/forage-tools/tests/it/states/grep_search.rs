@@ -100,6 +100,7 @@ pub(super) fn page() -> Page {
     page.state("no room for context", &few, json!({"pattern": "only_in|pay", "context_lines": 5}));
     let small = with(&context, |context| context.max_file_bytes = Some(100));
     page.state("files over the configured size", &small, json!({"pattern": "mug"}));
+    page.state("what is asked for is in them alone", &small, json!({"pattern": "fn backoff"}));
     let no_time = with(&context, |context| context.timeout = Duration::ZERO);
     page.state("no time for anything", &no_time, json!({"pattern": "retry"}));
     let (_slow, context_of_slow, pattern) = slow();
