@@ -25,7 +25,7 @@ mod walk;
 pub use error::{NoStates, OpenError, RootError};
 pub use file::{Contents, FileState, OpenedFile, Telling, is_safe_to_map};
 pub use private::{
-    Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named,
+    Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named, resolved,
 };
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};

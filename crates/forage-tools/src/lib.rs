@@ -16,6 +16,7 @@ mod cursor;
 mod error;
 mod finish;
 mod indexes;
+pub mod kept;
 pub mod limits;
 mod lines;
 mod models;

@@ -5,7 +5,7 @@
 //! miss, because the answer can always be had from the model.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
@@ -110,15 +110,7 @@ impl AnswerCache for FileCache {
     }
 }
 
-/// The path with its links resolved as far as it exists.
-#[expect(clippy::disallowed_methods, reason = "a path of the user's own, to be compared with those of roots")]
-pub(crate) fn resolved(path: &Path) -> PathBuf {
-    let whole = path.ancestors().find_map(|existing| {
-        let rest = path.strip_prefix(existing).ok()?;
-        Some(std::fs::canonicalize(existing).ok()?.join(rest))
-    });
-    whole.unwrap_or_else(|| path.to_owned())
-}
+pub(crate) use forage_fs::resolved;
 
 /// Files and bytes, or why they are not used.
 pub(crate) type Size = Result<(u64, u64), PrivateError>;
@@ -154,6 +146,8 @@ mod tests {
     use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
     use forage_tools::{Context, registry};
     use serde_json::json;
+
+    use std::path::PathBuf;
 
     use super::*;
 

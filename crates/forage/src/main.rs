@@ -4,12 +4,10 @@
 //! registry of tools and prints the answer. It holds no search logic.
 
 mod answer_cache;
-mod background;
 mod child;
 mod cli;
 mod config;
 mod conversations;
-mod indexes;
 mod private_file;
 mod retrieval;
 mod setup;

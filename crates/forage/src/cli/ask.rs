@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use forage::agent::{Agent, AskError, Ended, Exchange, Transcript, Turn, usable_tools};
 use forage_base::Stop;
+use forage_tools::kept::Lifetime;
 use forage_tools::{Context, Told, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
@@ -15,7 +16,6 @@ use super::output::Output;
 use super::{Global, Status, session, signals};
 use crate::config::{self, AskOverrides, Config, Overrides};
 use crate::conversations::Conversations;
-use crate::indexes::Lifetime;
 use servers::Servers;
 use view::View;
 

@@ -1,5 +1,7 @@
 //! `forage index`: what there is of the instant index and of the ranked one, and what to do with them.
 
+mod verify;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -9,15 +11,15 @@ use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::Effort;
 use forage_search::index::{self, Index, Verification};
 use forage_tools::Indexes as _;
+use forage_tools::kept::{Lifetime, Store, Update};
 use serde_json::{Value, json};
 
+use self::verify::Verified;
 use super::output::Output;
 use super::progress::Progress;
 use super::session;
 use super::{Global, Status};
 use crate::config::{self, Config, Needs, Overrides};
-use crate::indexes::verify::{self, Verified};
-use crate::indexes::{Lifetime, Store, Update};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {

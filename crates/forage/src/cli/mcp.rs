@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
 use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
+use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
 use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, Told, sanitize};
@@ -18,7 +19,6 @@ use super::output::Output;
 use super::session::{self, load};
 use super::{Global, Status};
 use crate::config::{self, Config, McpOverrides, Needs, Overrides};
-use crate::indexes::{self, KeptIndexes, Lifetime};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -283,7 +283,7 @@ impl Workspace for Directories {
         context.lookup = self.lookup.clone();
         context.telemetry = self.told.clone();
         context.notices.extend(refused);
-        context.indexes = self.indexes.as_ref().and_then(|kept| indexes::for_roots(kept, &context.roots));
+        context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
         Ok(context)
     }
 }

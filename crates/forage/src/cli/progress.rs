@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::{Waiting, sanitize_line};
 
-use crate::background::Background;
+use forage_base::Background;
 
 const QUIET: Duration = Duration::from_millis(500);
 const BETWEEN: Duration = Duration::from_millis(200);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
 use forage_llm::Redactor;
+use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{Context, FilterSettings, Indexes, ToolError, telemetry};
 use serde_json::Value;
@@ -14,7 +15,6 @@ use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status, signals};
 use crate::config::{self, Config, Needs, Overrides};
-use crate::indexes::{self, Lifetime};
 
 /// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
 /// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
@@ -60,7 +60,7 @@ pub(crate) fn open_with_config(
 
 /// The indexes that a command uses.
 pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
-    indexes::for_roots(&config.indexes(lifetime)?, &context.roots)
+    kept::for_roots(&config.indexes(lifetime)?, &context.roots)
 }
 
 /// The directories that become the roots.

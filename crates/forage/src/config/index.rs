@@ -8,7 +8,7 @@ use forage_fs::PrivatePlace;
 
 use super::{Config, environment};
 use crate::answer_cache;
-use crate::indexes::{KeptIndexes, Lifetime, Mode, Store};
+use forage_tools::kept::{KeptIndexes, Lifetime, Mode, Store};
 
 impl Config {
     pub(super) fn check_index(&self) -> anyhow::Result<()> {

@@ -10,7 +10,7 @@ use forage::agent::Event;
 use forage_tools::{sanitize, sanitize_line};
 
 use super::super::output::Output;
-use crate::background::Background;
+use forage_base::Background;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 

@@ -1,11 +1,14 @@
-//! Which roots have an index, and when it is brought up to date.
+//! Indexes that are kept on the disk: which roots have one, and when it is brought up to date.
+//!
+//! [`KeptIndexes`] gives the calls of a [`Context`](crate::Context) their index. Each lies in a directory of its own below
+//! one for all, outside of every root, in files of the user's own that nobody else can have made.
 
 mod building;
+mod mapped;
 mod ranked;
 mod ranking;
 mod reread;
 mod store;
-pub(crate) mod verify;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -20,11 +23,11 @@ use forage_fs::{
 };
 use forage_rank::tree::{Effort, UpdateError};
 use forage_search::index::Index;
-use forage_tools::{Indexes, Ranked};
 
-pub(crate) use store::{Store, Update};
+pub use reread::Progress;
+pub use store::{Store, StoreError, Update};
 
-use crate::answer_cache;
+use crate::indexes::{Indexes, Ranked};
 
 /// Files of a tree from which on an index pays: a scan of fewer takes some hundredths of a second.
 const LEAST_FILES: u64 = 2_000;
@@ -43,7 +46,7 @@ const UPDATES_PART: u32 = 20;
 
 /// What `index` of the configuration says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub enum Mode {
     /// An index is used where there is one; what lives on makes one of a large tree, in the background.
     Auto,
     /// The same whatever the size of the tree, and a command makes it before it searches.
@@ -52,7 +55,7 @@ pub(crate) enum Mode {
 
 /// How long the process lives that uses indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lifetime {
+pub enum Lifetime {
     /// It ends with its search.
     Search,
     /// It goes on for some searches, and updates indexes meanwhile.
@@ -75,7 +78,7 @@ const KEEPING_TIME: Duration = Duration::from_millis(1_000);
 const ENDING_TIME: Duration = Duration::from_millis(1_500);
 
 /// The indexes of the roots that calls name.
-pub(crate) struct KeptIndexes {
+pub struct KeptIndexes {
     /// The directory of all indexes, and its path without links.
     place: PrivatePlace,
     path: PathBuf,
@@ -125,21 +128,21 @@ impl Slot {
 
 impl KeptIndexes {
     /// Indexes below this directory.
-    pub(crate) fn new(
+    pub fn new(
         place: impl Into<PrivatePlace>,
         mode: Mode,
         lifetime: Lifetime,
         patience: Duration,
     ) -> Arc<Self> {
         let place = place.into();
-        let path = answer_cache::resolved(&place.path());
+        let path = forage_fs::resolved(&place.path());
         let mounts = (lifetime == Lifetime::Server).then(Mounts::open).flatten();
         let slots = Mutex::default();
         Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, stop: Stop::never() })
     }
 
     /// For calls beneath roots that they do not lie in.
-    pub(crate) fn shared(self: Arc<Self>) -> SharedIndexes {
+    pub fn shared(self: Arc<Self>) -> SharedIndexes {
         SharedIndexes { kept: self, warnings: Mutex::default() }
     }
 
@@ -149,7 +152,7 @@ impl KeptIndexes {
     }
 
     /// Whether the index of a root is kept: never in the root itself.
-    pub(crate) fn may_keep(&self, root: &Root) -> bool {
+    pub fn may_keep(&self, root: &Root) -> bool {
         !self.path.starts_with(root.path())
     }
 
@@ -199,12 +202,7 @@ impl KeptIndexes {
     }
 
     /// Brings the ranked index of a root up to date in the background, unless that is going on.
-    pub(crate) fn rank_in_background(
-        self: &Arc<Self>,
-        root: &Arc<Root>,
-        progress: (u64, u64),
-        pause: Duration,
-    ) {
+    pub fn rank_in_background(self: &Arc<Self>, root: &Arc<Root>, progress: (u64, u64), pause: Duration) {
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
         if slot.ranking.as_ref().is_none_or(|build| build.may_be_repeated()) {
@@ -291,7 +289,7 @@ impl KeptIndexes {
 
     /// Ends what goes on in the background: what is nearly done is finished, and what was read for an index is written
     /// down, so that the next process goes on there.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.stop.end_within(KEEPING_TIME);
         let end = Instant::now() + ENDING_TIME;
         let is_at_work =
@@ -376,14 +374,14 @@ fn is_large(root: &Arc<Root>) -> bool {
 }
 
 /// What a call holds of [`KeptIndexes`].
-pub(crate) struct SharedIndexes {
+pub struct SharedIndexes {
     kept: Arc<KeptIndexes>,
     /// Why one is not used that is there.
     warnings: Mutex<BTreeSet<String>>,
 }
 
 /// The indexes for a call beneath these roots.
-pub(crate) fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
+pub fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
     (!kept.lie_in(roots)).then(|| Arc::new(Arc::clone(kept).shared()) as Arc<dyn Indexes>)
 }
 

@@ -3,11 +3,11 @@
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
+use crate::indexes::Ranked;
 use forage_base::{Stop, Stopped};
 use forage_fs::{Listing, Root, WalkReport, Watched};
 use forage_rank::tree::{Effort, UpdateError, Updated, update, walk_options};
 use forage_rank::{IndexError, RankIndex};
-use forage_tools::Ranked;
 
 use super::store::Store;
 

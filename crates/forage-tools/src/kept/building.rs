@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::background::Background;
+use forage_base::Background;
 
 /// Bytes of a count.
 const COUNT_BYTES: u64 = 20;
@@ -42,7 +42,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::indexes::store::{LOCK, Store, lock};
+    use crate::kept::store::{LOCK, Store, lock};
 
     #[test]
     fn others_are_told_how_far_a_build_is_while_it_goes_on() {

@@ -5,21 +5,21 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A thread that goes on until this is dropped, which waits for its end.
-pub(crate) struct Background(Option<(Sender<()>, JoinHandle<()>)>);
+pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
 /// What the thread is told of the work.
-pub(crate) struct Work(Receiver<()>);
+pub struct Work(Receiver<()>);
 
 impl Work {
     /// Waits; whether the work still goes on then.
-    pub(crate) fn goes_on_after(&self, time: Duration) -> bool {
+    pub fn goes_on_after(&self, time: Duration) -> bool {
         self.0.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
     }
 }
 
 impl Background {
     /// Where there is no thread to be had, nothing is done.
-    pub(crate) fn start(name: &str, run: impl FnOnce(Work) + Send + 'static) -> Self {
+    pub fn start(name: &str, run: impl FnOnce(Work) + Send + 'static) -> Self {
         let (end, ended) = channel();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || run(Work(ended)));
         Self(thread.ok().map(|thread| (end, thread)))

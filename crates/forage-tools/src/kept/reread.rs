@@ -13,15 +13,15 @@ use super::KeptIndexes;
 
 /// How far the files of an index are read again, kept beside it, so that one server goes on where another has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// Files of the round that are done, in the order of the index.
-    pub(crate) done: u64,
+    pub done: u64,
     /// When the round began, in seconds since 1970.
-    pub(crate) began: u64,
+    pub began: u64,
     /// When the last whole round ended; 0 if there was none.
-    pub(crate) ended: u64,
+    pub ended: u64,
     /// Files that were found to have changed without their state, in all rounds.
-    pub(crate) different: u64,
+    pub different: u64,
 }
 
 impl Progress {

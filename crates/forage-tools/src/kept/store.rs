@@ -15,17 +15,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
 use forage_base::{Hash64, Stop};
-use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, WalkOptions};
+use forage_fs::{OpenError, PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, WalkOptions};
 use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
 use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
+use thiserror::Error;
 
 use super::building;
+use super::mapped::Mapped;
 use super::ranked::wait_for;
 use super::reread::Progress;
-use crate::private_file::Mapped;
 
 /// The files of an index, the newest first.
 const LAYERS: [&str; 2] = [CHANGES, BASE];
@@ -82,7 +82,7 @@ enum Reading {
 
 /// The files of one index.
 #[derive(Clone, Debug)]
-pub(crate) struct Store {
+pub struct Store {
     /// The directory of all indexes, and the name of this one's in it.
     indexes: PrivatePlace,
     name: String,
@@ -91,7 +91,7 @@ pub(crate) struct Store {
 
 /// What an update did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Update {
+pub enum Update {
     /// The index was built from nothing, with so many files.
     Built(u64),
     /// So many changed files were read.
@@ -100,9 +100,65 @@ pub(crate) enum Update {
     Busy,
 }
 
+/// Why the files of an index can't be written or removed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no directory for it.
+    #[error("can't make {}", path.display())]
+    Create {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: PrivateError,
+    },
+    /// A file of it can't be written.
+    #[error("can't write the index")]
+    Write(#[source] PrivateError),
+    /// The file that is locked can't be written.
+    #[error("can't write {}", path.display())]
+    WriteLock {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The lock can't be taken.
+    #[error("can't lock the index")]
+    Lock(#[source] io::Error),
+    /// Another process has the lock.
+    #[error("another process is building the index; try again later")]
+    Busy,
+    /// The time was over.
+    #[error("the index of {} was not finished: its time was over", root.display())]
+    Unfinished {
+        /// The root.
+        root: PathBuf,
+    },
+    /// The work was called off, and what there is by then is kept.
+    #[error("the index of {} has {files} files by now, and the next server goes on", root.display())]
+    Begun {
+        /// The root.
+        root: PathBuf,
+        /// Files that are in it.
+        files: u64,
+    },
+    /// Its directory can't be used.
+    #[error(transparent)]
+    Private(#[from] PrivateError),
+    /// The tree can't be read.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+/// An error and what caused it, in one line.
+fn with_cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", with_cause(cause)))
+}
+
 impl Store {
     /// The index of the root with this absolute path, below the directory for all indexes.
-    pub(crate) fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
+    pub fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
         let name = format!("{name}-{:016x}", Hash64::of(&[root.as_os_str().as_encoded_bytes()]));
@@ -114,7 +170,7 @@ impl Store {
     }
 
     /// Where it is.
-    pub(crate) fn directory(&self) -> PathBuf {
+    pub fn directory(&self) -> PathBuf {
         self.place().path()
     }
 
@@ -124,7 +180,7 @@ impl Store {
     }
 
     /// Whether what is there, if anything is, can be believed: nobody else may have made or changed it.
-    pub(crate) fn check(&self) -> Result<(), PrivateError> {
+    pub fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
         let others =
@@ -136,12 +192,12 @@ impl Store {
     }
 
     /// The index; `None` when there is none, or none that can be used.
-    pub(crate) fn open(&self) -> Option<Index> {
+    pub fn open(&self) -> Option<Index> {
         self.with_directories(self.layers(Reading::Lasting).0)
     }
 
     /// The index for a process that ends with its search, opened while it is not needed yet; `None` when there is none.
-    pub(crate) fn opening(&self) -> Option<Arc<Index>> {
+    pub fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
             Index::opening(move |snapshot| {
@@ -152,7 +208,7 @@ impl Store {
     }
 
     /// The index, all of which was read, and what is wrong with those of its files that can't be used.
-    pub(crate) fn open_checked(&self) -> (Option<Index>, Vec<String>) {
+    pub fn open_checked(&self) -> (Option<Index>, Vec<String>) {
         let (layers, problems) = self.layers(Reading::Checked);
         (self.with_directories(layers), problems)
     }
@@ -184,19 +240,19 @@ impl Store {
     }
 
     /// Whether there is one, usable or not.
-    pub(crate) fn exists(&self) -> bool {
+    pub fn exists(&self) -> bool {
         self.opened().is_some_and(|directory| LAYERS.iter().any(|name| directory.entry(*name).is_some()))
     }
 
     /// What changes whenever one of its files is replaced.
-    pub(crate) fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
+    pub fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
         let Some(directory) = self.opened() else { return vec![None; FILES.len()] };
         let version = |name| directory.entry(name).map(|entry| (entry.modified, entry.size));
         FILES.map(version).into()
     }
 
     /// Bytes on the disk.
-    pub(crate) fn size(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         let directory = self.opened();
         let files = FILES.iter().filter_map(|name| directory.as_ref()?.entry(*name));
         files.map(|entry| entry.size).sum()
@@ -246,7 +302,7 @@ impl Store {
     }
 
     /// How far servers have read its files again; all zeros if they have not.
-    pub(crate) fn reread(&self) -> Progress {
+    pub fn reread(&self) -> Progress {
         let read = self.opened().and_then(|own| own.read(REREAD, Progress::BYTES).ok().flatten());
         read.and_then(|text| Progress::parse(&text)).unwrap_or_default()
     }
@@ -259,7 +315,7 @@ impl Store {
     }
 
     /// Removes what searches use of an index that turned out to be wrong; false while another process updates it.
-    pub(super) fn discard(&self) -> anyhow::Result<bool> {
+    pub(super) fn discard(&self) -> Result<bool, StoreError> {
         let Some(directory) = self.place().open()? else { return Ok(true) };
         let Some(_lock) = lock(&directory, LOCK)? else { return Ok(false) };
         for name in FILES {
@@ -269,7 +325,7 @@ impl Store {
     }
 
     /// Brings the index up to date with the tree.
-    pub(crate) fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> anyhow::Result<Update> {
+    pub fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> Result<Update, StoreError> {
         let directory = &self.created()?;
         let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
@@ -303,11 +359,7 @@ impl Store {
         if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > 0 {
             // What was begun before stays beside it: each is right by itself.
             write(directory, if begun.is_none() { CHANGES } else { BASE }, built.builder)?;
-            bail!(
-                "the index of {} has {} files by now, and the next server goes on",
-                self.root.display(),
-                more + built.unchanged
-            );
+            return Err(StoreError::Begun { root: self.root.clone(), files: more + built.unchanged });
         }
         self.check_ended(&built.report)?;
         let files = more + built.unchanged;
@@ -322,7 +374,7 @@ impl Store {
     }
 
     /// The files that another process has come to by now, if one is building the index.
-    pub(crate) fn building(&self) -> Option<u64> {
+    pub fn building(&self) -> Option<u64> {
         building::files(self.opened()?.open_file(LOCK, u64::MAX).ok().flatten()?)
     }
 
@@ -350,21 +402,21 @@ impl Store {
         }
     }
 
-    fn check_ended(&self, report: &forage_fs::WalkReport) -> anyhow::Result<()> {
+    fn check_ended(&self, report: &forage_fs::WalkReport) -> Result<(), StoreError> {
         if report.stopped.is_some() {
-            bail!("the index of {} was not finished: its time was over", self.root.display());
+            return Err(StoreError::Unfinished { root: self.root.clone() });
         }
         Ok(())
     }
 
     /// The directory, made if there is none.
-    pub(super) fn created(&self) -> anyhow::Result<PrivateDirectory> {
-        self.place().create().with_context(|| format!("can't make {}", self.directory().display()))
+    pub(super) fn created(&self) -> Result<PrivateDirectory, StoreError> {
+        self.place().create().map_err(|source| StoreError::Create { path: self.directory(), source })
     }
 
     /// The ranked index as it was last written, without a look at the tree; `None` where there is none that can be used.
     /// Nothing is written.
-    pub(crate) fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
+    pub fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
         let directory = self.opened()?.directory(ranked_name()).ok()??;
         directory.check_all(most_bytes_of_ranked).ok()?;
         RankIndex::in_directory(directory.path(), stop).ok()
@@ -421,27 +473,26 @@ impl Store {
 
     /// Keeps other processes from writing the ranked index; waits until they have done.
     pub(super) fn lock_ranked(&self, stop: &Stop) -> Result<File, UpdateError> {
-        let directory = self.created().map_err(|error| UpdateError::Locked(format!("{error:#}")))?;
+        let directory = self.created().map_err(|error| UpdateError::Locked(with_cause(&error)))?;
         let lock = || match lock(&directory, RANKED_LOCK) {
             Ok(Some(file)) => Some(Ok(file)),
             Ok(None) => None,
-            Err(error) => Some(Err(UpdateError::Locked(format!("{error:#}")))),
+            Err(error) => Some(Err(UpdateError::Locked(with_cause(&error)))),
         };
         wait_for(stop, lock)?
     }
 
     /// Bytes of the ranked index on the disk; `None` if there is none.
-    pub(crate) fn ranked_size(&self) -> Option<u64> {
+    pub fn ranked_size(&self) -> Option<u64> {
         let directory = self.opened()?.directory(ranked_name()).ok().flatten()?;
         Some(directory.entries().ok()?.iter().map(|entry| entry.size).sum())
     }
 
     /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
-    pub(crate) fn remove(&self) -> anyhow::Result<bool> {
+    pub fn remove(&self) -> Result<bool, StoreError> {
         let Some(directory) = self.place().open()? else { return Ok(false) };
-        let busy = "another process is building the index; try again later";
-        let _lock = lock(&directory, LOCK)?.context(busy)?;
-        let _ranked_lock = lock(&directory, RANKED_LOCK)?.context(busy)?;
+        let _lock = lock(&directory, LOCK)?.ok_or(StoreError::Busy)?;
+        let _ranked_lock = lock(&directory, RANKED_LOCK)?.ok_or(StoreError::Busy)?;
         let mut was_there = directory.remove_all(ranked_name())?;
         for name in FILES.into_iter().chain([ROOT, REREAD]) {
             was_there |= directory.remove(name)? && FILES.contains(&name);
@@ -453,30 +504,30 @@ impl Store {
 
 /// Keeps other processes from updating an index; `None` while another one does. The system lets go of it when the process
 /// ends, however it ends.
-pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> anyhow::Result<Option<File>> {
+pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> Result<Option<File>, StoreError> {
     let path = directory.path().join(name);
     let file = directory.open_or_create(name)?;
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => {
                 // What one that was killed left there of how far it was.
-                file.set_len(0).with_context(|| format!("can't write {}", path.display()))?;
+                file.set_len(0).map_err(|source| StoreError::WriteLock { path, source })?;
                 return Ok(Some(file));
             }
             // Who only asks whether it is locked holds it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
-            Err(TryLockError::Error(error)) => return Err(error).context("can't lock the index"),
+            Err(TryLockError::Error(error)) => return Err(StoreError::Lock(error)),
         }
     }
     Ok(None)
 }
 
-fn write(directory: &PrivateDirectory, name: &str, builder: Builder) -> anyhow::Result<()> {
+fn write(directory: &PrivateDirectory, name: &str, builder: Builder) -> Result<(), StoreError> {
     if builder.is_empty() && name == CHANGES {
         directory.remove(name)?;
         return Ok(());
     }
-    directory.replace(name, |file| builder.write(file)).context("can't write the index")
+    directory.replace(name, |file| builder.write(file)).map_err(StoreError::Write)
 }
 
 /// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
@@ -485,13 +536,13 @@ fn write_directories(
     root: &Arc<Root>,
     walk: &WalkOptions,
     stop: &Stop,
-) -> anyhow::Result<()> {
+) -> Result<(), StoreError> {
     let Some(snapshot) = Snapshot::take(root, walk, stop)? else { return Ok(()) };
-    directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).context("can't write the index")
+    directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).map_err(StoreError::Write)
 }
 
 /// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
-fn remove_leftovers(directory: &PrivateDirectory) -> anyhow::Result<()> {
+fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), StoreError> {
     for entry in directory.entries()? {
         if entry.is_temporary() {
             directory.remove(entry.name)?;
