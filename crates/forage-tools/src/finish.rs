@@ -4,15 +4,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use forage_fs::{RelPath, Root};
-use serde_json::Value;
-
+use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::{Answer, Outcome, Render as _};
 use crate::sanitize::sanitize;
 use crate::text::absolute;
 use crate::tool::Tool;
+use forage_fs::{RelPath, Root};
 
 /// A call from its arguments to its end.
 pub(crate) struct Begun {
@@ -22,22 +21,23 @@ pub(crate) struct Begun {
 }
 
 impl Begun {
-    /// Now, with these arguments as the caller wrote them.
-    pub(crate) fn with(context: &Context, request: &Value) -> Self {
-        let path = request["path"].as_str().filter(|path| Path::new(path).is_absolute());
+    /// Now, with this path as the caller wrote it.
+    pub(crate) fn with(context: &Context, path: Option<&str>) -> Self {
+        let path = path.filter(|path| Path::new(path).is_absolute());
         let root = path.and_then(|path| Some(context.roots.find(path).ok()?.0));
         let names_root = root.is_some();
         let root = root.unwrap_or_else(|| Arc::clone(context.roots.main()));
         Self { at: Instant::now(), root, names_root }
     }
 
-    /// Adds to the outcome what no tool has to say by itself, and takes it across the border. `notes` are those of the arguments.
-    pub(crate) fn finish<T: Tool>(
+    /// Adds to the outcome what no tool has to say by itself, and takes it across the border. `notes` are those of the
+    /// arguments.
+    pub(crate) fn complete<T: Tool>(
         self,
         outcome: &mut Outcome<T::Response>,
         context: &Context,
         notes: Vec<String>,
-    ) -> Result<Answer, ToolError> {
+    ) {
         outcome.elapsed = self.at.elapsed();
         outcome.included_by = T::INCLUDES_NOISE;
         outcome.names = Arc::clone(&context.names);
@@ -51,7 +51,20 @@ impl Begun {
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
-        Answer::of(outcome, context).map_err(|error| internal::<T>(context, error.to_string()))
+        let mut border = Border::new(&context.redactor, &mut outcome.hidden);
+        outcome.response.redact(&mut border);
+        outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
+    }
+
+    /// The same, as an answer in both renderings.
+    pub(crate) fn finish<T: Tool>(
+        self,
+        outcome: &mut Outcome<T::Response>,
+        context: &Context,
+        notes: Vec<String>,
+    ) -> Result<Answer, ToolError> {
+        self.complete::<T>(outcome, context, notes);
+        Answer::of(outcome, context.text_bytes).map_err(|error| internal::<T>(context, error.to_string()))
     }
 }
 

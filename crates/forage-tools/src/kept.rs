@@ -146,6 +146,11 @@ impl KeptIndexes {
         SharedIndexes { kept: self, warnings: Mutex::default() }
     }
 
+    /// The directory of all indexes, links resolved.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether they lie in one of these roots: nothing is ever written into a root.
     fn lie_in(&self, roots: &Roots) -> bool {
         roots.all().iter().any(|root| self.path.starts_with(root.path()))
@@ -371,6 +376,21 @@ fn is_large(root: &Arc<Root>) -> bool {
     let walk_options = WalkOptions { threads: 1, ..WalkOptions::default() };
     walk(root, &RelPath::root(), &walk_options, &Stop::never(), || (), step, receive)
         .is_ok_and(|report| report.broke_off)
+}
+
+/// Returns the directory in which the command line keeps indexes, so that a program can share them: `index` below
+/// `forage` in the user's cache directory. It reads `XDG_CACHE_HOME`, else `HOME` (on Windows `LOCALAPPDATA`), as nothing else
+/// of the libraries does; `None` where they are not set.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a program that asks for it wants what the user's environment says"
+)]
+pub fn shared_directory() -> Option<PathBuf> {
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = variable("XDG_CACHE_HOME")
+        .or_else(|| if cfg!(windows) { variable("LOCALAPPDATA") } else { None })
+        .or_else(|| Some(variable("HOME")?.join(".cache")))?;
+    Some(cache.join("forage").join("index"))
 }
 
 /// What a call holds of [`KeptIndexes`].

@@ -5,6 +5,29 @@
 //! next to it in a `.md` file. The way of a call: JSON → coercion → typed request → checked arguments → engine →
 //! [`Outcome`] → text and records.
 //!
+//! A program opens a [`Workspace`] and calls the tools in their own types:
+//!
+//! ```
+//! use forage_tools::Workspace;
+//! use forage_tools::tools::{GrepRequest, RankRequest, ReadRequest};
+//!
+//! let workspace = Workspace::open("src")?;
+//! let found = workspace.grep(GrepRequest::new(r"pub struct \w+").file_pattern("*.rs"))?.response;
+//! for file in &found.files {
+//!     println!("{}: {} of {} matches", file.path, file.match_count, found.match_count);
+//! }
+//! let ranked = workspace.rank(RankRequest::new("where are secrets taken out of answers"))?.response;
+//! let best = &ranked.files[0];
+//! let start = i64::from(best.chunks[0].start_line);
+//! let lines = workspace.read(ReadRequest::new(&best.path).start_line(start))?.response.lines;
+//! println!("{}:{start}: {}", best.path, lines[0]);
+//! # assert!(found.totals_exact && found.match_count > 10);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Workspace::keep_indexes`] makes it as fast as the command line, with the same indexes. [`registry`] has the tools without
+//! their types, for a front whose callers write JSON.
+//!
 //! This is the only crate that writes text that a model reads. It knows no protocol, no command line and no stdout.
 
 mod answer_cache;
@@ -29,9 +52,11 @@ mod sanitize;
 pub mod schema;
 pub mod telemetry;
 mod text;
+#[macro_use]
 mod tool;
 pub mod tools;
 mod verdict;
+mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::Foreign;
@@ -41,6 +66,7 @@ pub use context::{
     LookupSettings, OnModelFailure, SearchSettings, Waiting,
 };
 pub use error::ToolError;
+pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
@@ -50,3 +76,5 @@ pub use sanitize::{sanitize, sanitize_line};
 pub use telemetry::{Telemetry, Told};
 pub use text::clip;
 pub use tool::{Egress, Tool};
+pub use verdict::Verdict;
+pub use workspace::{Workspace, WorkspaceError};

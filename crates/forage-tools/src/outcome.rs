@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::border::{Border, Hidden};
-use crate::context::Context;
 use crate::limits;
 use crate::names::Names;
 use crate::noise::noise_of;
@@ -160,15 +159,11 @@ impl Answer {
 }
 
 impl Answer {
-    /// Both renderings, behind the border. Whatever is shown of an outcome goes this way.
+    /// Both renderings of an outcome that has passed the border.
     pub(crate) fn of<R: Serialize + Render>(
-        outcome: &mut Outcome<R>,
-        context: &Context,
+        outcome: &Outcome<R>,
+        budget: usize,
     ) -> Result<Self, serde_json::Error> {
-        let mut border = Border::new(&context.redactor, &mut outcome.hidden);
-        outcome.response.redact(&mut border);
-        outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
-        let (outcome, budget) = (&*outcome, context.text_bytes);
         let (mut text, mut cut) = R::render(outcome, budget);
         // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
         if text.len() > limits::TEXT_BYTES_MAX {

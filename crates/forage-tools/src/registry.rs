@@ -12,7 +12,7 @@ use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::finish::{Begun, internal};
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Outcome};
 use crate::schema;
 use crate::telemetry::Told;
 use crate::tool::{Egress, Tool};
@@ -135,13 +135,29 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let begun = Begun::with(context, &request);
+        let begun = Begun::with(context, request["path"].as_str());
         let schema = self.input_schema();
         let (request, notes) = arguments::parse(&Definition::of::<T>(&schema, &context.names), request)?;
-        let mut outcome = catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
-            .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
+        let mut outcome = run::<T>(context, request)?;
         begun.finish::<T>(&mut outcome, context, notes)
     }
+}
+
+/// Runs a call from its typed request: what the front that has one calls, as [`AnyTool::call`] is for JSON. The outcome has
+/// passed the border; nothing is rendered. A panic is this call's error and nobody else's.
+///
+/// # Errors
+/// Of the tool.
+pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+    let begun = Begun::with(context, T::path(&request));
+    let mut outcome = run::<T>(context, request)?;
+    begun.complete::<T>(&mut outcome, context, Vec::new());
+    Ok(outcome)
+}
+
+fn run<T: Tool>(context: &Context, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+    catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
+        .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

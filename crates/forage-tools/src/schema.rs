@@ -155,6 +155,16 @@ const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maxi
 
 fn property(value: Value) -> Value {
     let Value::Object(mut fields) = value else { return value };
+    // The words of an enum whose variants are described come one by one; an optional one beside `null`.
+    let of_enum = fields.remove("anyOf").and_then(|any| any.as_array()?.first()?.as_object().cloned());
+    for (name, value) in of_enum.into_iter().flatten() {
+        fields.entry(name).or_insert(value);
+    }
+    if let Some(Value::Array(variants)) = fields.remove("oneOf") {
+        let words: Vec<Value> = variants.into_iter().map(|mut variant| variant["const"].take()).collect();
+        fields.insert("type".to_owned(), json!("string"));
+        fields.insert("enum".to_owned(), Value::Array(words));
+    }
     // An optional field is `["integer", "null"]`: optional is said by leaving it out of `required`.
     if let Some(Value::Array(types)) = fields.get("type") {
         let single = types.iter().find(|kind| *kind != "null").cloned();

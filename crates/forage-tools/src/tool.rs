@@ -10,6 +10,20 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Outcome, Render};
 
+/// Methods that set the optional arguments of a request, each called as its field.
+macro_rules! setters {
+    ($($name:ident: $type:ty),* $(,)?) => {
+        $(
+            #[doc = concat!("Sets [`", stringify!($name), "`](#structfield.", stringify!($name), ").")]
+            #[must_use]
+            pub fn $name(mut self, value: impl Into<$type>) -> Self {
+                self.$name = Some(value.into());
+                self
+            }
+        )*
+    };
+}
+
 /// Whether text of the repository leaves the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
@@ -55,6 +69,10 @@ pub trait Tool {
     /// They can't be understood.
     fn adapt(_fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         Ok(())
+    }
+    /// Returns the path that a request names, of a tool that has one.
+    fn path(_request: &Self::Request) -> Option<&str> {
+        None
     }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<Outcome<Self::Response>, ToolError>;

@@ -9,10 +9,25 @@ mod read_file;
 pub mod search;
 mod search_index;
 
-pub use grep_search::GrepSearch;
-pub use keyword_lookup::{KeywordLookup, fallback as lookup_fallback};
+pub use grep_search::{
+    FileRecord as GrepFile, GrepSearch, LineRecord as GrepLine, Request as GrepRequest,
+    Response as GrepResponse, rest::Directory as GrepDirectory,
+};
+pub use keyword_lookup::{
+    BeyondRecord as LookupWithoutFilter, Has, KeywordLookup, LineRecord as LookupLine,
+    NameRecord as LookupName, Presence, Record as LookupHit, Request as LookupRequest,
+    Response as LookupResponse, Status as LookupStatus, fallback as lookup_fallback,
+};
 pub use keyword_search::{KeywordSearch, WITHOUT_MODEL};
-pub use list_directory::ListDirectory;
-pub use read_file::ReadFile;
-pub use search::Search;
-pub use search_index::SearchIndex;
+pub use list_directory::{
+    ListDirectory, Record as ListEntry, Request as ListRequest, Response as ListResponse,
+};
+pub use read_file::{ReadFile, Request as ReadRequest, Response as ReadResponse};
+pub use search::{
+    CaseRule, Data as SearchData, Record as SearchRecord, Request as SearchRequest,
+    Response as SearchResponse, Search, Submatch, Text as SearchText,
+};
+pub use search_index::{
+    ChunkRecord as RankedChunk, FileRecord as RankedFile, LineRecord as RankedLine, Reason as RankedReason,
+    Request as RankRequest, Response as RankResponse, SearchIndex,
+};

@@ -27,17 +27,17 @@ struct Unseen {
 
 /// What is known of the files that a search leaves out by default.
 #[derive(Debug, Default, JsonSchema, Serialize)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// A sentence for each rule that hides matches.
-    pub(crate) hidden_matches: Vec<String>,
+    pub hidden_matches: Vec<String>,
     /// All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the
     /// start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody
     /// looks.
-    pub(crate) complete: bool,
+    pub complete: bool,
     /// Files of which nothing is known, as they are not read, by reason.
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
-    pub(crate) unread: Skipped,
+    pub unread: Skipped,
     /// Somebody has looked, but not to the end.
     #[serde(skip)]
     pub(crate) is_partial: bool,

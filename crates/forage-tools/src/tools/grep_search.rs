@@ -1,6 +1,6 @@
 //! `grep_search`: regex over files, grouped per file.
 
-mod rest;
+pub(super) mod rest;
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -34,48 +34,80 @@ use crate::verdict::{Verdict, unseen_matches};
 pub struct GrepSearch;
 
 /// The arguments of `grep_search`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// Regular expression to search for, matched line by line.
-    pattern: String,
+    pub pattern: String,
     /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
-    path: Option<String>,
+    pub path: Option<String>,
     /// Glob that chooses files: by name ("*.py"), or by path if it has a slash ("src/**/*.rs") (default: all files).
-    file_pattern: Option<String>,
+    pub file_pattern: Option<String>,
     /// Lines of context around each match, 0 to 50 (default: 2).
-    context_lines: Option<i64>,
+    pub context_lines: Option<i64>,
     /// Matching lines to return, 1 to 10000 (default: 50).
-    max_results: Option<i64>,
+    pub max_results: Option<i64>,
     /// Match without regard to case (default: false).
-    ignore_case: Option<bool>,
+    pub ignore_case: Option<bool>,
     /// Search ignored and hidden files too (default: false).
-    include_ignored: Option<bool>,
+    pub include_ignored: Option<bool>,
     /// Where to go on: the cursor from a previous answer to the same request.
-    cursor: Option<String>,
+    pub cursor: Option<String>,
+}
+
+impl Request {
+    /// Returns the request for what is asked for by default: a search for this pattern in all files, 100 matches at the most.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path: None,
+            file_pattern: None,
+            context_lines: None,
+            max_results: None,
+            ignore_case: None,
+            include_ignored: None,
+            cursor: None,
+        }
+    }
+
+    setters! {
+        path: String,
+        file_pattern: String,
+        context_lines: i64,
+        max_results: i64,
+        ignore_case: bool,
+        include_ignored: bool,
+        cursor: String,
+    }
 }
 
 /// The records of `grep_search`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    pattern: String,
-    path: String,
+    /// The pattern, as the caller wrote it.
+    pub pattern: String,
+    /// Where was searched, or the file, below the root.
+    pub path: String,
     /// Matching lines, whether shown or not; a lower bound unless `totals_exact`.
-    match_count: u64,
+    pub match_count: u64,
     /// Files with matching lines, likewise.
-    file_count: u64,
-    totals_exact: bool,
-    files_searched: u64,
-    files: Vec<FileRecord>,
+    pub file_count: u64,
+    /// Whether both counts are exact.
+    pub totals_exact: bool,
+    /// Files whose text was searched.
+    pub files_searched: u64,
+    /// Files with matching lines, in path order.
+    pub files: Vec<FileRecord>,
     /// Where those are that are not in `files`, the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    elsewhere: Vec<rest::Directory>,
+    pub elsewhere: Vec<rest::Directory>,
     /// `file_pattern` was given and no file fits it.
-    no_file_chosen: bool,
+    pub no_file_chosen: bool,
     /// This page continues another: the counts are of what follows it.
-    continued: bool,
+    pub continued: bool,
     /// For a search without hits: what is in files that were not searched.
-    not_searched: Verdict,
+    pub not_searched: Verdict,
     /// Names in the path of a directory by which matches are counted that are not shown.
     #[serde(skip)]
     depth: usize,
@@ -87,34 +119,44 @@ pub struct Response {
     context_is_asked_for: bool,
 }
 
+/// A file with matching lines.
 #[derive(Debug, JsonSchema, Serialize)]
-struct FileRecord {
+pub struct FileRecord {
     #[serde(skip)]
     place: RelPath,
-    path: String,
+    /// Where was searched, or the file, below the root.
+    pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
-    match_count: u64,
-    lines: Vec<LineRecord>,
+    pub path_bytes: Option<String>,
+    /// Matching lines that are shown of it.
+    pub match_count: u64,
+    /// Matching lines and their context, in order.
+    pub lines: Vec<LineRecord>,
 }
 
+/// A line of a file.
 #[derive(Debug, JsonSchema, Serialize)]
-struct LineRecord {
-    line_number: u64,
+pub struct LineRecord {
+    /// From 1.
+    pub line_number: u64,
+    /// `match` or `context`.
     #[serde(rename = "type")]
-    kind: &'static str,
-    text: String,
+    pub kind: &'static str,
+    /// The line without its line feed; U+FFFD for what is not UTF-8.
+    pub text: String,
     /// The line's own bytes in base64, where `text` is not all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<String>,
+    pub bytes: Option<String>,
     /// Where in `bytes`, or without them in `text`, the matches are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    spans: Vec<[usize; 2]>,
+    pub spans: Vec<[usize; 2]>,
+    /// Bytes that are left out in front of `text`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
-    cut_before: usize,
+    pub cut_before: usize,
+    /// Bytes that are left out behind `text`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
-    cut_after: usize,
+    pub cut_after: usize,
 }
 
 impl Tool for GrepSearch {
@@ -160,6 +202,10 @@ impl Tool for GrepSearch {
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_grep(fields)
+    }
+
+    fn path(request: &Request) -> Option<&str> {
+        request.path.as_deref()
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {

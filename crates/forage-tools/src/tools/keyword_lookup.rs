@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::event::fallback;
-pub(super) use self::records::Response;
-use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Record, Status, status};
+use self::records::status;
+pub use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Presence, Record, Response, Status};
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
@@ -30,22 +30,38 @@ use crate::tool::Tool;
 pub struct KeywordLookup;
 
 /// The arguments of `keyword_lookup`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// Words to look up: an error code, an identifier, an id.
-    query: String,
+    pub query: String,
     /// Results to return, 1 to 100 (default: 10).
-    limit: Option<i64>,
+    pub limit: Option<i64>,
     /// Repository to look in, as the collection names it.
-    repo: Option<String>,
+    pub repo: Option<String>,
     /// File to look in, by its whole path in the collection.
-    path: Option<String>,
+    pub path: Option<String>,
     /// Language to look in, such as "rust".
-    language: Option<String>,
+    pub language: Option<String>,
     /// Conditions on payload fields, all of which must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
     /// FIELD>=NUMBER (>, <=, <), such as ["modality=text", "page_id>=10"].
-    filter: Option<Vec<String>>,
+    pub filter: Option<Vec<String>>,
+}
+
+impl Request {
+    /// Returns the request for what is asked for by default: a lookup in the whole collection.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self { query: query.into(), limit: None, repo: None, path: None, language: None, filter: None }
+    }
+
+    setters! {
+        limit: i64,
+        repo: String,
+        path: String,
+        language: String,
+        filter: Vec<String>,
+    }
 }
 
 impl Tool for KeywordLookup {

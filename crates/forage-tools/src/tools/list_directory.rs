@@ -27,49 +27,71 @@ use crate::tool::Tool;
 pub struct ListDirectory;
 
 /// The arguments of `list_directory`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// Directory to list, relative to the project root or absolute within it (default: ".", the project root).
-    path: Option<String>,
+    pub path: Option<String>,
     /// List subdirectories too (default: false, or true when max_depth is given).
-    recursive: Option<bool>,
+    pub recursive: Option<bool>,
     /// Levels to list when recursive, 1 to 20 (default: 2).
-    max_depth: Option<i64>,
+    pub max_depth: Option<i64>,
     /// List ignored and hidden names too (default: false).
-    include_ignored: Option<bool>,
+    pub include_ignored: Option<bool>,
+}
+
+impl Request {
+    /// Returns the request for what is asked for by default: one level of the root.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    setters! {
+        path: String,
+        recursive: bool,
+        max_depth: i64,
+        include_ignored: bool,
+    }
 }
 
 /// The records of `list_directory`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    path: String,
-    max_depth: u64,
+    /// Below the root.
+    pub path: String,
+    /// Levels that were listed.
+    pub max_depth: u64,
     /// Directories at `max_depth`: what is in them is not listed.
-    not_entered: u64,
+    pub not_entered: u64,
     /// Entries found, whether shown or not.
-    entry_count: u64,
+    pub entry_count: u64,
     /// In path order.
-    entries: Vec<Record>,
+    pub entries: Vec<Record>,
     /// Names of directories that were not entered, wherever they occur.
-    pruned: Vec<String>,
+    pub pruned: Vec<String>,
 }
 
+/// A name in a directory.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-struct Record {
-    path: String,
+pub struct Record {
+    /// Below the root.
+    pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
+    pub path_bytes: Option<String>,
+    /// `directory`, `file` or `symlink`.
     #[serde(rename = "type")]
-    kind: &'static str,
+    pub kind: &'static str,
+    /// Lines of a text file.
     #[serde(skip_serializing_if = "Option::is_none")]
-    lines: Option<u64>,
+    pub lines: Option<u64>,
     /// Why there is no line count.
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
+    pub note: Option<String>,
+    /// Where a link leads, as it is written in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<String>,
+    pub target: Option<String>,
     #[serde(skip)]
     place: RelPath,
     /// It lies above the depth at which the listing ends.
@@ -108,6 +130,10 @@ impl Tool for ListDirectory {
     ];
     type Request = Request;
     type Response = Response;
+
+    fn path(request: &Request) -> Option<&str> {
+        request.path.as_deref()
+    }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
         let mut clamp = Clamp::default();

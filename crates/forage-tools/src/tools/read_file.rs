@@ -30,46 +30,64 @@ use crate::tool::Tool;
 pub struct ReadFile;
 
 /// The arguments of `read_file`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// File to read, relative to the project root or absolute within it.
-    path: String,
+    pub path: String,
     /// First line to read, counted from 1 (default: 1).
-    start_line: Option<i64>,
+    pub start_line: Option<i64>,
     /// Last line to read, inclusive (default: the last line that fits).
-    end_line: Option<i64>,
+    pub end_line: Option<i64>,
+}
+
+impl Request {
+    /// Returns the request for what is asked for by default: the whole file, as far as there is room.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), start_line: None, end_line: None }
+    }
+
+    setters! {
+        start_line: i64,
+        end_line: i64,
+    }
 }
 
 /// The records of `read_file`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    path: String,
+    /// The file, below the root.
+    pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
-    start_line: u64,
+    pub path_bytes: Option<String>,
+    /// The first line of `lines`, from 1.
+    pub start_line: u64,
     /// The last line shown; 0 for an empty file.
-    end_line: u64,
+    pub end_line: u64,
     /// Lines of the file; a lower bound unless `total_exact`.
-    total_lines: u64,
-    total_exact: bool,
+    pub total_lines: u64,
+    /// Whether `total_lines` is exact.
+    pub total_exact: bool,
     /// Bytes of the file.
-    size: u64,
-    encoding: &'static str,
+    pub size: u64,
+    /// The encoding of the file, such as `UTF-8`.
+    pub encoding: &'static str,
     /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text
     /// written out.
-    lines: Vec<String>,
+    pub lines: Vec<String>,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
-    line_bytes: BTreeMap<u64, String>,
+    pub line_bytes: BTreeMap<u64, String>,
     /// Numbers of the lines in which a secret is hidden: the file has another text there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    redacted_lines: Vec<u64>,
+    pub redacted_lines: Vec<u64>,
     /// Lines cut for their length.
-    cut_lines: u64,
-    crlf: bool,
+    pub cut_lines: u64,
+    /// Whether lines end with CR LF.
+    pub crlf: bool,
     not_utf8: bool,
     #[serde(skip)]
     wanted_end: Option<u64>,
@@ -106,6 +124,10 @@ impl Tool for ReadFile {
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_lines(fields)
+    }
+
+    fn path(request: &Request) -> Option<&str> {
+        Some(&request.path)
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {

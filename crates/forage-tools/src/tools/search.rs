@@ -23,12 +23,13 @@ use crate::place::no_file_fits;
 use crate::tool::Tool;
 use crate::verdict::{Verdict, unseen_matches};
 
-pub use record::Record;
-pub use stream::{Format, Streamed, stream};
+pub use record::{Data, Record, Submatch, Text};
+pub use request::{CaseRule, Request};
+pub use stream::{Format, Streamed, each, stream};
 
 use best::BestPage;
 use page::{PathPage, Show, Taken};
-use request::{Prepared, Request};
+use request::Prepared;
 
 /// The tool.
 pub struct Search;
@@ -36,27 +37,34 @@ pub struct Search;
 /// The answer of `Search`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    pattern: String,
-    path: String,
+    /// The pattern, as the caller wrote it.
+    pub pattern: String,
+    /// Where was searched, below the root.
+    pub path: String,
     /// Events: matching lines and lines of context.
-    count: u64,
+    pub count: u64,
     /// Matching lines among them.
-    match_count: u64,
-    matches: Vec<Record>,
-    timed_out: bool,
-    engine: &'static str,
+    pub match_count: u64,
+    /// The events, in path order or the nearest first.
+    pub matches: Vec<Record>,
+    /// Whether the time was over first.
+    pub timed_out: bool,
+    /// `embedded`, `ugrep` or `rg`.
+    pub engine: &'static str,
+    /// That of an external engine.
     #[serde(skip_serializing_if = "Option::is_none")]
-    exit_code: Option<i32>,
+    pub exit_code: Option<i32>,
+    /// What an external engine wrote to stderr.
     #[serde(skip_serializing_if = "Option::is_none")]
-    stderr: Option<String>,
+    pub stderr: Option<String>,
     /// Files that were searched.
-    files_searched: u64,
+    pub files_searched: u64,
     /// This answer continues another: the counts are of what follows it.
-    continued: bool,
+    pub continued: bool,
     /// `glob` was given and no file fits it.
-    no_file_chosen: bool,
+    pub no_file_chosen: bool,
     /// For a search without hits: what is in files that were not searched.
-    not_searched: Verdict,
+    pub not_searched: Verdict,
 }
 
 impl Tool for Search {
@@ -103,6 +111,10 @@ impl Tool for Search {
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_search(fields)
+    }
+
+    fn path(request: &Request) -> Option<&str> {
+        request.path.as_deref()
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {

@@ -34,95 +34,135 @@ use crate::verdict::Verdict;
 pub struct SearchIndex;
 
 /// The arguments of `search_index`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// A question, words, names, or a whole bug report.
-    query: String,
+    pub query: String,
     /// Directory or file to search (default: ".", the project root).
-    path: Option<String>,
+    pub path: Option<String>,
     /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
-    file_pattern: Option<String>,
+    pub file_pattern: Option<String>,
     /// Languages to search, such as "rust".
-    languages: Option<Vec<String>>,
+    pub languages: Option<Vec<String>>,
     /// Files to return, 1 to 100 (default: 10).
-    limit: Option<i64>,
+    pub limit: Option<i64>,
     /// Say which rules ranked each file.
-    explain: Option<bool>,
+    pub explain: Option<bool>,
     /// Where to go on: from a previous answer to the same request.
-    cursor: Option<String>,
+    pub cursor: Option<String>,
+}
+
+impl Request {
+    /// Returns the request for what is asked for by default: a ranking of all files.
+    pub fn new(query: impl Into<String>) -> Self {
+        Self {
+            query: query.into(),
+            path: None,
+            file_pattern: None,
+            languages: None,
+            limit: None,
+            explain: None,
+            cursor: None,
+        }
+    }
+
+    setters! {
+        path: String,
+        file_pattern: String,
+        languages: Vec<String>,
+        limit: i64,
+        explain: bool,
+        cursor: String,
+    }
 }
 
 /// The records of `search_index`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    query: String,
-    path: String,
+    /// The query, as the caller wrote it.
+    pub query: String,
+    /// The file, or where was searched, below the root.
+    pub path: String,
     /// The best first.
-    files: Vec<FileRecord>,
+    pub files: Vec<FileRecord>,
     /// Files that have something of what is asked for.
-    matching_files: u64,
+    pub matching_files: u64,
     /// Files in the index.
-    files_searched: u64,
+    pub files_searched: u64,
     /// There is no ranked index of the whole yet: these are the best of the files with most of the words.
-    provisional: bool,
+    pub provisional: bool,
     /// Even the best file has little of what is asked for.
-    weak: bool,
+    pub weak: bool,
     /// By how much the first file is ahead of the second, as a share of its own score; 1 for a single one.
-    lead: f32,
+    pub lead: f32,
     /// Share of what is asked for that the best file has, weighted by rarity, 0 to 1.
-    strength: f32,
+    pub strength: f32,
     /// Words of the query that no file has.
-    unknown_words: Vec<String>,
+    pub unknown_words: Vec<String>,
     /// Quotes, filters and words to leave out that were taken as such.
-    understood: Vec<String>,
+    pub understood: Vec<String>,
     /// What looks like one of these and was taken for nothing.
-    ignored: Vec<String>,
+    pub ignored: Vec<String>,
     /// No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`.
-    no_file_chosen: bool,
+    pub no_file_chosen: bool,
     /// This page continues another.
-    continued: bool,
+    pub continued: bool,
     /// For an answer without files: what is in those that the configuration leaves out.
-    not_searched: Verdict,
+    pub not_searched: Verdict,
 }
 
+/// A ranked file.
 #[derive(Debug, JsonSchema, Serialize)]
-struct FileRecord {
-    path: String,
+pub struct FileRecord {
+    /// The file, or where was searched, below the root.
+    pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
+    pub path_bytes: Option<String>,
     /// Comparable within one answer.
-    score: f32,
+    pub score: f32,
     /// The best first.
-    chunks: Vec<ChunkRecord>,
+    pub chunks: Vec<ChunkRecord>,
     /// What each rule gave or took, the strongest first; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    reasons: Vec<Reason>,
+    pub reasons: Vec<Reason>,
 }
 
+/// A part of a file, cut at definitions.
 #[derive(Debug, JsonSchema, Serialize)]
-struct ChunkRecord {
-    start_line: u32,
-    end_line: u32,
+pub struct ChunkRecord {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
     /// What is defined first in these lines.
-    symbol: Option<String>,
-    kind: Option<&'static str>,
-    lines: Vec<LineRecord>,
+    pub symbol: Option<String>,
+    /// What the symbol is, such as `function`.
+    pub kind: Option<&'static str>,
+    /// Lines that have most of what is asked for, in order.
+    pub lines: Vec<LineRecord>,
 }
 
+/// A line of a part.
 #[derive(Debug, JsonSchema, Serialize)]
-struct LineRecord {
-    line_number: u32,
-    text: String,
+pub struct LineRecord {
+    /// From 1.
+    pub line_number: u32,
+    /// The line without indent; of a long one the part that was found.
+    pub text: String,
 }
 
+/// What a rule gave or took.
 #[derive(Debug, JsonSchema, Serialize)]
-struct Reason {
-    rule: &'static str,
+pub struct Reason {
+    /// The name of the rule.
+    pub rule: &'static str,
     /// Added to the score, or the share that is taken off it (negative).
-    gives: f32,
-    about: &'static str,
+    pub gives: f32,
+    /// What the rule looks at.
+    pub about: &'static str,
 }
 
 impl Tool for SearchIndex {
@@ -156,6 +196,10 @@ impl Tool for SearchIndex {
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_ranking(fields)
+    }
+
+    fn path(request: &Request) -> Option<&str> {
+        request.path.as_deref()
     }
 
     fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {

@@ -33,4 +33,5 @@ mod search;
 mod secrets;
 mod states;
 mod support;
+mod workspace;
 mod worst;

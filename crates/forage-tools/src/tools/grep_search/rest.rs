@@ -33,10 +33,13 @@ pub(super) struct Rest {
 
 /// What is in a directory at the top of the tree, or lies in the tree itself.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct Directory {
-    pub(super) path: String,
-    match_count: u64,
-    file_count: u64,
+pub struct Directory {
+    /// Below the root.
+    pub path: String,
+    /// Matching lines below it.
+    pub match_count: u64,
+    /// Files with matching lines below it.
+    pub file_count: u64,
 }
 
 /// Files and matches by directory.

@@ -8,52 +8,57 @@ use serde_json::{Map, Value};
 /// The records of `keyword_lookup`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    pub(super) query: String,
+    /// The query, as the caller wrote it.
+    pub query: String,
     /// Where was looked; empty where none is configured.
-    pub(super) collection: String,
-    pub(super) status: Status,
+    pub collection: String,
+    /// How the lookup ended.
+    pub status: Status,
     /// Why nothing was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) reason: Option<String>,
+    pub reason: Option<String>,
     /// What results had to be beside having the words, a condition each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) filter: Vec<String>,
+    pub filter: Vec<String>,
     /// Where the query is one identifier or code: what is known of it as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) name: Option<NameRecord>,
+    pub name: Option<NameRecord>,
     /// Where nothing was found under the filter: what there is without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) without_filter: Option<BeyondRecord>,
+    pub without_filter: Option<BeyondRecord>,
     /// Results that are left out because they score less than a hundredth of the best.
-    pub(super) cut: usize,
+    pub cut: usize,
     /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
-    pub(super) hits: Vec<Record>,
+    pub hits: Vec<Record>,
 }
 
 /// What is known of a name.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct NameRecord {
-    pub(super) name: String,
+pub struct NameRecord {
+    /// The name as the query has it.
+    pub name: String,
     /// Whether the collection has it, under the filter.
-    pub(super) presence: Presence,
+    pub presence: Presence,
     /// Chunks that have it as it is written, as far as they were compared.
-    pub(super) whole: usize,
+    pub whole: usize,
     /// Chunks that have it in another case alone.
-    pub(super) other_case: usize,
+    pub other_case: usize,
     /// Chunks whose texts were compared with it.
-    pub(super) compared: usize,
+    pub compared: usize,
     /// Chunks that may have it and have no text to compare.
-    pub(super) without_text: usize,
+    pub without_text: usize,
     /// Whether all chunks that can have it were compared.
-    pub(super) complete: bool,
+    pub complete: bool,
     /// Where none has it under the filter: how many have it without the filter, in any case.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) without_filter: Option<usize>,
+    pub without_filter: Option<usize>,
 }
 
+/// Whether a collection has a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Presence {
+pub enum Presence {
+    /// As it is written.
     Present,
     /// In another case alone.
     OtherCase,
@@ -86,14 +91,15 @@ impl NameRecord {
     }
 }
 
+/// What there is without the filter.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct BeyondRecord {
+pub struct BeyondRecord {
     /// Chunks that have any of the words.
-    pub(super) chunks: usize,
+    pub chunks: usize,
     /// There may be more of them.
-    pub(super) at_least: bool,
+    pub at_least: bool,
     /// Chunks that the filter lets through, whatever words they have.
-    pub(super) under_filter: u64,
+    pub under_filter: u64,
 }
 
 impl BeyondRecord {
@@ -105,7 +111,8 @@ impl BeyondRecord {
 /// What became of the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Status {
+pub enum Status {
+    /// There are results.
     Found,
     /// The query is a name that nothing has; the results have parts of it.
     PartsOnly,
@@ -141,28 +148,35 @@ impl Status {
     }
 }
 
+/// A chunk of the collection.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct Record {
-    pub(super) id: String,
-    pub(super) score: f32,
+pub struct Record {
+    /// Of its point.
+    pub id: String,
+    /// Comparable within one answer.
+    pub score: f32,
     /// Where the query is a name: what the text has of it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) has: Option<Has>,
+    pub has: Option<Has>,
     /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
-    pub(super) payload: Map<String, Value>,
+    pub payload: Map<String, Value>,
     /// The lines of the text that have most of the words.
-    pub(super) lines: Vec<LineRecord>,
+    pub lines: Vec<LineRecord>,
 }
 
 /// What a text has of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Has {
+pub enum Has {
+    /// All of it, as it is written.
     Whole,
+    /// All of it in another case.
     OtherCase,
+    /// All of it in another spelling, such as `openSession` for `open_session`.
     OtherSpelling,
     /// Within a longer name.
     Inside,
+    /// Words of it alone.
     Parts,
     /// There is no text to compare.
     Unknown,
@@ -181,11 +195,13 @@ impl From<Held> for Has {
     }
 }
 
+/// A line of a chunk.
 #[derive(Debug, JsonSchema, Serialize)]
-pub(super) struct LineRecord {
+pub struct LineRecord {
     /// Where the text says where it begins.
-    pub(super) line_number: Option<u64>,
-    pub(super) text: String,
+    pub line_number: Option<u64>,
+    /// The line.
+    pub text: String,
 }
 
 /// What a lookup came to.

@@ -11,42 +11,56 @@ use crate::lines::{event_text, is_zero, kind_name};
 /// A line that matches, or one of its context.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub struct Record {
+    /// `match` or `context`.
     #[serde(rename = "type")]
-    pub(super) kind: &'static str,
-    pub(super) data: Data,
+    pub kind: &'static str,
+    /// The line.
+    pub data: Data,
 }
 
+/// What `rg --json` has as `data`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct Data {
-    pub(super) path: Text,
-    pub(super) line_number: u64,
-    pub(super) lines: Text,
+pub struct Data {
+    /// The file, below the root.
+    pub path: Text,
+    /// From 1.
+    pub line_number: u64,
+    /// The line without its line feed.
+    pub lines: Text,
     /// Where in the line's bytes the matches are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    submatches: Vec<Submatch>,
+    pub submatches: Vec<Submatch>,
     /// Edits of the best match in the line; fuzzy searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) distance: Option<u8>,
+    pub distance: Option<u8>,
+    /// Bytes that are left out in front of the line.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(super) cut_before: usize,
+    pub cut_before: usize,
+    /// Bytes that are left out behind it.
     #[serde(skip_serializing_if = "is_zero")]
-    pub(super) cut_after: usize,
+    pub cut_after: usize,
 }
 
+/// A text that may not be UTF-8.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub(super) struct Text {
-    pub(super) text: String,
+pub struct Text {
+    /// As UTF-8.
+    pub text: String,
     /// In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8.
     #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<String>,
+    pub bytes: Option<String>,
 }
 
+/// A match within a line.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-struct Submatch {
-    start: usize,
-    end: usize,
+pub struct Submatch {
+    /// The first byte of the match in the line.
+    pub start: usize,
+    /// The byte behind it.
+    pub end: usize,
+    /// Edits of this match; fuzzy searches only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    distance: Option<u8>,
+    pub distance: Option<u8>,
 }
 
 impl Text {

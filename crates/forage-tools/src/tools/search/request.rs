@@ -22,46 +22,91 @@ use crate::place::{Place, globs_in_path};
 use crate::tool::Tool as _;
 
 /// The arguments of `Search`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// What to search for in every line: a regular expression, or plain text with fixed_strings.
-    pattern: String,
+    pub pattern: String,
     /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
-    path: Option<String>,
+    pub path: Option<String>,
     /// How letters compare; "smart": without regard to case unless the pattern has an upper-case letter (default: "smart").
-    case: Option<CaseRule>,
+    pub case: Option<CaseRule>,
     /// The pattern is plain text, not a regular expression (default: false).
-    fixed_strings: Option<bool>,
+    pub fixed_strings: Option<bool>,
     /// Match whole words only (default: false).
-    word_regexp: Option<bool>,
+    pub word_regexp: Option<bool>,
     /// Globs that choose files, "!" excludes, later ones win; by name ("*.py"), or by path if they have a slash ("src/**/*.rs", "!vendor/**"). They bring ignored files back (default: all files).
-    glob: Option<Vec<String>>,
+    pub glob: Option<Vec<String>>,
     /// Search hidden files too (default: false).
-    hidden: Option<bool>,
+    pub hidden: Option<bool>,
     /// Follow symbolic links within the project root (default: false).
-    follow: Option<bool>,
+    pub follow: Option<bool>,
     /// Search files that .gitignore and the like exclude too (default: false).
-    no_ignore: Option<bool>,
+    pub no_ignore: Option<bool>,
     /// Lines of context around each match, 0 to 50 (default: 0).
-    context: Option<i64>,
+    pub context: Option<i64>,
     /// Matching and context lines to return, 1 to 10000 (default: 200).
-    max_results: Option<i64>,
+    pub max_results: Option<i64>,
     /// Time limit in milliseconds, 100 to 300000; what was found by then is returned (default: 20000).
-    timeout_ms: Option<i64>,
+    pub timeout_ms: Option<i64>,
     /// Allow up to this many edits (characters inserted, deleted or replaced), 1 to 4, for names you can't spell exactly; leave it out for most searches (default: exact).
-    fuzzy: Option<i64>,
+    pub fuzzy: Option<i64>,
     /// With fuzzy: the results with the fewest edits first, not in path order (default: false).
-    best_first: Option<bool>,
+    pub best_first: Option<bool>,
     /// Where to go on: the cursor from a previous answer to the same request.
-    cursor: Option<String>,
+    pub cursor: Option<String>,
 }
 
+impl Request {
+    /// Returns the request for what is asked for by default: a search for this pattern in all files.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path: None,
+            case: None,
+            fixed_strings: None,
+            word_regexp: None,
+            glob: None,
+            hidden: None,
+            follow: None,
+            no_ignore: None,
+            context: None,
+            max_results: None,
+            timeout_ms: None,
+            fuzzy: None,
+            best_first: None,
+            cursor: None,
+        }
+    }
+
+    setters! {
+        path: String,
+        case: CaseRule,
+        fixed_strings: bool,
+        word_regexp: bool,
+        glob: Vec<String>,
+        hidden: bool,
+        follow: bool,
+        no_ignore: bool,
+        context: i64,
+        max_results: i64,
+        timeout_ms: i64,
+        fuzzy: i64,
+        best_first: bool,
+        cursor: String,
+    }
+}
+
+/// Whether case counts.
 #[derive(Clone, Copy, Debug, Deserialize, Hash, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum CaseRule {
+pub enum CaseRule {
+    /// Upper case in the pattern counts; a pattern without any matches both cases.
     Smart,
+    /// Case counts.
     Sensitive,
+    /// Case does not count.
     Insensitive,
 }
 

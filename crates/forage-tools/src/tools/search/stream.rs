@@ -1,16 +1,20 @@
 //! `Search` for a person or a pipe: every record as it is found.
 
+use std::ops::ControlFlow;
+
 use serde_json::{Value, json};
 
 use super::record::Record;
-use super::request::Request;
-use super::{Search, render, run};
+use super::request::{Prepared, Request};
+use super::{Response, Search, render, run};
 use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
+use crate::outcome::Outcome;
 use crate::schema;
 use crate::text::notes;
+use crate::tool::Tool as _;
 
 /// What a stream is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,33 @@ pub enum Format {
     /// A record as JSON on each line; the last line is `{"type": "summary", "data": …}` with all that the answer of a
     /// call holds beside its records, and `error` when it ended before anything was found.
     Records,
+}
+
+/// Runs a search for all there is and hands over the records of each file, in path order, until `receive` breaks off.
+///
+/// # Errors
+/// Of [`Search`]; also for `best_first`, which can be told only of a number of results.
+pub fn each(
+    context: &Context,
+    request: Request,
+    mut receive: impl FnMut(&[Record]) -> ControlFlow<()> + Send,
+) -> Result<Outcome<Response>, ToolError> {
+    let begun = Begun::with(context, Search::path(&request));
+    let prepared = prepare_all(context, request)?;
+    let mut outcome = run(context, prepared, None, &mut |records| receive(records).is_continue())?;
+    begun.complete::<Search>(&mut outcome, context, Vec::new());
+    Ok(outcome)
+}
+
+fn prepare_all(context: &Context, request: Request) -> Result<Prepared, ToolError> {
+    let prepared = request.prepare(context, true)?;
+    if prepared.best_first {
+        return Err(ToolError::argument(
+            "best_first",
+            "the best of all can be told only with a limit on results; leave one of the two out",
+        ));
+    }
+    Ok(prepared)
 }
 
 /// How a streamed search ended.
@@ -44,16 +75,10 @@ pub fn stream(
     all: bool,
     mut write: impl FnMut(&str) -> bool + Send,
 ) -> Result<Streamed, ToolError> {
-    let begun = Begun::with(context, &request);
+    let begun = Begun::with(context, request["path"].as_str());
     let schema = schema::portable::<Request>();
     let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema, &context.names), request)?;
-    let mut prepared = request.prepare(context, all)?;
-    if all && prepared.best_first {
-        return Err(ToolError::argument(
-            "best_first",
-            "the best of all can be told only with a limit on results; leave one of the two out",
-        ));
-    }
+    let mut prepared = if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
     let limit = if all { None } else { Some(prepared.max_results) };
     prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
     let has_context = prepared.context_lines > 0;

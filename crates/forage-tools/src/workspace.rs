@@ -1,0 +1,205 @@
+//! A directory that a program opens once and asks often.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy};
+use thiserror::Error;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::kept::{self, KeptIndexes, Lifetime, Mode};
+use crate::outcome::Outcome;
+use crate::registry;
+use crate::tool::Tool;
+use crate::tools::{
+    GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ListRequest,
+    ListResponse, LookupRequest, LookupResponse, RankRequest, RankResponse, ReadFile, ReadRequest,
+    ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest, SearchResponse, search,
+};
+
+/// Why a directory can't be opened as a workspace.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// It is no directory that may be a root.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// The directory for indexes lies in the workspace, where nothing is ever written.
+    #[error("the directory for indexes, {}, lies in the workspace, where nothing is written", _0.display())]
+    IndexesInside(PathBuf),
+}
+
+/// A directory with typed calls on what is below it, and with indexes that make them fast.
+///
+/// A call blocks until its answer is there: its work is disk and processor, done on threads of its own. Calls may be made
+/// from several threads at once. In async code, make them where blocking is allowed, and end them from outside:
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use forage_tools::{Stop, Workspace, tools::GrepRequest};
+///
+/// let workspace = Workspace::open(".")?;
+/// let stop = Stop::never();
+/// let call = workspace.stopped_by(stop.clone());
+/// let search = std::thread::spawn(move || call.grep(GrepRequest::new("retry")));
+/// stop.cancel(); // From wherever the caller has gone away.
+/// assert!(search.join().unwrap().is_err());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Secrets are taken out of answers, since programs hand them on to agents; see [`Context::redactor`].
+#[derive(Clone)]
+pub struct Workspace {
+    context: Context,
+    kept: Option<Arc<KeptIndexes>>,
+}
+
+impl Workspace {
+    /// Opens a directory. Nothing is written anywhere: without [`Workspace::keep_indexes`] each search reads every file, and
+    /// each ranking makes its index in memory.
+    ///
+    /// # Errors
+    /// It is no directory, or a too broad one: `/`, or one of the kernel's.
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        let root = Root::open(directory.as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+        let context = Context::new(Roots::new(vec![root], RelPath::root())?);
+        Ok(Self { context, kept: None })
+    }
+
+    /// Keeps indexes below this directory, in which each root has one of its own: from the second search on, one reads the
+    /// files alone that can match. The index of a tree of thousands of files is made in the background of the first search;
+    /// a ranking waits for its own. [`kept::shared_directory`] is where the command line keeps them.
+    ///
+    /// # Errors
+    /// The directory lies in the workspace.
+    pub fn keep_indexes(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        self.keep(directory.as_ref(), Lifetime::Session)
+    }
+
+    /// The same for a program that goes on for long: it watches the tree as well, so that no search lists its directories.
+    ///
+    /// # Errors
+    /// The directory lies in the workspace.
+    pub fn keep_indexes_and_watch(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        self.keep(directory.as_ref(), Lifetime::Server)
+    }
+
+    fn keep(mut self, directory: &Path, lifetime: Lifetime) -> Result<Self, WorkspaceError> {
+        let kept = KeptIndexes::new(directory, Mode::Auto, lifetime, self.context.timeout);
+        match kept::for_roots(&kept, &self.context.roots) {
+            Some(indexes) => self.context.indexes = Some(indexes),
+            None => return Err(WorkspaceError::IndexesInside(kept.path().to_owned())),
+        }
+        self.kept = Some(kept);
+        Ok(self)
+    }
+
+    /// Returns the workspace for calls that this ends: by a deadline, or cancelled from another thread.
+    pub fn stopped_by(&self, stop: Stop) -> Self {
+        let mut workspace = self.clone();
+        workspace.context.stop = stop;
+        workspace
+    }
+
+    /// Limits, models, redaction and what else calls depend on.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The same, to be changed.
+    pub fn context_mut(&mut self) -> &mut Context {
+        &mut self.context
+    }
+
+    /// Ends what goes on in the background, and keeps what was read for an index by then. It takes a second and a half at the
+    /// most. A program that ends without it loses the index that it is building.
+    pub fn close(self) {
+        if let Some(kept) = self.kept {
+            kept.end();
+        }
+    }
+
+    /// Runs any tool, with what it is asked for in its own type.
+    ///
+    /// # Errors
+    /// Of the tool.
+    pub fn call<T: Tool>(&self, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+        registry::call::<T>(&self.context, request)
+    }
+
+    /// Searches for lines that match a regular expression, grouped by file in path order, with exact totals.
+    ///
+    /// # Errors
+    /// The pattern or another argument can't be used, or the call was cancelled.
+    pub fn grep(&self, request: GrepRequest) -> Result<Outcome<GrepResponse>, ToolError> {
+        self.call::<GrepSearch>(request)
+    }
+
+    /// Searches for lines as [`Workspace::grep`] does, in the records of `rg --json`: whole words, plain text, edits.
+    ///
+    /// # Errors
+    /// The pattern or another argument can't be used, or the call was cancelled.
+    pub fn search(&self, request: SearchRequest) -> Result<Outcome<SearchResponse>, ToolError> {
+        self.call::<Search>(request)
+    }
+
+    /// The same for all there is: hands over the records of a file as soon as no earlier file can match, and waits meanwhile.
+    /// The search ends when `receive` breaks off. The response has counts and no records.
+    ///
+    /// # Errors
+    /// The pattern or another argument can't be used, or the call was cancelled before it began.
+    pub fn search_each(
+        &self,
+        request: SearchRequest,
+        receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
+    ) -> Result<Outcome<SearchResponse>, ToolError> {
+        search::each(&self.context, request, receive)
+    }
+
+    /// Ranks files for a question, names, or the report of a bug.
+    ///
+    /// # Errors
+    /// An argument can't be used, there is no time for the ranking, or the call was cancelled.
+    pub fn rank(&self, request: RankRequest) -> Result<Outcome<RankResponse>, ToolError> {
+        self.call::<SearchIndex>(request)
+    }
+
+    /// Reads lines of a file.
+    ///
+    /// # Errors
+    /// There is no such text file, or it may not be read.
+    pub fn read(&self, request: ReadRequest) -> Result<Outcome<ReadResponse>, ToolError> {
+        self.call::<ReadFile>(request)
+    }
+
+    /// Lists a directory, with the lines of its text files.
+    ///
+    /// # Errors
+    /// There is no such directory.
+    pub fn list(&self, request: ListRequest) -> Result<Outcome<ListResponse>, ToolError> {
+        self.call::<ListDirectory>(request)
+    }
+
+    /// Looks words up in a collection of sparse vectors, which [`Context::lookup`] names.
+    ///
+    /// # Errors
+    /// There is no collection, or an argument can't be used.
+    pub fn lookup(&self, request: LookupRequest) -> Result<Outcome<LookupResponse>, ToolError> {
+        self.call::<KeywordLookup>(request)
+    }
+
+    /// Searches for several terms at once, of which a model of [`Context::filter`] keeps the relevant files, or a ranking.
+    ///
+    /// # Errors
+    /// There is no model and none was renounced, all models failed, or an argument can't be used.
+    pub fn keyword(
+        &self,
+        request: <KeywordSearch as Tool>::Request,
+    ) -> Result<Outcome<<KeywordSearch as Tool>::Response>, ToolError> {
+        self.call::<KeywordSearch>(request)
+    }
+}

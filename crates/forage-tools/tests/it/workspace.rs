@@ -1,0 +1,147 @@
+//! The tools as a program calls them, in their own types: the same answers as those of JSON, and as fast.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use forage_tools::kept::Store;
+use forage_tools::tools::{
+    GrepRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
+};
+use forage_tools::{Outcome, Stop, ToolError, Workspace, WorkspaceError};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer};
+
+fn shop() -> (Tree, Workspace) {
+    let tree = Tree::new();
+    tree.write("src/retry.rs", "/// Waits.\npub fn backoff() {}\n\nfn with_retries() {\n    backoff();\n}\n");
+    tree.write("src/main.rs", "mod retry;\n\nfn main() {\n    retry::backoff();\n}\n");
+    tree.write("token.txt", "token = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    (tree, workspace)
+}
+
+/// The records of a typed response stand in those of the JSON answer, field by field.
+fn assert_same<R: Serialize>(workspace: &Workspace, tool: &str, request: Value, typed: &Outcome<R>) {
+    let answer = answer(workspace.context(), tool, request);
+    let Value::Object(fields) = serde_json::to_value(&typed.response).unwrap() else { panic!("{tool}") };
+    assert!(fields.len() > 3, "{tool}");
+    for (name, value) in fields {
+        assert_eq!(answer.records[&name], value, "{tool} {name}");
+    }
+    assert_eq!(answer.records["warnings"], json!(typed.warnings), "{tool}");
+    assert_eq!(answer.found, typed.found, "{tool}");
+}
+
+#[test]
+fn typed_calls_answer_as_those_of_json_do() {
+    let (_tree, workspace) = shop();
+    let found = workspace.grep(GrepRequest::new("backoff").file_pattern("*.rs").context_lines(0)).unwrap();
+    assert_eq!((found.response.match_count, found.response.files[0].path.as_str()), (3, "src/main.rs"));
+    let request = json!({"pattern": "backoff", "file_pattern": "*.rs", "context_lines": 0});
+    assert_same(&workspace, "grep_search", request, &found);
+
+    let found = workspace.search(SearchRequest::new("backof").fuzzy(1).path("src")).unwrap();
+    assert_eq!(found.response.matches[0].data.distance, Some(0));
+    assert_same(&workspace, "Search", json!({"pattern": "backof", "fuzzy": 1, "path": "src"}), &found);
+
+    let found = workspace.rank(RankRequest::new("backoff").limit(1)).unwrap();
+    assert_eq!(found.response.files[0].path, "src/retry.rs");
+    assert_same(&workspace, "search_index", json!({"query": "backoff", "limit": 1}), &found);
+
+    let found = workspace.read(ReadRequest::new("src/retry.rs").start_line(2).end_line(2)).unwrap();
+    assert_eq!(found.response.lines, ["pub fn backoff() {}"]);
+    let request = json!({"path": "src/retry.rs", "start_line": 2, "end_line": 2});
+    assert_same(&workspace, "read_file", request, &found);
+
+    let found = workspace.list(ListRequest::new().recursive(true)).unwrap();
+    assert_eq!(found.response.entries.len(), 4);
+    assert_same(&workspace, "list_directory", json!({"recursive": true}), &found);
+}
+
+#[test]
+fn a_typed_answer_has_passed_the_border_too() {
+    let (_tree, mut workspace) = shop();
+    let grep = |workspace: &Workspace| workspace.grep(GrepRequest::new("token =")).unwrap();
+    let found = grep(&workspace);
+    assert!(found.response.files[0].lines[0].text.contains("[redacted:github-token]"), "{found:?}");
+    assert_eq!(found.hidden.total(), 1);
+    // The control.
+    workspace.context_mut().redactor = std::sync::Arc::new(forage_llm::Redactor::off());
+    assert!(grep(&workspace).response.files[0].lines[0].text.contains("ghp_0123"));
+}
+
+#[test]
+fn what_can_not_be_asked_is_an_error_with_a_type() {
+    let (tree, workspace) = shop();
+    assert!(matches!(workspace.grep(GrepRequest::new("a(")), Err(ToolError::Pattern { .. })));
+    assert!(matches!(workspace.read(ReadRequest::new("nowhere.rs")), Err(ToolError::Path(_))));
+    let stop = Stop::never();
+    stop.cancel();
+    assert!(matches!(
+        workspace.stopped_by(stop).rank(RankRequest::new("backoff")),
+        Err(ToolError::Cancelled)
+    ));
+    assert!(matches!(Workspace::open(tree.root().join("none")), Err(WorkspaceError::Root(_))));
+    let within = workspace.keep_indexes(tree.root().join("cache"));
+    assert!(matches!(within, Err(WorkspaceError::IndexesInside(_))));
+    assert!(!tree.root().join("cache").exists());
+}
+
+#[test]
+fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
+    let tree = Tree::new();
+    for file in 0..300 {
+        tree.write(format!("{file:03}.txt"), "needle\n".repeat(50));
+    }
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let each = |most: usize| -> (Vec<String>, Outcome<SearchResponse>) {
+        let mut seen = Vec::new();
+        let outcome = workspace
+            .search_each(SearchRequest::new("needle"), |records| {
+                seen.extend(records.iter().map(|record| record.data.path.text.clone()));
+                if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
+            .unwrap();
+        (seen, outcome)
+    };
+    let (seen, outcome) = each(usize::MAX);
+    assert_eq!((seen.len(), outcome.response.match_count), (300 * 50, 300 * 50));
+    assert!(seen.is_sorted() && outcome.response.matches.is_empty());
+    // More than any answer of a call has room for; and what is not wanted is not searched.
+    assert!(seen.len() as u64 > forage_tools::limits::SEARCH_RESULTS_MAX);
+    let (seen, outcome) = each(60);
+    assert_eq!((seen.len(), outcome.response.match_count), (100, 100));
+    assert!(outcome.response.files_searched < 300, "{}", outcome.response.files_searched);
+}
+
+/// A program that goes on for a while gets the same index that the command line keeps.
+#[test]
+fn indexes_are_kept_and_used() {
+    let (tree, _) = shop();
+    for file in 0..2_100 {
+        tree.write(format!("many/{file}.txt"), format!("hay {file}\n"));
+    }
+    std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
+    let indexes = tree.outside().join("indexes");
+    let workspace = Workspace::open(tree.root()).unwrap().keep_indexes(&indexes).unwrap();
+    let grep = || workspace.grep(GrepRequest::new("backoff")).unwrap().response;
+    let first = grep();
+    let root = workspace.context().roots.main();
+    let store = Store::new(indexes, root.path());
+    let began = Instant::now();
+    while !store.exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no index was made");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let indexed = || workspace.context().indexes.as_ref().unwrap().of(root);
+    while indexed().is_none() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the index is not used");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let again = grep();
+    assert_eq!((again.match_count, again.files_searched), (first.match_count, first.files_searched));
+    assert_eq!(indexed().unwrap().layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>(), 2_103);
+    workspace.close();
+}
