@@ -8,9 +8,11 @@
 use std::hash::{Hash, Hasher};
 
 use forage_base::Hash64;
-use forage_fs::RelPath;
+use forage_fs::{RelPath, Root};
+use serde::Serialize;
 
 use crate::error::ToolError;
+use crate::tool::Tool;
 
 /// A place in the order of results: everything up to this line of this path was delivered. Results that come best
 /// first are ordered by their distance before that.
@@ -21,10 +23,26 @@ pub(crate) struct Cursor {
     pub(crate) line: u64,
 }
 
-/// What a cursor is bound to beside its place: changing the request in between would leave results out.
-pub(crate) fn fingerprint(request: &impl Hash) -> u64 {
+/// Arguments that say how much of the results is wanted. A path can be written in many ways: what it leads to is looked at.
+const NOT_OF_THE_QUESTION: [&str; 6] = ["cursor", "path", "limit", "max_results", "timeout_ms", "explain"];
+
+/// Returns what a cursor of a tool is bound to beside its place: all that is asked for, whatever arguments the tool has.
+/// Changing it in between would leave results out. `globs` are those that stood in `path`.
+pub(crate) fn fingerprint<T: Tool>(
+    request: &T::Request,
+    root: &Root,
+    start: &RelPath,
+    globs: Option<&str>,
+) -> u64
+where
+    T::Request: Serialize,
+{
+    let mut question = serde_json::to_value(request).unwrap_or_default();
+    if let Some(arguments) = question.as_object_mut() {
+        arguments.retain(|name, _| !NOT_OF_THE_QUESTION.contains(&name.as_str()));
+    }
     let mut hasher = Hash64::default();
-    request.hash(&mut hasher);
+    (T::NAME, root.path(), start.as_bytes(), globs, question.to_string()).hash(&mut hasher);
     hasher.finish()
 }
 

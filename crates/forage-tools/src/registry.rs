@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
 use serde_json::Value;
@@ -73,7 +73,21 @@ impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {
     }
 }
 
-struct Entry<T>(PhantomData<fn() -> T>);
+struct Entry<T> {
+    /// Made when it is asked for first.
+    schema: OnceLock<Value>,
+    tool: PhantomData<fn() -> T>,
+}
+
+impl<T: Tool> Entry<T> {
+    const fn new() -> Self {
+        Self { schema: OnceLock::new(), tool: PhantomData }
+    }
+
+    fn schema(&self) -> &Value {
+        self.schema.get_or_init(schema::portable::<T::Request>)
+    }
+}
 
 impl<T: Tool> AnyTool for Entry<T> {
     fn name(&self) -> &str {
@@ -101,7 +115,7 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn input_schema(&self) -> Value {
-        schema::portable::<T::Request>()
+        self.schema().clone()
     }
 
     fn output_schema(&self) -> Value {
@@ -113,8 +127,8 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let schema = self.input_schema();
-        let corrected = correction::corrected(&Definition::of::<T>(&schema, &context.names), request, error)?;
+        let definition = Definition::of::<T>(self.schema(), &context.names);
+        let corrected = correction::corrected(&definition, request, error)?;
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
@@ -136,8 +150,8 @@ impl<T: Tool> AnyTool for Entry<T> {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let begun = Begun::with(context, request["path"].as_str());
-        let schema = self.input_schema();
-        let (request, notes) = arguments::parse(&Definition::of::<T>(&schema, &context.names), request)?;
+        let definition = Definition::of::<T>(self.schema(), &context.names);
+        let (request, notes) = arguments::parse(&definition, request)?;
         let mut outcome = run::<T>(context, request)?;
         begun.finish::<T>(&mut outcome, context, notes)
     }
@@ -165,16 +179,17 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
-/// All tools, in the order in which they are advertised.
-pub static TOOLS: &[&dyn AnyTool] = &[
-    &Entry::<KeywordSearch>(PhantomData),
-    &Entry::<GrepSearch>(PhantomData),
-    &Entry::<SearchIndex>(PhantomData),
-    &Entry::<ListDirectory>(PhantomData),
-    &Entry::<ReadFile>(PhantomData),
-    &Entry::<Search>(PhantomData),
-    &Entry::<KeywordLookup>(PhantomData),
-];
+macro_rules! tools {
+    ($($tool:ident),* $(,)?) => {
+        /// All tools, in the order in which they are advertised.
+        pub static TOOLS: &[&dyn AnyTool] = &[$({
+            static ENTRY: Entry<$tool> = Entry::new();
+            &ENTRY
+        }),*];
+    };
+}
+
+tools![KeywordSearch, GrepSearch, SearchIndex, ListDirectory, ReadFile, Search, KeywordLookup,];
 
 /// What the user calls a tool, and says of it.
 #[derive(Clone, Debug, Default)]

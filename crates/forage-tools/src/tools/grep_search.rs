@@ -34,7 +34,7 @@ use crate::verdict::{Verdict, unseen_matches};
 pub struct GrepSearch;
 
 /// The arguments of `grep_search`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Request {
@@ -216,16 +216,7 @@ impl Tool for GrepSearch {
         let Prepared { root, start, pattern, mut walk, context_lines, globs, warnings } =
             request.prepare(context, &stop)?;
         let include_ignored = walk.no_ignore;
-        let bound = fingerprint(&(
-            (
-                Self::NAME,
-                root.path(),
-                &request.pattern,
-                start.as_bytes(),
-                globs.as_ref().or(request.file_pattern.as_ref()),
-            ),
-            (context_lines, request.ignore_case, include_ignored),
-        ));
+        let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
         walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());

@@ -34,7 +34,7 @@ use crate::verdict::Verdict;
 pub struct SearchIndex;
 
 /// The arguments of `search_index`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Request {
@@ -213,10 +213,7 @@ impl Tool for SearchIndex {
             root.open_file(&start)?;
         }
         let scope = Scope::new(context, &request, globs.as_deref(), &start)?;
-        let bound = fingerprint(&(
-            (Self::NAME, root.path(), &request.query, start.as_bytes()),
-            (globs.as_ref().or(request.file_pattern.as_ref()), &request.languages),
-        ));
+        let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.

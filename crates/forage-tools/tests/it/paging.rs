@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use forage_tools::registry::find;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer};
+use crate::support::{Tree, answer, call};
 
 /// A line of an answer: path, number, whether it matches, text.
 type Line = (String, u64, bool, String);
@@ -240,5 +241,50 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
             pages.last_mut().unwrap().retain(|line| line.1 <= 40);
         }
         assert_eq!(large, small, "{context}");
+    }
+}
+
+/// Whatever argument a tool has or will have: a cursor of a call without it is no place in the results of one with it.
+#[test]
+fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
+    let tree = Tree::new();
+    for file in 0..30 {
+        tree.write(format!("src/{file:02}.rs"), "fn needle() { needle(); }\n");
+    }
+    let context = tree.context();
+    let requests = [
+        ("grep_search", json!({"pattern": "needle", "max_results": 3})),
+        ("Search", json!({"pattern": "needle", "max_results": 3})),
+        ("search_index", json!({"query": "needle", "limit": 3})),
+    ];
+    for (tool, mut request) in requests {
+        let first = answer(&context, tool, request.clone());
+        request["cursor"] = first.records["next_cursor"].clone();
+        assert!(answer(&context, tool, request.clone()).found, "{tool}: the control");
+        let schema = find(tool).unwrap().input_schema();
+        let mut changed = 0;
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            let of_the_page = ["cursor", "limit", "max_results", "timeout_ms", "explain"];
+            if of_the_page.contains(&name.as_str()) {
+                continue;
+            }
+            let value = match (name.as_str(), property["type"].as_str().unwrap()) {
+                ("path", _) => json!("src"),
+                ("file_pattern", _) => json!("*.rs"),
+                ("languages", _) => json!(["rust"]),
+                ("case", _) => json!("insensitive"),
+                (_, "string") => json!("needle()"),
+                (_, "array") => json!(["*.rs"]),
+                (_, "integer") => json!(1),
+                (_, "boolean") => json!(true),
+                other => panic!("{tool} {other:?}"),
+            };
+            let mut other = request.clone();
+            other[name] = value;
+            let error = call(&context, tool, other).unwrap_err();
+            assert!(error.to_string().contains("belongs to another request"), "{tool} {name}: {error}");
+            changed += 1;
+        }
+        assert!(changed >= 4, "{tool}");
     }
 }

@@ -9,7 +9,7 @@ use forage_fs::{RelPath, Root, WalkOptions};
 use forage_search::index::Index;
 use forage_search::{Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::engine::{Ended, Engine};
 use crate::arguments::{Clamp, file_globs, globs_at};
@@ -19,10 +19,9 @@ use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::place::{Place, globs_in_path};
-use crate::tool::Tool as _;
 
 /// The arguments of `Search`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Request {
@@ -99,7 +98,7 @@ impl Request {
 }
 
 /// Whether case counts.
-#[derive(Clone, Copy, Debug, Deserialize, Hash, JsonSchema)]
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CaseRule {
     /// Upper case in the pattern counts; a pattern without any matches both cases.
@@ -175,6 +174,7 @@ impl Request {
         let Place { root, path: start, globs: in_path, note, .. } =
             context.place(self.path.as_deref())?.searchable()?;
         warnings.extend(note);
+        let fingerprint = fingerprint::<super::Search>(&self, &root, &start, in_path.as_deref());
         let case = self.case.unwrap_or(CaseRule::Smart);
         let options = PatternOptions {
             case: case.into(),
@@ -214,20 +214,6 @@ impl Request {
                 "`best_first`: without `fuzzy` all matches are equally good; path order was used".to_owned(),
             );
         }
-        let fingerprint = fingerprint(&(
-            (
-                super::Search::NAME,
-                root.path(),
-                &self.pattern,
-                start.as_bytes(),
-                &globs,
-                case,
-                options.literal,
-                options.word,
-                fuzzy,
-            ),
-            (hidden, follow, no_ignore, context_lines, best_first, &in_path),
-        ));
         let cursor = self.cursor.as_deref().map(|text| Cursor::decode(text, fingerprint)).transpose()?;
         let from = cursor.as_ref().filter(|_| !best_first).map(|cursor| cursor.path.clone());
         let walk =
