@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Answer, Outcome, Render as _};
+use crate::outcome::{Outcome, Render as _};
 use crate::sanitize::sanitize;
 use crate::text::absolute;
 use crate::tool::Tool;
@@ -54,17 +54,6 @@ impl Begun {
         let mut border = Border::new(&context.redactor, &mut outcome.hidden);
         outcome.response.redact(&mut border);
         outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
-    }
-
-    /// The same, as an answer in both renderings.
-    pub(crate) fn finish<T: Tool>(
-        self,
-        outcome: &mut Outcome<T::Response>,
-        context: &Context,
-        notes: Vec<String>,
-    ) -> Result<Answer, ToolError> {
-        self.complete::<T>(outcome, context, notes);
-        Answer::of(outcome, context.text_bytes).map_err(|error| internal::<T>(context, error.to_string()))
     }
 }
 

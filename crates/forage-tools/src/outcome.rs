@@ -1,6 +1,6 @@
 //! What a call gives: the response, and what must be known to trust it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use forage_base::Stopped;
@@ -40,6 +40,11 @@ impl Limit {
     /// Whether there is at least one more result. A search that was stopped does not know.
     pub(crate) fn is_overrun(self) -> bool {
         matches!(self, Self::MaxResults | Self::FileBytes | Self::TextBytes | Self::Entries)
+    }
+
+    /// Whether the call did not come to its end.
+    pub(crate) fn ends_early(self) -> bool {
+        matches!(self, Self::Timeout | Self::Cancelled | Self::Engine | Self::Unavailable)
     }
 }
 
@@ -132,17 +137,18 @@ pub(crate) trait Render: Sized {
     const CONTENT_IN_RECORDS: bool = false;
 }
 
-/// An outcome in both renderings.
+type MakeRecords = Box<dyn FnOnce() -> Value + Send>;
+
+/// An outcome as text, and as records for who asks for them.
 #[derive(Debug)]
 pub struct Answer {
     /// For people and models.
     pub text: String,
-    /// For programs.
-    pub records: Value,
+    records: LazyLock<Value, MakeRecords>,
     /// Whether anything was found.
     pub found: bool,
-    /// Whether the answer is cut by its deadline or by cancellation.
-    pub partial: bool,
+    /// The limit that cut it, if one did.
+    pub truncated_by: Option<Limit>,
     /// Of a call that did not come to its end and found nothing, what kept it from that; it stands in the records as
     /// `error`.
     pub problem: Option<String>,
@@ -153,63 +159,86 @@ pub struct Answer {
 impl Answer {
     /// That of a tool that has a text alone, and no records.
     pub fn of_text(text: impl Into<String>) -> Self {
-        let (records, hidden) = (Value::Null, Hidden::default());
-        Self { text: text.into(), records, found: true, partial: false, problem: None, hidden }
+        Self::with_records(text, Value::Null)
     }
-}
 
-impl Answer {
-    /// Both renderings of an outcome that has passed the border.
-    pub(crate) fn of<R: Serialize + Render>(
-        outcome: &Outcome<R>,
-        budget: usize,
-    ) -> Result<Self, serde_json::Error> {
-        let (mut text, mut cut) = R::render(outcome, budget);
+    /// That of a tool whose records are there already.
+    pub fn with_records(text: impl Into<String>, records: Value) -> Self {
+        let records = LazyLock::new(Box::new(move || records) as MakeRecords);
+        let hidden = Hidden::default();
+        Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden }
+    }
+
+    /// Returns the records, for programs: made when they are asked for first.
+    pub fn records(&self) -> &Value {
+        &self.records
+    }
+
+    /// Whether the answer is cut by its deadline or by cancellation.
+    pub fn partial(&self) -> bool {
+        self.truncated_by.is_some_and(Limit::ends_early)
+    }
+
+    /// Of an outcome that has passed the border.
+    pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: Outcome<R>, budget: usize) -> Self {
+        let (mut text, mut cut) = R::render(&outcome, budget);
         // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
                 clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";
             cut = true;
         }
-        let mut records = match serde_json::to_value(&outcome.response)? {
-            Value::Object(fields) => fields,
-            other => Map::from_iter([("response".to_owned(), other)]),
-        };
-        let skipped: Map<String, Value> =
-            outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
-        if let Some((root, _)) = &outcome.root {
-            records.entry("root").or_insert(json!(root));
-        }
-        records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some_and(Limit::is_overrun)));
-        records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
-        records.insert("text_cut".to_owned(), json!(cut));
-        records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
-        records.insert("skipped".to_owned(), Value::Object(skipped));
-        if !outcome.noise_directories.is_empty() {
-            records.insert("noise_directories".to_owned(), json!(outcome.noise_directories));
-        }
-        records.insert("warnings".to_owned(), json!(outcome.warnings));
-        records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
-        if outcome.hidden.total() > 0 {
-            records.insert("redacted".to_owned(), json!(outcome.hidden.by_rule()));
-        }
-        if R::CONTENT_IN_RECORDS {
-            records.insert("content".to_owned(), json!(text));
-        }
-        let partial = matches!(
-            outcome.truncated_by,
-            Some(Limit::Timeout | Limit::Cancelled | Limit::Engine | Limit::Unavailable)
-        );
-        let (found, hidden) = (outcome.found, outcome.hidden.clone());
-        let problem = outcome.truncated_by.filter(|_| partial && !found).map(|limit| match limit {
+        let (found, hidden, truncated_by) = (outcome.found, outcome.hidden.clone(), outcome.truncated_by);
+        let problem = truncated_by.filter(|limit| !found && limit.ends_early()).map(|limit| match limit {
             Limit::Engine => "the engine failed before anything was found".to_owned(),
             Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
             Limit::Unavailable => "nothing was looked up; the answer says why".to_owned(),
             _ => "the search ended before anything was found; give it more time".to_owned(),
         });
-        if let Some(problem) = &problem {
-            records.insert("error".to_owned(), json!(problem));
-        }
-        Ok(Self { text, records: Value::Object(records), found, partial, problem, hidden })
+        let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
+        let error = problem.clone();
+        let records =
+            LazyLock::new(Box::new(move || records(&outcome, cut, content, error)) as MakeRecords);
+        Self { text, records, found, truncated_by, problem, hidden }
     }
+}
+
+/// The records of an outcome: its response, and what those of all tools have.
+fn records<R: Serialize>(
+    outcome: &Outcome<R>,
+    is_text_cut: bool,
+    content: Option<String>,
+    error: Option<String>,
+) -> Value {
+    // Maps of other keys than texts alone can't be written as JSON, and no response has one.
+    let mut records = match serde_json::to_value(&outcome.response) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(other) => Map::from_iter([("response".to_owned(), other)]),
+        Err(error) => Map::from_iter([("error".to_owned(), json!(error.to_string()))]),
+    };
+    let skipped: Map<String, Value> =
+        outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
+    if let Some((root, _)) = &outcome.root {
+        records.entry("root").or_insert(json!(root));
+    }
+    records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some_and(Limit::is_overrun)));
+    records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
+    records.insert("text_cut".to_owned(), json!(is_text_cut));
+    records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
+    records.insert("skipped".to_owned(), Value::Object(skipped));
+    if !outcome.noise_directories.is_empty() {
+        records.insert("noise_directories".to_owned(), json!(outcome.noise_directories));
+    }
+    records.insert("warnings".to_owned(), json!(outcome.warnings));
+    records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
+    if outcome.hidden.total() > 0 {
+        records.insert("redacted".to_owned(), json!(outcome.hidden.by_rule()));
+    }
+    if let Some(content) = content {
+        records.insert("content".to_owned(), json!(content));
+    }
+    if let Some(error) = error {
+        records.insert("error".to_owned(), json!(error));
+    }
+    Value::Object(records)
 }

@@ -153,7 +153,8 @@ impl<T: Tool> AnyTool for Entry<T> {
         let definition = Definition::of::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
         let mut outcome = run::<T>(context, request)?;
-        begun.finish::<T>(&mut outcome, context, notes)
+        begun.complete::<T>(&mut outcome, context, notes);
+        Ok(Answer::of(outcome, context.text_bytes))
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::Answer;
+use crate::outcome::{Answer, Limit};
 use crate::registry::AnyTool;
 
 /// Takes events. Telling of a call must not fail it: what can't be written is lost.
@@ -197,8 +197,8 @@ fn status(found: bool, partial: bool) -> &'static str {
 }
 
 fn add_answer(event: &mut Map<String, Value>, answer: &Answer) {
-    let records = &answer.records;
-    event.insert("status".to_owned(), json!(status(answer.found, answer.partial)));
+    let records = answer.records();
+    event.insert("status".to_owned(), json!(status(answer.found, answer.partial())));
     // Each tool has its own word for what it lists.
     let listed = ["files", "hits", "results", "matches", "entries", "lines"]
         .iter()
@@ -208,7 +208,7 @@ fn add_answer(event: &mut Map<String, Value>, answer: &Answer) {
     }
     let is_cut = records["truncated"] == true || records["text_cut"] == true;
     event.insert("truncated".to_owned(), json!(is_cut));
-    event.insert("timed_out".to_owned(), json!(records["truncated_by"] == "timeout"));
+    event.insert("timed_out".to_owned(), json!(answer.truncated_by == Some(Limit::Timeout)));
 }
 
 fn add_error(event: &mut Map<String, Value>, error: &ToolError) {

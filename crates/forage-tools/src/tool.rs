@@ -62,7 +62,7 @@ pub trait Tool {
     /// The arguments.
     type Request: DeserializeOwned + JsonSchema;
     /// The answer.
-    type Response: Serialize + JsonSchema + Render;
+    type Response: Serialize + JsonSchema + Render + Send + 'static;
     /// Brings arguments that this tool has no single one for into those that it has.
     ///
     /// # Errors

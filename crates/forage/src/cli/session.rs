@@ -252,12 +252,12 @@ fn answer_of(
         telemetry::watched(name, context, |context| tool.call(context, request)).map_err(for_people)?
     };
     if output.wants_json() {
-        output.value(&answer.records)?;
+        output.value(answer.records())?;
     } else {
         output.text(&answer.text)?;
         output.flush()?;
     }
-    Ok(ended(context, (answer.found, answer.partial), answer.problem.as_deref(), output))
+    Ok(ended(context, (answer.found, answer.partial()), answer.problem.as_deref(), output))
 }
 
 /// The status of a call that came to its answer, whether it found anything and whether that is a part; says what kept it from

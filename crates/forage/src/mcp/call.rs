@@ -166,7 +166,7 @@ async fn answer(
         Some(Done::Answered(answer)) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
             if shared.has_records(client::profile(context)) {
-                result.structured_content = Some(answer.records);
+                result.structured_content = Some(answer.records().clone());
             }
             result.into()
         }

@@ -11,7 +11,7 @@ use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
-use crate::outcome::Outcome;
+use crate::outcome::{Answer, Outcome};
 use crate::schema;
 use crate::text::notes;
 use crate::tool::Tool as _;
@@ -110,10 +110,11 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     let found = outcome.found;
-    let answer = begun.finish::<Search>(&mut outcome, context, left_out)?;
+    begun.complete::<Search>(&mut outcome, context, left_out);
     let notes = notes(&outcome, Some(outcome.response.files_searched));
+    let answer = Answer::of(outcome, context.text_bytes);
     if open && format == Format::Records {
-        let mut summary = answer.records;
+        let mut summary = answer.records().clone();
         if let Some(fields) = summary.as_object_mut() {
             fields.remove("matches");
             fields.remove("content");
@@ -124,5 +125,5 @@ pub fn stream(
         }
         write(&format!("{line}\n"));
     }
-    Ok(Streamed { found, partial: answer.partial, problem: answer.problem, notes })
+    Ok(Streamed { found, partial: answer.partial(), problem: answer.problem, notes })
 }
