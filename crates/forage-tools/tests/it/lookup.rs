@@ -254,6 +254,34 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     assert!(found.text.contains(said), "{}", found.text);
 }
 
+/// A store that falls silent after it has given something has given it.
+#[test]
+fn what_was_found_is_an_answer_although_the_store_answers_nothing_more() {
+    let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
+    let silent = |query: Value| {
+        let failure = StoreError::Timeout("no answer in 5 s".to_owned());
+        *fixture.store.fails_after.lock().unwrap() = Some((2, failure));
+        answer(&fixture.context, "keyword_lookup", query)
+    };
+    let found = silent(json!({"query": "RETRY-99999"}));
+    assert_eq!(found.records["status"], "found");
+    assert_eq!(found.records["name"]["presence"], "unknown");
+    assert_eq!(found.records["hits"].as_array().map(Vec::len), Some(2));
+    for part in ["stopped answering", "no answer in 5 s", "what has the name as a whole may be missing"] {
+        assert!(found.text.contains(part), "{}", found.text);
+    }
+    assert!(!found.text.contains("NOT LOOKED UP"), "{}", found.text);
+    let nothing = silent(json!({"query": "retry", "repo": "bank"}));
+    assert_eq!(nothing.records["status"], "no_match");
+    assert!(nothing.text.starts_with("Nothing under the filter `repo=bank` in "), "{}", nothing.text);
+    assert!(!nothing.text.contains("without the filter `"), "{}", nothing.text);
+    assert!(nothing.text.contains("what there is without the filter is not known"), "{}", nothing.text);
+    // The control: one that does not answer at all.
+    *fixture.store.fails_after.lock().unwrap() = Some((0, StoreError::Timeout(String::new())));
+    let none = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
+    assert!(none.text.contains("NOT LOOKED UP"), "{}", none.text);
+}
+
 #[test]
 fn a_program_without_a_store_falls_back_and_says_so() {
     let mut fixture = fixture(&[]);
