@@ -4,7 +4,7 @@ use serde_json::json as value;
 
 use crate::Project;
 use crate::ask::{calls, configure, messages, project, results, say};
-use crate::peer::Peer;
+use crate::peer::{Peer, Reply};
 
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
@@ -133,9 +133,14 @@ for line in sys.stdin:
 "#;
 
 fn serve(project: &Project, peer: &Peer, extra: &str) -> std::path::PathBuf {
+    serve_by(project, peer, SERVER, extra)
+}
+
+/// With a server of this source.
+fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::path::PathBuf {
     let outside = project.root.parent().unwrap();
     let script = outside.join("server.py");
-    std::fs::write(&script, SERVER).unwrap();
+    std::fs::write(&script, server).unwrap();
     let script = script.to_str().unwrap();
     configure(
         project,
@@ -217,6 +222,27 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
     assert_ended(&pids);
 }
 
+/// A server that says nothing is waited for, and that is no time beside the time for everything.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_start_of_servers_is_within_the_time_for_everything() {
+    let project = project();
+    let peer = Peer::start([Reply::Hang(Vec::new())]);
+    let path = std::env::var("PATH").unwrap();
+    configure(&project, &[&peer], "[ask.servers.mute]\ncommand = \"sleep\"\nargs = [\"300\"]\n");
+    let flags = ["ask", "q", "--total-ms", "8000", "--json"];
+    let began = std::time::Instant::now();
+    let run = project.run_in(&project.root, &flags, &[("PATH", &path)]);
+    let took = began.elapsed();
+    let transcript = run.json();
+    assert_eq!((run.status, &transcript["stop_reason"]), (2, &value!("time")), "{run:?}");
+    assert!(transcript["warnings"].to_string().contains("did not answer in time"), "{run:?}");
+    // Two seconds for the server, and the rest for the model: all of it would be ten.
+    assert!(took.as_millis() < 9_500, "{took:?}");
+    let asked = transcript["elapsed_ms"].as_u64().unwrap();
+    assert!(asked < 7_000, "{asked}");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn no_program_of_the_repository_serves() {
@@ -230,4 +256,53 @@ fn no_program_of_the_repository_serves() {
     let run = project.run(&["ask", "q"]);
     assert!(run.stderr.contains("nothing of a repository is run"), "{run:?}");
     assert!(!project.root.join("ran").exists());
+}
+
+/// A repository's directory in `PATH`, whatever way it got there, names neither the program nor those that it starts.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_finds_no_program_of_the_repository_in_its_path() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let project = project();
+    let outside = project.root.parent().unwrap().to_owned();
+    let program = |directory: &std::path::Path, name: &str| {
+        std::fs::create_dir_all(directory).unwrap();
+        let path = directory.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\ntouch {}/ran\n", outside.display())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let (below, own) = (project.root.join("node_modules/.bin"), outside.join("own"));
+    ["python3", "node", "touchy"].iter().for_each(|name| program(&below, name));
+    program(&project.root, "python3");
+    program(&own, "own-program");
+    symlink(&below, outside.join("link")).unwrap();
+    let path = format!(
+        "{}::.:node_modules/.bin:{}:{}:{}",
+        below.display(),
+        outside.join("link").display(),
+        own.display(),
+        std::env::var("PATH").unwrap()
+    );
+    let peer = Peer::start([calls(&[("web_search", value!({"query": "agents"}))]), say("Found.")]);
+    let server = SERVER.replace(
+        "\" \".join(sorted(os.environ))",
+        "os.environ[\"PATH\"] + \" which: %s %s\" % (shutil.which(\"touchy\"), shutil.which(\"own-program\"))",
+    );
+    assert!(server.contains("which:"));
+    serve_by(&project, &peer, &server.replace("import json,", "import shutil, json,"), "");
+    let run = project.run_in(
+        &project.root,
+        &["ask", "q"],
+        &[("PATH", &path), ("STATE", outside.to_str().unwrap())],
+    );
+    assert_eq!(run.status, 0, "{run:?}");
+    let result = results(&peer).remove(0);
+    assert!(
+        !result.contains("node_modules") && !result.contains("/link:") && !result.contains("::"),
+        "{result}"
+    );
+    // The control: what lies elsewhere is found.
+    let found = format!("which: None {}", own.join("own-program").display());
+    assert!(result.contains(&found), "{result}");
+    assert!(!outside.join("ran").exists());
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::protocol::{self, Line};
 use crate::child;
-use crate::config::{ServerSettings, variables};
+use crate::config::{ServerSettings, is_outside, outside, variables};
 use crate::setup::program;
 
 /// Variables that every program needs to find itself, its user and its temporary files. None is a secret.
@@ -85,12 +85,13 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start(server: &ServerSettings, home: &Path, roots: &[&Path]) -> Result<Self, String> {
-        let variables = environment(&server.env);
+        let variables = environment(&server.env, roots)?;
         let program = program(&server.command, &variables).map_err(|failure| failure.to_string())?;
-        let real = crate::answer_cache::resolved(&program);
-        if let Some(root) = roots.iter().find(|root| program.starts_with(root) || real.starts_with(root)) {
-            let (program, root) = (program.display(), root.display());
-            return Err(format!("{program} lies in the root {root}: nothing of a repository is run"));
+        if !is_outside(&program, roots) {
+            return Err(format!(
+                "{} lies in a root that is searched: nothing of a repository is run",
+                program.display()
+            ));
         }
         let mut child = child::spawn(child::command(&program, &server.args, &variables, home))
             .map_err(|error| format!("{} can't be started: {error}", program.display()))?;
@@ -191,12 +192,17 @@ fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
     }
 }
 
-/// The variables that a server gets.
-fn environment(names: &[String]) -> Vec<(OsString, OsString)> {
+/// The variables that a server gets: its `PATH` without what a repository could fill, for it starts programs by name, too.
+fn environment(names: &[String], roots: &[&Path]) -> Result<Vec<(OsString, OsString)>, String> {
     let is_given = |name: &OsString| {
         name.to_str().is_some_and(|name| VARIABLES.contains(&name) || names.iter().any(|given| given == name))
     };
-    variables().into_iter().filter(|(name, _)| is_given(name)).collect()
+    let mut given: Vec<(OsString, OsString)> =
+        variables().into_iter().filter(|(name, _)| is_given(name)).collect();
+    for (_, path) in given.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case("PATH")) {
+        *path = std::env::join_paths(outside(path, roots)).map_err(|error| error.to_string())?;
+    }
+    Ok(given)
 }
 
 /// Reads what the server says, on threads that end with its streams.
