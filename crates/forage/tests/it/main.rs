@@ -7,6 +7,8 @@ mod agent_guests;
 mod ask;
 mod ask_more;
 #[cfg(unix)]
+mod ask_terminal;
+#[cfg(unix)]
 mod check;
 mod command_line;
 mod configuration;
