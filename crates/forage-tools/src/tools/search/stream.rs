@@ -31,6 +31,12 @@ pub struct Streamed {
     pub partial: bool,
     /// It found nothing because of that.
     pub problem: Option<String>,
+    /// Records that were handed over, context lines included.
+    pub count: usize,
+    /// A limit cut it.
+    pub truncated: bool,
+    /// The time did.
+    pub timed_out: bool,
     /// What was not searched, what was cut and what went wrong.
     pub notes: Vec<String>,
 }
@@ -58,8 +64,9 @@ pub fn stream(
     prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
     let has_context = prepared.context_lines > 0;
     let (mut text, mut previous) = (String::new(), None);
-    let mut open = true;
+    let (mut open, mut count) = (true, 0);
     let mut show = |records: &[Record]| {
+        count += records.len();
         text.clear();
         for record in records {
             match format {
@@ -87,6 +94,8 @@ pub fn stream(
     let found = outcome.found;
     let answer = begun.finish::<Search>(&mut outcome, context, left_out)?;
     let notes = notes(&outcome, Some(outcome.response.files_searched));
+    let truncated = answer.records["truncated"] == true;
+    let timed_out = answer.records["truncated_by"] == "timeout";
     if open && format == Format::Records {
         let mut summary = answer.records;
         if let Some(fields) = summary.as_object_mut() {
@@ -99,5 +108,6 @@ pub fn stream(
         }
         write(&format!("{line}\n"));
     }
-    Ok(Streamed { found, partial: answer.partial, problem: answer.problem, notes })
+    let (partial, problem) = (answer.partial, answer.problem);
+    Ok(Streamed { found, partial, problem, count, truncated, timed_out, notes })
 }
