@@ -30,6 +30,9 @@ pub const CHUNK_BYTES: usize = 16 << 10;
 /// Bytes of a file; larger ones are left out and counted.
 pub const FILE_BYTES: usize = 20 << 20;
 
+/// Bytes of a text whose vector is printed: some hundred chunks, whose dimensions are some megabytes of JSON.
+pub const PRINTED_TEXT_BYTES: usize = 1 << 20;
+
 /// Points that are written in one request. A store answers no query while it takes one (the embedded store), and a
 /// request of so many chunks stays far below the 4 MB that servers take by default.
 pub const BATCH_POINTS: usize = 256;
