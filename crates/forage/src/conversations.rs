@@ -1,6 +1,7 @@
 //! Questions and answers of `forage ask`, kept for the next question: a file for each root in the user's cache directory.
 //!
-//! What is kept is what models were sent and said: without secrets, and without results of tools.
+//! What is kept is what models were asked and said, with their calls and the first line of what came of each: without
+//! secrets, whatever `secrets.redact` says.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -179,7 +179,7 @@ fn tell(told: &Told, transcript: &Transcript) {
 fn start_servers(config: &Config, stop: &Stop) -> Servers {
     let settings = config.ask_servers();
     if settings.is_empty() || !config.is_live() {
-        return Servers::default();
+        return Servers::left_out(settings, config.is_recorded());
     }
     // Without it they would be left behind there; all else that ends Forage is seen to.
     let _ = signals::end_children_at_hang_up();

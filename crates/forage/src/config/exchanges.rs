@@ -95,6 +95,11 @@ impl Config {
         matches!(self.exchanges, Exchanges::Live)
     }
 
+    /// Whether what models are sent and say is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        matches!(self.exchanges, Exchanges::Record(_))
+    }
+
     /// The models of the recording that is replayed; none when there is no such.
     pub(super) fn replayed_models(&self) -> anyhow::Result<Option<Vec<Arc<dyn ChatModel>>>> {
         let Exchanges::Replay(recordings) = &self.exchanges else { return Ok(None) };

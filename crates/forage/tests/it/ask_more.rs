@@ -74,6 +74,37 @@ fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_sa
     assert!(run.status == 2 && run.stderr.contains("`ask.keep`"), "{run:?}");
 }
 
+/// Who lets a model read secrets has not asked for copies of them on a disk, where they outlive the question.
+#[test]
+fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
+    let project = project();
+    project.write("src/token.txt", &format!("token {SECRET}\n"));
+    let peer = Peer::start([
+        calls(&[("read_file", value!({"path": "src/token.txt"}))]),
+        say(&format!("It is {SECRET}, at src/token.txt:1.")),
+        say("The same."),
+    ]);
+    configure(&project, &[&peer], "[secrets]\nredact = false\n");
+    let question = format!("where is {SECRET}?");
+    let run = project.run(&["ask", &question]);
+    assert!(run.status == 0 && run.stdout.contains(SECRET), "{run:?}");
+    // The control: the model was shown it.
+    assert!(results(&peer)[0].contains(SECRET), "{}", results(&peer)[0]);
+    let directory = project.home.join(".cache/forage/conversations");
+    let kept: String = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert!(kept.contains("where is [redacted:") && kept.contains("It is [redacted:"), "{kept}");
+    assert!(!kept.contains(SECRET), "{kept}");
+    // Of what was read the first line is kept, and nothing else.
+    let told = {
+        project.run(&["ask", "--continue", "again?"]);
+        opening(&peer)
+    };
+    assert!(told.contains("- read_file {\"path\":\"src/token.txt\"}: ") && !told.contains(SECRET), "{told}");
+}
+
 #[test]
 fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     let project = project();
@@ -220,6 +251,29 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
         assert!(warnings.contains(part) && run.stderr.contains(part), "{part}: {run:?}");
     }
     assert_ended(&pids);
+}
+
+/// What servers answer is not recorded: who records is told that they are not there, and a replay is as the recording.
+#[test]
+#[cfg(target_os = "linux")]
+fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
+    let project = project();
+    let peer = Peer::start([say("Without it.")]);
+    let pids = serve(&project, &peer, "");
+    let outside = project.root.parent().unwrap().to_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let tape = format!("{outside}/tape.jsonl");
+    let variables = [("PATH", path.as_str()), ("STATE", outside.as_str())];
+    let run = |flag: &str| project.run_in(&project.root, &["ask", "q", flag, &tape, "--json"], &variables);
+    let recorded = run("--record");
+    assert_eq!(recorded.status, 0, "{recorded:?}");
+    let told = "the tools of `ask.servers` (web) are not there: what servers answer is not recorded";
+    assert!(recorded.json()["warnings"].to_string().contains(told), "{recorded:?}");
+    assert!(recorded.stderr.contains("ask without --record to have them"), "{recorded:?}");
+    assert!(!messages(&peer)[0].is_empty() && !peer.requests()[0].contains("web_search"));
+    let replayed = run("--replay");
+    assert_eq!((replayed.status, &replayed.json()["answer"]), (0, &value!("Without it.")), "{replayed:?}");
+    assert!(!pids.exists(), "a server was started");
 }
 
 /// A server that says nothing is waited for, and that is no time beside the time for everything.

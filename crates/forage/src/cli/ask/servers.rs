@@ -90,6 +90,21 @@ impl Servers {
         servers
     }
 
+    /// None, where nothing but models is recorded: the requests of a replay have to be those of the recording. Who records
+    /// is told; the replay lacks nothing that the recording had.
+    pub(super) fn left_out(settings: &BTreeMap<String, ServerSettings>, is_recorded: bool) -> Self {
+        let mut servers = Self::default();
+        if is_recorded && !settings.is_empty() {
+            let names: Vec<&str> = settings.keys().map(String::as_str).collect();
+            servers.problems.push(format!(
+                "the tools of `ask.servers` ({}) are not there: what servers answer is not recorded, so that a replay \
+                 could not go on from it; ask without --record to have them",
+                names.join(", ")
+            ));
+        }
+        servers
+    }
+
     /// Their tools, each under the name of its server. What can't be offered is told of in [`Self::problems`].
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
