@@ -223,7 +223,6 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
         (2, &["gemini", "--write"]),
         (2, &["gemini-cli", "--write", "--remove"]),
         (2, &["--detected"]),
-        (2, &["--detected", "--write"]),
         (2, &["--detected", "--scope", "nobodys"]),
     ];
     for (status, arguments) in cases {
