@@ -59,6 +59,9 @@ pub const HITS_ASKED: usize = 10_000;
 /// megabytes.
 pub const NAMES_COMPARED: usize = 1_000;
 
+/// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
+pub const NAME_DIMENSIONS_ASKED: usize = 3;
+
 /// Bytes of a name, as in [`IDENTIFIER_BYTES`]: what is longer is no name.
 pub const NAME_BYTES: usize = 200;
 
@@ -80,6 +83,7 @@ pub const BACKOFF: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// The longest wait.
 pub const BACKOFF_MOST: std::time::Duration = std::time::Duration::from_secs(8);
+
 /// Word pieces of a text that BM42 looks at, with the two that mark its ends. The model was trained on no longer ones;
 /// what comes after them in a text has no dimension.
 pub const BM42_TOKENS: usize = 256;

@@ -15,9 +15,6 @@ use crate::patience::again;
 use crate::store::{Hit, PointId, Query, StoreError};
 use crate::vector::SparseVector;
 
-/// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
-const DIMENSIONS_ASKED: usize = 3;
-
 /// A name that is looked for.
 pub(super) struct Named<'a> {
     pub(super) retriever: &'a Retriever,
@@ -112,7 +109,7 @@ impl Named<'_> {
     fn candidates(&self, filter: &Filter) -> Result<Candidates, StoreError> {
         let needed = self.encoder.needed(self.name);
         let mut candidates = Candidates::default();
-        for id in needed.iter().take(DIMENSIONS_ASKED) {
+        for id in needed.iter().take(limits::NAME_DIMENSIONS_ASKED) {
             let held = self.compared(&SparseVector::ones([*id]), filter)?;
             let is_complete = held.len() < limits::NAMES_COMPARED;
             match (candidates.is_complete, is_complete) {

@@ -135,7 +135,7 @@ fn outcome(
     };
     let words = words(&query);
     let text_field = &context.lookup.text_field;
-    let pace = Pace::new(stop, COMPARED_BYTES_PER_LOOK);
+    let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
     let unanswered = unanswered(&lookup);
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
@@ -242,9 +242,6 @@ fn cut(value: &mut Value) {
         _ => {}
     }
 }
-
-/// Bytes of lines that are compared with words between two looks at the deadline: some milliseconds.
-const COMPARED_BYTES_PER_LOOK: u64 = 4 << 20;
 
 /// The lines with most of the words, in the order of the text; the first ones if none has any, or if there is no time to
 /// look for them.
