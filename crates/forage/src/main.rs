@@ -10,6 +10,7 @@ mod cli;
 mod config;
 mod conversations;
 mod indexes;
+mod limits;
 mod private_file;
 mod retrieval;
 mod setup;

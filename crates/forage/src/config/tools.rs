@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 
 use super::retrieval::Retrieval;
 use super::{Config, Setting};
-
-/// Bytes of a description: what some clients show of one is half of it, and models read all of it with each request.
-const DESCRIPTION_BYTES: usize = 4_096;
+use crate::limits::TOOL_DESCRIPTION_BYTES;
 
 /// The tool that `[retrieval]` has settings for, too.
 const LOOKUP: &str = "keyword_lookup";
@@ -82,8 +80,8 @@ impl Tools {
                 if text.trim().is_empty() {
                     bail!("`{key}` ({source}) is empty: a model would not know when to call the tool");
                 }
-                if bytes > DESCRIPTION_BYTES {
-                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {DESCRIPTION_BYTES}");
+                if bytes > TOOL_DESCRIPTION_BYTES {
+                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {TOOL_DESCRIPTION_BYTES}");
                 }
             }
         }

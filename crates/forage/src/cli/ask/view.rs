@@ -11,14 +11,9 @@ use forage_tools::{sanitize, sanitize_line};
 
 use super::super::output::Output;
 use crate::background::Background;
+use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
 const BETWEEN: Duration = Duration::from_millis(200);
-
-/// Characters of the line on a terminal: one that wraps can't be redrawn.
-const WIDTH: usize = 79;
-
-/// Characters of arguments in a line of the log.
-const ARGUMENTS: usize = 160;
 
 /// What stands behind a text that has no end.
 const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
@@ -220,7 +215,7 @@ impl State {
             let _ = write!(line, "  ${cost:.4}");
         }
         line.push_str("  ");
-        let room = WIDTH.saturating_sub(line.chars().count());
+        let room = PROGRESS_WIDTH.saturating_sub(line.chars().count());
         let rest = match (self.running.is_empty(), self.trouble.is_empty(), self.text.trim()) {
             (false, ..) => self.running.values().map(String::as_str).collect::<Vec<_>>().join(", "),
             (_, false, _) => self.trouble.clone(),
@@ -263,7 +258,7 @@ fn log_line(event: &Event<'_>) -> Option<String> {
         }
         Event::Failed { error, then } => format!("{}: {then}", sanitize(error).replace('\n', " ")),
         Event::CallStarted { number, tool, arguments } => {
-            let shown: String = arguments.chars().take(ARGUMENTS).collect();
+            let shown: String = arguments.chars().take(PROGRESS_ARGUMENTS).collect();
             let more = if shown.len() < arguments.len() { "…" } else { "" };
             format!("call {number}: {tool} {shown}{more}")
         }
@@ -343,9 +338,9 @@ mod tests {
         let line = after(&[ASKING, Event::Text("\u{1b}[2Jx\r\u{202e}y\tz")]);
         assert_eq!(line, "7 s  turn 2/8  \\x1B[2Jx\\x0D\\u{202E}y z");
         let long = after(&[ASKING, Event::Text(&"wörter ".repeat(100)), Event::Text("end")]);
-        assert!(long.ends_with(" end") && long.chars().count() == WIDTH, "{long}");
+        assert!(long.ends_with(" end") && long.chars().count() == PROGRESS_WIDTH, "{long}");
         let trouble = "x".repeat(500);
         let line = after(&[ASKING, Event::Failed { error: &trouble, then: "p/n goes on" }]);
-        assert_eq!(line.chars().count(), WIDTH);
+        assert_eq!(line.chars().count(), PROGRESS_WIDTH);
     }
 }
