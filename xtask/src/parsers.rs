@@ -249,11 +249,8 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/conversations.rs", "fuzz_what_is_kept_is_of_this_root_or_nothing")],
     ),
     (
-        "forage/src/cli/ask/servers/protocol.rs",
-        &[Target(
-            "forage/src/cli/ask/servers/protocol.rs",
-            "fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing",
-        )],
+        "forage/src/child/line.rs",
+        &[Target("forage/src/child/line.rs", "fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing")],
     ),
     (
         "forage/src/config/file.rs",
@@ -292,10 +289,6 @@ const READERS: &[(&str, &[Cover])] = &[
     (
         "forage/src/cli/eval/set.rs",
         &[Target("forage/src/cli/eval/set.rs", "fuzz_a_set_is_refused_or_can_be_run_and_leads_nowhere_else")],
-    ),
-    (
-        "forage/src/setup/probe.rs",
-        &[Target("forage/src/setup/probe.rs", "fuzz_a_line_is_a_message_or_is_told_harmlessly")],
     ),
     (
         "forage/src/cli/hook/query.rs",

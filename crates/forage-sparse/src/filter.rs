@@ -75,6 +75,20 @@ pub enum FilterError {
         "{0:?} is no condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER (>, <=, <)"
     )]
     Form(String),
+    /// Signs of other languages, of which one stands in front of a value: a comparison that nobody meant would come of it.
+    #[error("{written:?} is no condition; write {right}")]
+    Sign {
+        /// The whole condition.
+        written: String,
+        /// What may be meant, as it is written.
+        right: String,
+    },
+    /// There is no such test.
+    #[error(
+        "{0:?}: what a field must not be is no condition; name what it may be, FIELD=VALUE|VALUE, or a side of a number, \
+         FIELD>NUMBER"
+    )]
+    Not(String),
     /// The field's name is none.
     #[error("{0:?} names no payload field; give letters, digits, `_` and `-`, and dots into objects")]
     Field(String),
@@ -131,29 +145,58 @@ impl Condition {
         let form = || FilterError::Form(text.to_owned());
         let at = text.find(['=', '<', '>']).ok_or_else(form)?;
         let (field, rest) = (text[..at].trim(), &text[at..]);
-        if field.ends_with('!') {
-            return Err(form());
+        let value = rest.trim_start_matches(|sign: char| "=<>".contains(sign) || sign.is_whitespace());
+        let sign: String = rest[..rest.len() - value.len()].split_whitespace().collect();
+        if field.ends_with('!') || matches!(sign.as_str(), "<>" | "><") {
+            return Err(FilterError::Not(text.to_owned()));
         }
         if !is_field(field) {
             return Err(FilterError::Field(field.to_owned()));
         }
-        let sides = [(">=", Side::From), ("<=", Side::To), (">", Side::Above), ("<", Side::Below)];
-        if let Some((sign, side)) = sides.into_iter().find(|(sign, _)| rest.starts_with(sign)) {
-            let value = rest[sign.len()..].trim();
+        let side = match sign.as_str() {
+            "=" => None,
+            ">=" => Some(Side::From),
+            "<=" => Some(Side::To),
+            ">" => Some(Side::Above),
+            "<" => Some(Side::Below),
+            other => {
+                let right = right_form(field, other, value).ok_or_else(form)?;
+                return Err(FilterError::Sign { written: text.to_owned(), right });
+            }
+        };
+        let value = value.trim_end();
+        if let Some(side) = side {
             let number = value.parse().ok().filter(|number: &f64| number.is_finite());
             let wrong = || FilterError::Number { condition: text.to_owned(), value: value.to_owned() };
             return Ok(Self { field: field.to_owned(), test: Test::Bound(side, number.ok_or_else(wrong)?) });
         }
-        let rest = rest.strip_prefix("==").or_else(|| rest.strip_prefix('=')).ok_or_else(form)?;
-        if rest.trim_start().starts_with('=') {
-            return Err(form());
-        }
-        let values = values(rest).ok_or_else(|| FilterError::Quotes(text.to_owned()))?;
+        let values = values(value).ok_or_else(|| FilterError::Quotes(text.to_owned()))?;
         if values.is_empty() || values.len() > limits::FILTER_VALUES {
             return Err(FilterError::Values(text.to_owned()));
         }
         Ok(Self { field: field.to_owned(), test: Test::AnyOf(values) })
     }
+}
+
+/// What is meant by a sign that is none, as it is written; `None` for signs that mean nothing.
+fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
+    let value = value.trim_end();
+    let sides = match (sign.contains('>'), sign.contains('<')) {
+        (true, false) => ">=",
+        (false, true) => "<=",
+        (false, false) => return Some(format!("{field}={value}")),
+        (true, true) => return None,
+    };
+    let bound = match value.parse::<f64>() {
+        Ok(_) => format!("{field}{sides}{value}"),
+        Err(_) => format!("{field}{sides}NUMBER"),
+    };
+    // Where a value may begin, that text may be meant.
+    let as_text = sign.strip_prefix('=').map(|rest| serde_json::Value::from(format!("{rest}{value}")));
+    Some(match as_text {
+        Some(text) => format!("{bound}, or {field}={text} for that text"),
+        None => bound,
+    })
 }
 
 /// Letters, digits, `_` and `-`, with dots between; `[]` behind a list of objects.
@@ -260,7 +303,7 @@ fn is_bare(text: &str) -> bool {
         && text.trim() == text
         && !is_other
         && !text.contains(['|', '"', '\n'])
-        && !text.starts_with('=')
+        && !text.starts_with(['=', '<', '>'])
 }
 
 impl fmt::Display for Filter {
@@ -297,21 +340,34 @@ mod tests {
             ("tags[].name<=-1", "tags[].name", Test::Bound(Side::To, -1.0)),
             ("path=a=b", "path", Test::AnyOf(vec![word("a=b")])),
             ("größe=\"1\"", "größe", Test::AnyOf(vec![text("1")])),
+            ("note=\">2020\"", "note", Test::AnyOf(vec![text(">2020")])),
+            ("op=a|>=", "op", Test::AnyOf(vec![word("a"), word(">=")])),
         ];
         for (written, field, test) in cases {
             let condition = Condition::parse(written).unwrap();
             assert_eq!((condition.field.as_str(), &condition.test), (field, &test), "{written}");
             assert_eq!(condition.to_string(), written);
         }
-        let spaced = Condition::parse(" repo == shop | bank ").unwrap();
-        assert_eq!(spaced, Condition::parse("repo=shop|bank").unwrap());
+        for (spaced, plain) in [(" repo = shop | bank ", "repo=shop|bank"), ("year > = 2020", "year>=2020")] {
+            assert_eq!(Condition::parse(spaced), Condition::parse(plain), "{spaced}");
+        }
     }
 
     #[test]
     fn what_is_no_condition_is_named() {
         for (written, expected) in [
             ("repo", "is no condition"),
-            ("repo!=a", "is no condition"),
+            ("repo!=a", "what a field must not be is no condition; name what it may be"),
+            ("repo!==a", "what a field must not be"),
+            ("year<>2020", "what a field must not be"),
+            ("year=>2020", "write year>=2020, or year=\">2020\" for that text"),
+            ("year=<2020", "write year<=2020, or year=\"<2020\" for that text"),
+            ("year = > 2020", "write year>=2020"),
+            ("year>==2020", "write year>=2020"),
+            ("op=>=", "write op>=NUMBER, or op=\">=\" for that text"),
+            ("repo==shop", "write repo=shop"),
+            ("repo===shop|bank", "write repo=shop|bank"),
+            ("year=<>2020", "write FIELD=VALUE"),
             ("=a", "names no payload field"),
             ("a b=c", "names no payload field"),
             ("a..b=c", "names no payload field"),

@@ -29,7 +29,8 @@ pub use filter::{Condition, Filter, FilterError, Readings, Side, Test, Wanted};
 pub use language::{Language, Prose};
 pub use name::Held;
 pub use retriever::{
-    Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Retriever, SCORE_STEP,
+    Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Question, Retriever, SCORE_STEP,
+    Unanswered,
 };
 pub use store::{
     Collection, Creation, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,

@@ -30,6 +30,9 @@ pub const CHUNK_BYTES: usize = 16 << 10;
 /// Bytes of a file; larger ones are left out and counted.
 pub const FILE_BYTES: usize = 20 << 20;
 
+/// Bytes of a text whose vector is printed: some hundred chunks, whose dimensions are some megabytes of JSON.
+pub const PRINTED_TEXT_BYTES: usize = 1 << 20;
+
 /// Points that are written in one request. A store answers no query while it takes one (the embedded store), and a
 /// request of so many chunks stays far below the 4 MB that servers take by default.
 pub const BATCH_POINTS: usize = 256;
@@ -56,6 +59,9 @@ pub const HITS_ASKED: usize = 10_000;
 /// megabytes.
 pub const NAMES_COMPARED: usize = 1_000;
 
+/// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
+pub const NAME_DIMENSIONS_ASKED: usize = 3;
+
 /// Bytes of a name, as in [`IDENTIFIER_BYTES`]: what is longer is no name.
 pub const NAME_BYTES: usize = 200;
 
@@ -77,6 +83,7 @@ pub const BACKOFF: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// The longest wait.
 pub const BACKOFF_MOST: std::time::Duration = std::time::Duration::from_secs(8);
+
 /// Word pieces of a text that BM42 looks at, with the two that mark its ends. The model was trained on no longer ones;
 /// what comes after them in a text has no dimension.
 pub const BM42_TOKENS: usize = 256;

@@ -63,6 +63,28 @@ pub struct Lookup {
     /// More points than could be asked for score as the last one, so that which of them are returned is the store's
     /// choice.
     pub is_arbitrary: bool,
+    /// What the store gave no answer to any more, after it had given the hits: they are an answer without that.
+    pub unanswered: Vec<Unanswered>,
+}
+
+/// A question of a lookup that the store gave no answer to, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unanswered {
+    /// What was asked.
+    pub question: Question,
+    /// What came instead.
+    pub error: StoreError,
+}
+
+/// What a lookup asks a store beside the best points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Which of the points that score as the last one come first by id.
+    Ties,
+    /// Which points have the name as a whole.
+    Name,
+    /// What there is without the filter.
+    Beyond,
 }
 
 /// What is known of a name in a collection, under the filter.
@@ -112,6 +134,18 @@ impl Lookup {
             cut: 0,
             beyond: None,
             is_arbitrary: false,
+            unanswered: Vec::new(),
+        }
+    }
+
+    /// Goes on without an answer to that. Only whoever asked ends a lookup that has found something.
+    fn without(&mut self, question: Question, error: StoreError) -> Result<(), StoreError> {
+        match error {
+            StoreError::Cancelled => Err(error),
+            error => {
+                self.unanswered.push(Unanswered { question, error });
+                Ok(())
+            }
         }
     }
 
@@ -307,12 +341,18 @@ impl Retriever {
         encoder: &dyn Encoder,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
-        let (hits, is_arbitrary) = self.best(asked.clone(), stop)?;
-        if hits.is_empty() {
-            let beyond = if asked.filter.is_empty() { None } else { self.beyond(asked, stop)? };
-            return Ok(Lookup { beyond, ..Lookup::nothing(LookupState::NoMatch) });
+        let mut lookup = Lookup::nothing(LookupState::Found);
+        lookup.hits = self.best(asked.clone(), stop, &mut lookup)?;
+        if lookup.hits.is_empty() {
+            lookup.state = LookupState::NoMatch;
+            if !asked.filter.is_empty() {
+                match self.beyond(asked, stop) {
+                    Ok(beyond) => lookup.beyond = Some(beyond),
+                    Err(error) => lookup.without(Question::Beyond, error)?,
+                }
+            }
+            return Ok(lookup);
         }
-        let mut lookup = Lookup { hits, is_arbitrary, ..Lookup::nothing(LookupState::Found) };
         if let Some((name, field)) = name_of(query).zip(self.text_field.as_deref()) {
             let named = named::Named { retriever: self, name, field, encoder, asked, stop };
             named.put_first(&mut lookup)?;
@@ -322,12 +362,12 @@ impl Retriever {
     }
 
     /// What a query finds without its filter.
-    fn beyond(&self, asked: &Query<'_>, stop: &Stop) -> Result<Option<Beyond>, StoreError> {
+    fn beyond(&self, asked: &Query<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
         let (limit, everything) = (limits::NAMES_COMPARED, Filter::default());
         let query = Query { limit, fields: &[], filter: &everything, ..*asked };
         let points = again(stop, || self.store.query(&query, stop))?.len();
         let under_filter = again(stop, || self.store.count(asked.filter, stop))?;
-        Ok(Some(Beyond { points, is_at_least: points >= limit, under_filter }))
+        Ok(Beyond { points, is_at_least: points >= limit, under_filter })
     }
 
     /// What an error of the store is to whoever asked: a state of the answer, unless asking again is of no use.
@@ -342,11 +382,11 @@ impl Retriever {
     /// Stores order by score alone, and cut where scores are the same as they like: more is asked for than is wanted,
     /// until the cut falls between two scores. At first twice as many: with each comes its payload, which takes longer than
     /// finding it.
-    fn best(&self, mut query: Query<'_>, stop: &Stop) -> Result<(Vec<Hit>, bool), StoreError> {
+    fn best(&self, mut query: Query<'_>, stop: &Stop, lookup: &mut Lookup) -> Result<Vec<Hit>, StoreError> {
         let wanted = query.limit;
         query.limit = (2 * wanted).max(wanted + 1);
+        let mut hits = again(stop, || self.store.query(&query, stop))?;
         loop {
-            let mut hits = again(stop, || self.store.query(&query, stop))?;
             let is_all = hits.len() < query.limit;
             hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
             // A difference of less than a step may lie on both sides of a step's edge.
@@ -356,11 +396,20 @@ impl Retriever {
                     .zip(hits.last())
                     .is_some_and(|(last, end)| step(last.score) - step(end.score) <= 1);
             if !is_tied || query.limit >= limits::HITS_ASKED {
-                hits.truncate(wanted);
-                return Ok((hits, is_tied));
+                lookup.is_arbitrary |= is_tied;
+                break;
             }
             query.limit = (4 * query.limit).min(limits::HITS_ASKED);
+            match again(stop, || self.store.query(&query, stop)) {
+                Ok(more) => hits = more,
+                Err(error) => {
+                    lookup.without(Question::Ties, error)?;
+                    break;
+                }
+            }
         }
+        hits.truncate(wanted);
+        Ok(hits)
     }
 }
 

@@ -281,6 +281,9 @@ pub const LOOKUP_CONDITION_BYTES: usize = 2_000;
 /// Lines that `keyword_lookup` shows of a result.
 pub const LOOKUP_LINES: usize = 3;
 
+/// Bytes of lines of a lookup's results that are compared with words between two looks at the deadline: some milliseconds.
+pub const LOOKUP_COMPARED_BYTES: u64 = 4 << 20;
+
 /// Lines around those that are shown that are looked at for what says that a line has a secret: a name above its value,
 /// which formatters put one line apart, and people with a comment between.
 pub const BORDER_LINES: usize = 3;

@@ -197,8 +197,7 @@ impl Answer {
         });
         let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
         let error = problem.clone();
-        let records =
-            LazyLock::new(Box::new(move || records(&outcome, cut, content, error)) as MakeRecords);
+        let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, error)) as MakeRecords);
         Self { text, records, found, truncated_by, problem, hidden }
     }
 }

@@ -11,6 +11,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Answer, Limit};
 use crate::registry::AnyTool;
+use crate::tools::search::Streamed;
 
 /// Takes events. Telling of a call must not fail it: what can't be written is lost.
 pub trait Telemetry: Send + Sync {
@@ -73,14 +74,16 @@ pub fn watched(
     result
 }
 
-/// Tells of a call whose results were passed on as they came: whether anything was found, and whether it is a part. They were
-/// not counted.
-pub fn streamed(tool: &str, context: &Context, began: Instant, ended: Result<(bool, bool), &ToolError>) {
+/// Tells of a search whose results were passed on as they came, as of any other call.
+pub fn streamed(tool: &str, context: &Context, began: Instant, ended: Result<&Streamed, &ToolError>) {
     let Some(to) = &context.telemetry.to else { return };
     let mut event = head(tool, &context.telemetry);
     match ended {
-        Ok((found, partial)) => {
-            event.insert("status".to_owned(), json!(status(found, partial)));
+        Ok(ended) => {
+            event.insert("status".to_owned(), json!(status(ended.found, ended.partial)));
+            event.insert("result_count".to_owned(), json!(ended.count));
+            event.insert("truncated".to_owned(), json!(ended.truncated));
+            event.insert("timed_out".to_owned(), json!(ended.timed_out));
         }
         Err(error) => add_error(&mut event, error),
     }

@@ -134,7 +134,7 @@ impl AnyTool for Fixture {
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.run)(context, &request)?;
-        Ok(Answer { records: json!({}), ..Answer::of_text(text) })
+        Ok(Answer::with_records(text, json!({})))
     }
 }
 

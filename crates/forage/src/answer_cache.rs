@@ -199,8 +199,8 @@ mod tests {
         fn is_hit(&self) -> bool {
             let request = json!({"query": "q", "search_terms": ["needle"]});
             let answer = registry::find("keyword_search").unwrap().call(&self.context, request).unwrap();
-            assert_eq!(answer.records["files"][0]["explanation"], "why");
-            answer.records["model"]["from_cache"]["answers"] == 1
+            assert_eq!(answer.records()["files"][0]["explanation"], "why");
+            answer.records()["model"]["from_cache"]["answers"] == 1
         }
 
         fn change(&self, change: impl FnOnce(&mut Entry)) {
@@ -246,7 +246,7 @@ mod tests {
         let request = json!({"query": "q", "search_terms": ["needle"]});
         let answer = answer.call(&fixture.context, request).unwrap();
         assert_eq!(
-            (answer.records["files"].as_array().unwrap().len(), answer.text.contains("passwd")),
+            (answer.records()["files"].as_array().unwrap().len(), answer.text.contains("passwd")),
             (0, false)
         );
     }
@@ -312,7 +312,7 @@ mod tests {
             fs::write(path, input).unwrap();
             let request = json!({"query": "q", "search_terms": ["needle"]});
             let answer = registry::find("keyword_search").unwrap().call(&fixture.context, request).unwrap();
-            for file in answer.records["files"].as_array().unwrap() {
+            for file in answer.records()["files"].as_array().unwrap() {
                 let name = file["path"].as_str().unwrap();
                 assert!(name.ends_with("a.txt"), "{name}");
             }

@@ -3,11 +3,15 @@
 
 #[cfg(unix)]
 mod groups;
+mod line;
+mod server;
 
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+
+pub(crate) use server::{NoAnswer, Server};
 
 /// The command of a program.
 #[expect(
@@ -36,7 +40,7 @@ pub(crate) fn command(
 
 /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
 #[cfg(unix)]
-pub(crate) fn has_exited(child: &mut Child) -> bool {
+fn has_exited(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     // What is reaped already is no child any more.
@@ -47,29 +51,29 @@ pub(crate) fn has_exited(child: &mut Child) -> bool {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn has_exited(child: &mut Child) -> bool {
+fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
 /// Starts it; from here on it ends when Forage does, whatever ends that.
 #[cfg(unix)]
-pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+fn spawn(mut command: Command) -> io::Result<Child> {
     groups::started(|| command.spawn())
 }
 
 #[cfg(not(unix))]
-pub(crate) fn spawn(mut command: Command) -> io::Result<Child> {
+fn spawn(mut command: Command) -> io::Result<Child> {
     command.spawn()
 }
 
 /// Ends it with its group, and waits for it.
 #[cfg(unix)]
-pub(crate) fn end(child: &mut Child) -> io::Result<ExitStatus> {
+fn end(child: &mut Child) -> io::Result<ExitStatus> {
     groups::ended(child, Child::wait)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn end(child: &mut Child) -> io::Result<ExitStatus> {
+fn end(child: &mut Child) -> io::Result<ExitStatus> {
     let _ = child.kill();
     child.wait()
 }

@@ -35,8 +35,8 @@ use serde_json::{Value, json};
 
 pub(crate) use ask::{AskOverrides, ServerSettings};
 pub(crate) use environment::{
-    ClientDirectories, client_project, git_program, git_variables, mcp_token, this_program, variables,
-    working_directory,
+    ClientDirectories, client_project, git_program, git_variables, is_outside, mcp_token, outside,
+    this_program, variables, working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
 use filter::Filter;

@@ -1,6 +1,7 @@
 //! Questions and answers of `forage ask`, kept for the next question: a file for each root in the user's cache directory.
 //!
-//! What is kept is what models were sent and said: without secrets, and without results of tools.
+//! What is kept is what models were asked and said, with their calls and the first line of what came of each: without
+//! secrets, whatever `secrets.redact` says.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -11,17 +12,7 @@ use forage_base::Hash64;
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use serde::{Deserialize, Serialize};
 
-/// Questions of a conversation that are kept; the oldest go first.
-const MOST_EXCHANGES: usize = 10;
-
-/// Bytes of a file.
-const MOST_BYTES: usize = 256 << 10;
-
-/// Roots whose conversations are kept; the oldest go first.
-const MOST_ROOTS: usize = 100;
-
-/// Age from which on a conversation is over: nobody expects a trace of it to stay for ever.
-const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+use crate::limits::{CONVERSATION_AGE, CONVERSATION_BYTES, CONVERSATION_EXCHANGES, CONVERSATION_ROOTS};
 
 const VERSION: u32 = 1;
 
@@ -53,11 +44,11 @@ impl Conversations {
     /// old.
     pub(crate) fn last(&self) -> Result<Vec<Exchange>, PrivateError> {
         let Some(directory) = self.place.open()? else { return Ok(Vec::new()) };
-        let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > MOST_AGE;
+        let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > CONVERSATION_AGE;
         if directory.entry(self.name()).is_none_or(|entry| is_old(&entry)) {
             return Ok(Vec::new());
         }
-        let bytes = directory.read(self.name(), MOST_BYTES as u64)?.unwrap_or_default();
+        let bytes = directory.read(self.name(), CONVERSATION_BYTES as u64)?.unwrap_or_default();
         // What can't be read is of another version or was cut: there is nothing to go on from.
         let kept = serde_json::from_slice::<Kept>(&bytes).ok();
         let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
@@ -66,12 +57,12 @@ impl Conversations {
 
     /// Keeps a conversation in place of the one that was kept.
     pub(crate) fn keep(&self, mut exchanges: Vec<Exchange>) -> Result<(), PrivateError> {
-        exchanges.drain(..exchanges.len().saturating_sub(MOST_EXCHANGES));
+        exchanges.drain(..exchanges.len().saturating_sub(CONVERSATION_EXCHANGES));
         let directory = self.place.create()?;
         loop {
             let kept = Kept { version: VERSION, root: self.root.clone(), exchanges };
             let bytes = serde_json::to_vec(&kept).unwrap_or_default();
-            if bytes.len() <= MOST_BYTES {
+            if bytes.len() <= CONVERSATION_BYTES {
                 directory.replace(self.name(), |file| file.write_all(&bytes))?;
                 return prune(&directory);
             }
@@ -94,7 +85,7 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
     files.sort_by_key(|(age, _)| *age);
     let is_over = |(nth, (age, file)): &(usize, (Duration, forage_fs::PrivateEntry))| {
-        *age > MOST_AGE || (*nth >= MOST_ROOTS && !file.is_temporary())
+        *age > CONVERSATION_AGE || (*nth >= CONVERSATION_ROOTS && !file.is_temporary())
     };
     let over = files.into_iter().enumerate().filter(is_over);
     over.into_iter().try_for_each(|(_, (_, file))| directory.remove(file.name).map(drop))
@@ -133,7 +124,7 @@ mod tests {
             let mode = file.metadata().unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-        let old = SystemTime::now() - MOST_AGE - Duration::from_secs(60);
+        let old = SystemTime::now() - CONVERSATION_AGE - Duration::from_secs(60);
         set_modified(&file, old);
         assert_eq!(here.last().unwrap(), []);
     }

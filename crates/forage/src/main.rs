@@ -8,6 +8,7 @@ mod child;
 mod cli;
 mod config;
 mod conversations;
+mod limits;
 mod private_file;
 mod retrieval;
 mod setup;

@@ -11,8 +11,7 @@ use forage_sparse::{
     Point, PointId, Prose, Query, Scan, Store, StoreError,
 };
 
-/// How long an embedded store stays open without use. It is one process's alone while it is open.
-const IDLE: Duration = Duration::from_secs(5);
+use crate::limits::COLLECTION_IDLE;
 
 /// What keeps collections.
 #[derive(Clone)]
@@ -218,18 +217,20 @@ impl OnDemand {
 /// Ends with the store.
 fn close_when_idle(open: std::sync::Weak<Mutex<Open>>) {
     std::thread::spawn(move || {
-        let mut wait = IDLE;
+        let mut wait = COLLECTION_IDLE;
         loop {
             std::thread::sleep(wait);
             let Some(open) = open.upgrade() else { return };
             let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-            let idle = open.last_use.map_or(IDLE, |last| last.elapsed());
+            let idle = open.last_use.map_or(COLLECTION_IDLE, |last| last.elapsed());
             // Who is asking at the moment holds the store as well.
-            if idle >= IDLE && open.store.as_ref().is_none_or(|store| Arc::strong_count(store) == 1) {
+            if idle >= COLLECTION_IDLE
+                && open.store.as_ref().is_none_or(|store| Arc::strong_count(store) == 1)
+            {
                 open.store = None;
                 return;
             }
-            wait = IDLE.saturating_sub(idle).max(Duration::from_millis(100));
+            wait = COLLECTION_IDLE.saturating_sub(idle).max(Duration::from_millis(100));
         }
     });
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use forage_base::Stop;
 use serde_json::Value;
 
-use super::{Lookup, NameFacts, Retriever, step};
+use super::{Lookup, NameFacts, Question, Retriever, step};
 use crate::encoder::Encoder;
 use crate::filter::Filter;
 use crate::limits;
@@ -14,9 +14,6 @@ use crate::name::Held;
 use crate::patience::again;
 use crate::store::{Hit, PointId, Query, StoreError};
 use crate::vector::SparseVector;
-
-/// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
-const DIMENSIONS_ASKED: usize = 3;
 
 /// A name that is looked for.
 pub(super) struct Named<'a> {
@@ -46,19 +43,28 @@ impl Candidates {
 impl Named<'_> {
     /// Puts the points first that have the name as a whole, whatever they score, and says what is known of it.
     pub(super) fn put_first(&self, lookup: &mut Lookup) -> Result<(), StoreError> {
+        // What was found is an answer without what follows, which then says that not all were compared.
         let mut candidates = match self.candidates(self.asked.filter) {
-            Err(StoreError::Cancelled) => return Err(StoreError::Cancelled),
-            // What was found is an answer without that, which then says that not all were compared.
-            candidates => candidates.unwrap_or_default(),
+            Ok(candidates) => candidates,
+            Err(error) => {
+                lookup.without(Question::Name, error)?;
+                Candidates::default()
+            }
         };
         let without_text = candidates.with(Held::Unknown).len();
         let mut hits = std::mem::take(&mut lookup.hits);
         for held in [Held::Whole, Held::OtherCase, Held::OtherSpelling] {
             let filter = self.asked.filter.among(candidates.with(held));
-            if !filter.is_nothing() {
-                hits.extend(
-                    self.retriever.best(Query { filter: &filter, ..self.asked.clone() }, self.stop)?.0,
-                );
+            if filter.is_nothing() {
+                continue;
+            }
+            match self.retriever.best(Query { filter: &filter, ..self.asked.clone() }, self.stop, lookup) {
+                Ok(best) => hits.extend(best),
+                // The next one would wait as long.
+                Err(error) => {
+                    lookup.without(Question::Name, error)?;
+                    break;
+                }
             }
         }
         hits.sort_by_key(|hit| hit.id);
@@ -68,15 +74,17 @@ impl Named<'_> {
         hits.sort_by_key(|(held, hit)| (*held, Reverse(step(hit.score)), hit.id));
         hits.truncate(self.asked.limit);
         (lookup.held, lookup.hits) = hits.into_iter().unzip();
-        lookup.name = Some(self.facts(&candidates, without_text));
-        Ok(())
+        let (facts, unanswered) = self.facts(&candidates, without_text);
+        lookup.name = Some(facts);
+        unanswered.map_or(Ok(()), |error| lookup.without(Question::Beyond, error))
     }
 
     fn held(&self, hit: &Hit) -> Held {
         Held::of(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
-    fn facts(&self, candidates: &Candidates, without_text: usize) -> NameFacts {
+    /// What is known, and why what there is without the filter is not.
+    fn facts(&self, candidates: &Candidates, without_text: usize) -> (NameFacts, Option<StoreError>) {
         let count = |held| candidates.with(held).len();
         let mut facts = NameFacts {
             name: self.name.to_owned(),
@@ -88,10 +96,12 @@ impl Named<'_> {
             beyond: None,
         };
         if facts.is_absent() && !self.asked.filter.is_empty() {
-            let all = self.candidates(&Filter::default());
-            facts.beyond = all.ok().map(|all| all.held.values().filter(|held| held.is_whole()).count());
+            match self.candidates(&Filter::default()) {
+                Ok(all) => facts.beyond = Some(all.held.values().filter(|held| held.is_whole()).count()),
+                Err(error) => return (facts, Some(error)),
+            }
         }
-        facts
+        (facts, None)
     }
 
     /// Every point that has the name has each of some dimensions: those of one that is rare enough are all. Points that
@@ -99,7 +109,7 @@ impl Named<'_> {
     fn candidates(&self, filter: &Filter) -> Result<Candidates, StoreError> {
         let needed = self.encoder.needed(self.name);
         let mut candidates = Candidates::default();
-        for id in needed.iter().take(DIMENSIONS_ASKED) {
+        for id in needed.iter().take(limits::NAME_DIMENSIONS_ASKED) {
             let held = self.compared(&SparseVector::ones([*id]), filter)?;
             let is_complete = held.len() < limits::NAMES_COMPARED;
             match (candidates.is_complete, is_complete) {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_sparse::{
-    CodeSuperset, Collection, CollectionError, Contract, Encoder, EncodingError, FastEmbedBm25, Filter,
-    Language, Lookup, LookupState, Point, PointId, Prose, Retriever, SparseVector, Store as _, StoreError,
-    VectorFacts,
+    CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
+    Filter, Language, Lookup, LookupState, Point, PointId, Prose, Question, Retriever, SparseVector,
+    Store as _, StoreError, VectorFacts,
 };
 use serde_json::{Map, json};
 
@@ -183,6 +183,55 @@ fn a_server_is_waited_for_as_long_as_it_says_and_no_longer_than_there_is_time() 
     let state = look_up(&retriever(&store), "error", 10).unwrap().state;
     assert_eq!(state, LookupState::StoreUnavailable(limited(3_600_000)));
     assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+/// Whatever the store is asked beside the best points, no answer to that takes nothing from what was found.
+#[test]
+fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
+    let mut same = vec!["the same error"; 300];
+    same.push("RETRY-99999 once");
+    let store = store(&same);
+    let retriever = retriever(&store);
+    let nothing = Filter::any_of("repo", ["nope"]);
+    let cases = [
+        ("error", Filter::default(), vec![Question::Ties]),
+        ("RETRY-99999", Filter::default(), vec![Question::Name]),
+        ("RETRY-99999", Filter { conditions: vec![Condition::parse("repo=a").unwrap()], ids: None }, vec![]),
+        ("error", nothing, vec![Question::Beyond]),
+    ];
+    store.points.lock().unwrap().values_mut().for_each(|point| {
+        point.payload.insert("repo".to_owned(), json!("a"));
+    });
+    for (query, filter, wanted) in cases {
+        let look_up = || retriever.look_up(query, 10, &filter, &Stop::never()).unwrap();
+        store.asked.lock().unwrap().clear();
+        let (whole, requests) = (look_up(), store.asked.lock().unwrap().len());
+        assert!(whole.unanswered.is_empty() && requests > 2, "{query}: {requests}");
+        let mut questions = Vec::new();
+        for answered in 0..=requests {
+            let failure = StoreError::Timeout("it took too long".to_owned());
+            *store.fails_after.lock().unwrap() = Some((answered, failure.clone()));
+            let found = look_up();
+            if answered < 2 {
+                assert_eq!(found.state, LookupState::StoreUnavailable(failure), "{query}");
+                continue;
+            }
+            assert_eq!(
+                (&found.state, found.hits.len()),
+                (&whole.state, whole.hits.len()),
+                "{query} {answered}"
+            );
+            assert_eq!(found.unanswered.is_empty(), answered == requests, "{query} {answered}: {found:?}");
+            assert!(found.unanswered.iter().all(|it| it.error == failure));
+            questions.extend(found.unanswered.iter().map(|it| it.question));
+        }
+        *store.fails_after.lock().unwrap() = None;
+        assert!(wanted.iter().all(|question| questions.contains(question)), "{query}: {questions:?}");
+    }
+    // Who has gone gets no part of it.
+    *store.fails_after.lock().unwrap() = Some((2, StoreError::Cancelled));
+    let gone = retriever.look_up("error", 10, &Filter::default(), &Stop::never());
+    assert_eq!(gone.unwrap_err(), CollectionError::Store(StoreError::Cancelled));
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod render;
 use std::time::Instant;
 
 use forage_base::{Pace, Stop};
-use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Retriever};
+use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Question, Retriever, Unanswered};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -151,7 +151,8 @@ fn outcome(
     };
     let words = words(&query);
     let text_field = &context.lookup.text_field;
-    let pace = Pace::new(stop, COMPARED_BYTES_PER_LOOK);
+    let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
+    let unanswered = unanswered(&lookup);
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
@@ -177,6 +178,7 @@ fn outcome(
     };
     let mut outcome = Outcome::new(response, found);
     outcome.hidden = hidden;
+    outcome.warnings.extend(unanswered);
     if lookup.is_arbitrary {
         outcome.warnings.push(format!(
             "more than {} points score as the last of these, so that which of them are here is the store's choice; give \
@@ -191,6 +193,27 @@ fn outcome(
         outcome.warnings.push("of some results the first lines are shown, not the best ones".to_owned());
     }
     outcome
+}
+
+/// What the store gave no answer to after it had given what was found, a sentence for each.
+fn unanswered(lookup: &Lookup) -> Vec<String> {
+    let mut told: Vec<Question> = Vec::new();
+    let mut warnings = Vec::new();
+    for Unanswered { question, error } in &lookup.unanswered {
+        if told.contains(question) {
+            continue;
+        }
+        told.push(*question);
+        let left_open = match question {
+            Question::Ties => "which of those that score as the last of these are here is the store's choice",
+            Question::Name => "what has the name as a whole may be missing here, or stand below what has not",
+            Question::Beyond => "what there is without the filter is not known",
+        };
+        warnings.push(format!(
+            "the store stopped answering after it had given this ({error}), so that {left_open}; look it up again"
+        ));
+    }
+    warnings
 }
 
 /// The words of a query as lines are compared with them: in lower case.
@@ -235,9 +258,6 @@ fn cut(value: &mut Value) {
         _ => {}
     }
 }
-
-/// Bytes of lines that are compared with words between two looks at the deadline: some milliseconds.
-const COMPARED_BYTES_PER_LOOK: u64 = 4 << 20;
 
 /// The lines with most of the words, in the order of the text; the first ones if none has any, or if there is no time to
 /// look for them.

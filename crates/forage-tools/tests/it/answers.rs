@@ -102,7 +102,7 @@ fn made_of(answer: &Recorded) -> Vec<String> {
         }
         Err(error) => panic!("{}: {error}", answer.name),
         Ok(found) => {
-            let files = found.records["files"].as_array().unwrap();
+            let files = found.records()["files"].as_array().unwrap();
             let shown = |file: &serde_json::Value| {
                 let path =
                     file["path"].as_str().unwrap().strip_prefix(&root).unwrap().trim_start_matches('/');

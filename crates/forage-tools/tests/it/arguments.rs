@@ -161,7 +161,7 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     // One that finds nothing is told apart from one that nothing matches.
     let found =
         answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
-    assert!(!found.found && found.records["terms"][0]["fate"] == "too_broad", "{}", found.text);
+    assert!(!found.found && found.records()["terms"][0]["fate"] == "too_broad", "{}", found.text);
     // By default nothing is refused where nothing is sent.
     let found = answer(&tree.context(), "keyword_search", request);
     assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);
@@ -175,11 +175,11 @@ fn cursors_that_do_not_fit_are_refused() {
     let context = tree.context();
     tree.write("many.txt", format!("{NEEDLE}\n").repeat(9));
     let page = answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
-    let cursor = page.records["next_cursor"].as_str().unwrap().to_owned();
+    let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
     // The control: in its own request it goes on.
     let next =
         answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
-    assert_eq!(next.records["files"][0]["lines"][0]["line_number"], 2);
+    assert_eq!(next.records()["files"][0]["lines"][0]["line_number"], 2);
     for other in [
         json!({"pattern": "needl"}),
         json!({"pattern": NEEDLE, "path": "many.txt"}),
@@ -234,10 +234,10 @@ fn no_cursor_is_taken_but_for_its_own_place() {
             request
         };
         let page = answer(&context, tool, request.clone());
-        let cursor = page.records["next_cursor"].as_str().unwrap().to_owned();
-        assert_eq!(answer(&context, tool, request.clone()).records["next_cursor"], json!(cursor), "{tool}");
+        let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
+        assert_eq!(answer(&context, tool, request.clone()).records()["next_cursor"], json!(cursor), "{tool}");
         // The control: as it is, it goes on.
-        assert_eq!(answer(&context, tool, with(&cursor)).records["continued"], json!(true), "{tool}");
+        assert_eq!(answer(&context, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
         let refused = |altered: &str| {
             let error = refusal(&context, tool, with(altered));
             assert!(error.contains("`cursor`") && error.contains("begin anew"), "{tool} {altered}: {error}");
@@ -278,7 +278,7 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
         }
         let mut request: Value = serde_json::from_str(request).unwrap();
         let page = answer(&tree.context(), tool, request.clone());
-        request["cursor"] = page.records["next_cursor"].clone();
+        request["cursor"] = page.records()["next_cursor"].clone();
         assert!(request["cursor"].is_string(), "{tool}");
         let left = |name: &str| !page.text.contains(name);
         for name in ["a.txt", "x.txt", "y.txt", "z.txt"].into_iter().filter(|name| left(name)) {
@@ -297,7 +297,7 @@ fn found(tool: &str, request: Value) -> (String, Value) {
     tree.write("sub/c.rs", format!("// {NEEDLE}\nfn a(b) {{}}\n"));
     let context = tree.context();
     let answer = answer(&context, tool, request);
-    (answer.text, answer.records)
+    (answer.text.clone(), answer.records().clone())
 }
 
 #[test]

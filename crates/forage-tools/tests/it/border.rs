@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use forage_llm::Redactor;
-use forage_tools::{Answer, Context};
+use forage_tools::Context;
 use serde_json::{Value, json};
 
 use crate::lookup::{code, fixture};
@@ -123,11 +123,11 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
         for line in 1..=text.lines().count() {
             let request = json!({"path": name, "start_line": line, "end_line": line});
             let read = answer(&context, "read_file", request.clone());
-            let everything = format!("{}{}", read.text, read.records);
+            let everything = format!("{}{}", read.text, read.records().clone());
             assert_eq!(shown(&everything, &body), None, "line {line} of {name}: {everything}");
             let raw = answer(&open(&context), "read_file", request);
             let is_of_key = shown(&raw.text, &body).is_some();
-            let is_told = read.records["redacted_lines"] == json!([line]);
+            let is_told = read.records()["redacted_lines"] == json!([line]);
             assert!(is_told || !is_of_key, "line {line} of {name}: {everything}");
         }
     }
@@ -153,7 +153,7 @@ fn no_line_of_a_key_in_a_large_file_is_shown() {
         let everything = |context: &Context| {
             let found = answer(context, tool, request.clone());
             assert!(found.found, "{tool} {request}: {}", found.text);
-            format!("{}{}", found.text, found.records)
+            format!("{}{}", found.text, found.records().clone())
         };
         assert_eq!(shown(&everything(&context), &body), None, "{tool} {request}");
         assert!(shown(&everything(&open(&context)), &body).is_some(), "{tool} {request}: the control");
@@ -266,8 +266,8 @@ fn a_lookup_shows_no_secret_of_a_collection() {
     let fixture = fixture(&[payload]);
     let ask = |context: &Context| {
         let found = answer(context, "keyword_lookup", json!({"query": NEEDLE}));
-        assert_eq!(found.records["status"], "found");
-        format!("{}{}", found.text, found.records)
+        assert_eq!(found.records()["status"], "found");
+        format!("{}{}", found.text, found.records().clone())
     };
     let secrets = [vec![token], body].concat();
     let closed = ask(&fixture.context);
@@ -283,9 +283,9 @@ fn an_explanation_shows_no_secret() {
     let request = json!({"query": "q", "search_terms": [NEEDLE]});
     let (found, sent) = ask_model(&tree.context(), request);
     let found = found.unwrap();
-    let everything = format!("{}{}{sent}", found.text, found.records);
+    let everything = format!("{}{}{sent}", found.text, found.records().clone());
     assert_eq!(shown(&everything, &[token()]), None, "{everything}");
-    assert_eq!(found.records["model"]["redacted"], 1, "{everything}");
+    assert_eq!(found.records()["model"]["redacted"], 1, "{everything}");
 }
 
 #[test]
@@ -297,8 +297,8 @@ fn an_answer_tells_what_is_hidden_in_it() {
     );
     let context = tree.context();
     let read = answer(&context, "read_file", json!({"path": "a.txt"}));
-    assert_eq!(read.records["redacted"], json!({"github-token": 3}));
-    assert_eq!(read.records["redacted_lines"], json!([2, 4]));
+    assert_eq!(read.records()["redacted"], json!({"github-token": 3}));
+    assert_eq!(read.records()["redacted_lines"], json!([2, 4]));
     assert!(
         read.text.contains("     2\tneedle [redacted:github-token] and [redacted:github-token]\n"),
         "{}",
@@ -313,11 +313,12 @@ fn an_answer_tells_what_is_hidden_in_it() {
     assert_eq!(read.hidden.total(), 3);
     for tool in ["grep_search", "Search"] {
         let found = answer(&context, tool, json!({"pattern": NEEDLE}));
-        assert_eq!(found.records["redacted"], json!({"github-token": 3}), "{tool}");
+        assert_eq!(found.records()["redacted"], json!({"github-token": 3}), "{tool}");
         assert!(found.text.contains("so never write a mark back into it"), "{tool}: {}", found.text);
     }
     // Numbers of lines stay, and spans are of what is shown.
-    let found = answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 0})).records;
+    let found =
+        answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 0})).records().clone();
     let lines = found["files"][0]["lines"].as_array().unwrap();
     assert_eq!(lines.iter().map(|line| line["line_number"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 4]);
     let text = lines[1]["text"].as_str().unwrap();
@@ -328,7 +329,7 @@ fn an_answer_tells_what_is_hidden_in_it() {
         tree.write("b.txt", "[redacted:github-token] stands in this file\n");
         answer(&context, "read_file", json!({"path": "b.txt"}))
     }] {
-        assert!(plain.records["redacted"].is_null() && plain.records["redacted_lines"].is_null());
+        assert!(plain.records()["redacted"].is_null() && plain.records()["redacted_lines"].is_null());
         assert!(!plain.text.contains("hidden as"), "{}", plain.text);
     }
 }
@@ -338,13 +339,14 @@ fn an_answer_tells_what_is_hidden_in_it() {
 fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)> {
     let (mut request, mut pages) = (request.clone(), Vec::new());
     loop {
-        let Answer { text, mut records, .. } = match call(context, tool, request.clone()) {
+        let answer = match call(context, tool, request.clone()) {
             Ok(answer) => answer,
             Err(error) => panic!("{tool} {request}: {error}"),
         };
+        let mut records = answer.records().clone();
         records.as_object_mut().unwrap().remove("elapsed_ms");
         let cursor = records["next_cursor"].clone();
-        pages.push((text, records));
+        pages.push((answer.text, records));
         assert!(pages.len() < 300, "{tool} {request} does not end");
         if cursor.is_null() {
             return pages;
@@ -440,7 +442,7 @@ fn a_name_that_is_hidden_is_told_to_open_nothing() {
     let (tree, token) = (Tree::new(), token());
     tree.write(format!("{token}/a.txt"), format!("{NEEDLE}\n"));
     let found = answer(&tree.context(), "grep_search", json!({"pattern": NEEDLE}));
-    assert_eq!(found.records["files"][0]["path"], "[redacted:github-token]/a.txt");
+    assert_eq!(found.records()["files"][0]["path"], "[redacted:github-token]/a.txt");
     assert!(found.text.contains("a name with a mark can't be opened by it"), "{}", found.text);
 }
 

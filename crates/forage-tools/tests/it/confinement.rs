@@ -151,7 +151,7 @@ fn links_out_of_the_root_are_closed_to_every_tool() {
             answer(&context, "grep_search", json!({"pattern": NEEDLE, "include_ignored": include_ignored}));
         assert_eq!(skipped(&walked, "outside_root"), 10, "{}", walked.text);
         assert!(walked.text.contains("10 outside root"), "{}", walked.text);
-        assert_eq!(walked.records["match_count"], 1);
+        assert_eq!(walked.records()["match_count"], 1);
     }
     let listed = answer(&context, "list_directory", json!({"max_depth": 5})).text;
     assert!(listed.contains("directory -> ../outside") && !listed.contains("data.txt ("), "{listed}");
@@ -177,7 +177,7 @@ fn links_within_the_root_work() {
             "{path}"
         );
         let found = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": path}));
-        assert_eq!(found.records["match_count"], 1, "{path}");
+        assert_eq!(found.records()["match_count"], 1, "{path}");
     }
     assert!(
         answer(&context, "list_directory", json!({"path": "directory"})).text.contains("real.txt (1 line)")
@@ -188,7 +188,7 @@ fn links_within_the_root_work() {
     }
     // In a walk the file is found once, under its own name.
     let walked = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
-    assert_eq!((walked.records["match_count"].as_u64(), skipped(&walked, "outside_root")), (Some(1), 0));
+    assert_eq!((walked.records()["match_count"].as_u64(), skipped(&walked, "outside_root")), (Some(1), 0));
     assert_eq!(skipped(&walked, "symlink"), 9);
 }
 
@@ -281,7 +281,7 @@ fn kernel_file_systems_are_closed_below_a_broad_root_too() {
             ("grep_search", json!({"pattern": pattern, "path": path, "include_ignored": true})),
         ] {
             let shown = match crate::support::call(&context, tool, request) {
-                Ok(answer) => format!("{}{}", answer.text, answer.records),
+                Ok(answer) => format!("{}{}", answer.text, answer.records().clone()),
                 Err(error) => error.to_string(),
             };
             assert!(

@@ -53,12 +53,12 @@ fn one_request_has_one_answer() {
     ] {
         let answers = all_three(&tree).map(|context| answer(&context, "Search", request.clone()));
         for (other, engine) in answers[1..].iter().zip(["ugrep", "rg"]) {
-            assert_eq!(other.records["engine"], engine);
-            assert!(other.records["exit_code"].is_i64(), "{request}: {}", other.records);
+            assert_eq!(other.records()["engine"], engine);
+            assert!(other.records()["exit_code"].is_i64(), "{request}: {}", other.records().clone());
             assert_eq!(other.text, answers[0].text, "{engine} {request}");
-            for (field, value) in answers[0].records.as_object().unwrap() {
+            for (field, value) in answers[0].records().as_object().unwrap() {
                 if !["engine", "elapsed_ms"].contains(&field.as_str()) {
-                    assert_eq!(&other.records[field], value, "{engine} {request} {field}");
+                    assert_eq!(&other.records()[field], value, "{engine} {request} {field}");
                 }
             }
         }
@@ -71,7 +71,8 @@ fn one_request_is_cut_at_one_place() {
     let tree = sample();
     for limit in 1..8 {
         let request = json!({"pattern": "needle", "context": 1, "max_results": limit});
-        let answers = all_three(&tree).map(|context| answer(&context, "Search", request.clone()).records);
+        let answers =
+            all_three(&tree).map(|context| answer(&context, "Search", request.clone()).records().clone());
         for other in &answers[1..] {
             for field in ["matches", "count", "match_count", "truncated", "next_cursor"] {
                 assert_eq!(other[field], answers[0][field], "{} {limit} {field}", other["engine"]);
@@ -102,7 +103,7 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
         let followed = json!({"pattern": NEEDLE, "follow": true, "hidden": true, "no_ignore": true});
         let found = answer(&context(&tree), "Search", followed);
         assert!(!found.text.contains(CANARY) && !found.text.contains(OUTSIDE_NAME), "{name}: {}", found.text);
-        assert_eq!(found.records["skipped"]["outside_root"], 2, "{name}: {}", found.records["skipped"]);
+        assert_eq!(found.records()["skipped"]["outside_root"], 2, "{name}: {}", found.records()["skipped"]);
     }
 }
 
@@ -135,7 +136,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
             // As a pattern it finds itself, and nothing else happens.
             let request = json!({"pattern": text, "fixed_strings": true, "path": "data.txt"});
             let found = answer(&context, "Search", request);
-            let lines = found.records["matches"].as_array().unwrap();
+            let lines = found.records()["matches"].as_array().unwrap();
             let texts: Vec<&str> =
                 lines.iter().map(|record| record["data"]["lines"]["text"].as_str().unwrap()).collect();
             assert!(texts.contains(&text.as_str()), "{text}: {}", found.text);
@@ -146,7 +147,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
                 "Search",
                 json!({"pattern": "needle", "glob": [text.replace(['{', '['], "")]}),
             );
-            assert_eq!(found.records["count"], 0, "{text}");
+            assert_eq!(found.records()["count"], 0, "{text}");
             assert!(
                 refusal(&context, "Search", json!({"pattern": "needle", "path": format!("{text}/none")}))
                     .contains("path")
@@ -155,7 +156,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
         assert!(refusal(&context, "Search", json!({"pattern": ""})).contains("empty"));
         // A file that is named like an option is searched like any other.
         assert_eq!(
-            answer(&context, "Search", json!({"pattern": "needle in", "path": "-f"})).records["count"],
+            answer(&context, "Search", json!({"pattern": "needle in", "path": "-f"})).records()["count"],
             1
         );
     }
@@ -195,8 +196,8 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
             answer(&context, "Search", json!({"pattern": "needle", "timeout_ms": 500}))
         });
         let took = started.elapsed();
-        assert_eq!(found.records["timed_out"], true, "{}", found.text);
-        assert!(found.partial && found.text.contains("stopped at the time limit"), "{}", found.text);
+        assert_eq!(found.records()["timed_out"], true, "{}", found.text);
+        assert!(found.partial() && found.text.contains("stopped at the time limit"), "{}", found.text);
         assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(8), "{took:?}");
         let pids = std::fs::read_to_string(pids).unwrap();
         assert!(pids.lines().count() >= 2, "the programs did not start: {pids}");
@@ -225,8 +226,8 @@ fn what_ended_early_says_so_of_its_counts() {
     let searched = |script: &str, request: &Value| {
         let context = with_engine(tree.context(), &[&fake(&tree, "rg", script)]);
         let found = answer(&context, "Search", request.clone());
-        let count = found.records["files_searched"].as_u64().unwrap();
-        (count, found.records["not_searched"]["complete"].clone(), found.records["truncated_by"].clone())
+        let count = found.records()["files_searched"].as_u64().unwrap();
+        (count, found.records()["not_searched"]["complete"].clone(), found.records()["truncated_by"].clone())
     };
     let request = json!({"pattern": "needle", "timeout_ms": 700, "max_results": 1000});
     let lines = |files: u64| (0..files).map(|file| format!("echo {}:x\n", 2 * file + 1)).collect::<String>();
@@ -254,7 +255,7 @@ fn what_ended_early_says_so_of_its_counts() {
     for tool in ["Search", "grep_search"] {
         let found = answer(&context, tool, json!({"pattern": slow}));
         let [searched, complete, cut, error] = ["files_searched", "not_searched", "truncated_by", "error"]
-            .map(|field| found.records[field].clone());
+            .map(|field| found.records()[field].clone());
         assert_eq!((searched, cut), (json!(0), json!("timeout")), "{tool}");
         assert_eq!(complete["complete"], false, "{tool}");
         assert_eq!(error, "the search ended before anything was found; give it more time", "{tool}");
@@ -281,14 +282,14 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     // On a busy machine the pattern itself can take longer to compile than a short limit.
     let found = [100, 400, 1_600].into_iter().find_map(within).unwrap();
     assert_eq!(
-        (&found.records["timed_out"], &found.records["truncated_by"]),
+        (&found.records()["timed_out"], &found.records()["truncated_by"]),
         (&json!(true), &json!("timeout")),
         "{}",
         found.text
     );
     // A search that did not finish does not know whether there is more.
-    assert_eq!(found.records["truncated"], false);
-    assert_eq!(found.records["matches"][0]["data"]["path"]["text"], "a.txt");
+    assert_eq!(found.records()["truncated"], false);
+    assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
 }
 
 /// In the middle of a line, too: one of several megabytes, that is one word and not ASCII, so that only the slowest way
@@ -305,8 +306,8 @@ fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     let started = Instant::now();
     let found = answer(&context, "Search", request);
     let took = started.elapsed();
-    assert_eq!(found.records["timed_out"], true, "{}", found.text);
-    assert_eq!(found.records["matches"][0]["data"]["path"]["text"], "a.txt");
+    assert_eq!(found.records()["timed_out"], true, "{}", found.text);
+    assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
     assert!(took < Duration::from_millis(1_500), "{took:?}");
 }
 
@@ -353,10 +354,10 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
     // What it found before it failed is an answer, in part, and says so.
     let context = with_engine(tree.context(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
-    assert!(found.records["count"].as_u64().unwrap() >= 1, "{}", found.records);
-    assert_eq!(found.records["exit_code"], 2);
-    assert!(found.records["stderr"].as_str().unwrap().contains("odd"), "{}", found.records);
-    assert!(found.partial && found.records["truncated_by"] == "engine", "{}", found.records);
+    assert!(found.records()["count"].as_u64().unwrap() >= 1, "{}", found.records().clone());
+    assert_eq!(found.records()["exit_code"], 2);
+    assert!(found.records()["stderr"].as_str().unwrap().contains("odd"), "{}", found.records().clone());
+    assert!(found.partial() && found.records()["truncated_by"] == "engine", "{}", found.records().clone());
     // However many warnings a repository brings about, this one comes first.
     for i in 0..40 {
         tree.write(format!("{i}/.ignore"), "{a\n");
@@ -377,8 +378,8 @@ fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
     let mut context = tree.context();
     context.search.engine = EngineSetting::External { programs: vec![rg], missing: missing.clone() };
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
-    assert_eq!(found.records["engine"], "rg");
-    let warning = found.records["warnings"][0].as_str().unwrap();
+    assert_eq!(found.records()["engine"], "rg");
+    let warning = found.records()["warnings"][0].as_str().unwrap();
     assert!(warning.contains("`ugrep` was not found") && warning.ends_with("; rg searched"), "{warning}");
     // ripgrep can't take a fuzzy search over.
     let error = refusal(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
@@ -395,7 +396,7 @@ fn it_ls_fz_01_ugrep_finds_approximate_matches() {
     let tree = Tree::new();
     tree.write("a.txt", "retry_count\nretry_cuont\nretri_count\nnothing\n");
     let context = with_engine(tree.context(), &[&installed("ugrep")]);
-    let found = answer(&context, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records;
+    let found = answer(&context, "Search", json!({"pattern": "retry_count", "fuzzy": 1})).records().clone();
     let seen = |record: &Value| (record["data"]["line_number"].as_u64(), record["data"]["distance"].as_u64());
     let seen: Vec<_> = found["matches"].as_array().unwrap().iter().map(seen).collect();
     assert_eq!(seen, [(Some(1), Some(0)), (Some(3), Some(1))]);

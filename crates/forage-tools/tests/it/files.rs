@@ -100,7 +100,7 @@ fn an_ignore_file_that_is_a_pipe_is_named_and_not_waited_for() {
     let context = tree.context();
     let found =
         within(PROMPT, "grep_search", move || answer(&context, "grep_search", json!({"pattern": NEEDLE})));
-    assert_eq!(found.records["match_count"], 1);
+    assert_eq!(found.records()["match_count"], 1);
     for name in [".ignore", ".rgignore"] {
         assert!(found.text.contains(&format!("[warning: {name} can't be read")), "{}", found.text);
     }
@@ -138,7 +138,7 @@ fn every_encoding_is_searched_or_counted() {
     let listed = answer(&context, "list_directory", json!({}));
     let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
     let record = |name: &str| {
-        let files = found.records["files"].as_array().unwrap().clone();
+        let files = found.records()["files"].as_array().unwrap().clone();
         files.into_iter().find(|file| file["path"] == *name)
     };
     for (name, _, is_text) in &files {
@@ -247,7 +247,7 @@ fn links_that_are_long_to_follow_hold_nobody_up() {
         (answer(&context, "grep_search", json!({"pattern": NEEDLE})), started.elapsed())
     });
     fill_in(&tree.root(), "d");
-    assert_eq!((found.0.records["match_count"].as_u64(), skipped(&found.0, "symlink")), (Some(1), 41));
+    assert_eq!((found.0.records()["match_count"].as_u64(), skipped(&found.0, "symlink")), (Some(1), 41));
     assert!(found.1 < PROMPT, "forty links took {:?}", found.1);
 }
 
@@ -285,11 +285,11 @@ fn unreadable_files_and_directories_are_counted() {
         // The control: the modes hold for this thread.
         assert!(fs::read(&closed[0]).is_err() && fs::read_dir(&shut).is_err());
         let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
-        assert_eq!((found.records["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
+        assert_eq!((found.records()["match_count"].as_u64(), skipped(&found, "unreadable")), (Some(2), 2));
         assert!(found.text.contains("[warning: shut can't be listed"), "{}", found.text);
         let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
         assert_eq!(
-            (keyword.records["candidate_files"].as_u64(), skipped(&keyword, "unreadable")),
+            (keyword.records()["candidate_files"].as_u64(), skipped(&keyword, "unreadable")),
             (Some(2), 2)
         );
         let listed = answer(&context, "list_directory", json!({"max_depth": 3}));
@@ -336,7 +336,7 @@ fn a_file_that_is_cut_while_it_is_searched_ends_nothing() {
             {
                 let result = call(&context, tool, request);
                 if let ("read_file", Ok(answer)) = (tool, &result) {
-                    lengths.insert(answer.records["total_lines"].as_u64());
+                    lengths.insert(answer.records()["total_lines"].as_u64());
                 }
                 let error = result.err().map(|error| error.to_string()).unwrap_or_default();
                 assert!(!error.contains("internal error"), "{tool}: {error}");

@@ -119,7 +119,7 @@ fn evidence(sent: &str) -> &str {
 
 /// The files of an answer as `name grade`, by the last part of their paths.
 fn graded(answer: &Answer) -> Vec<String> {
-    let files = answer.records["files"].as_array().unwrap().iter();
+    let files = answer.records()["files"].as_array().unwrap().iter();
     files
         .map(|file| {
             let name = file["path"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
@@ -129,7 +129,7 @@ fn graded(answer: &Answer) -> Vec<String> {
 }
 
 fn warnings(answer: &Answer) -> String {
-    answer.records["warnings"].to_string()
+    answer.records()["warnings"].to_string()
 }
 
 /// The ids of a request with the path that each heading names.
@@ -435,7 +435,7 @@ fn a_cut_answer_says_so_and_invented_ids_are_counted() {
         let model = Scripted::new("small", move |_, _| Ok(ends(says(&text), finish)));
         let answer = search(&context(&tree, EvidenceForm::Compact, IDS, &[&model]), &["needle"]).unwrap();
         assert_eq!(graded(&answer).len(), if expected.is_some() { 1 } else { 2 });
-        assert_eq!(answer.records["model"]["dropped_paths"], 1);
+        assert_eq!(answer.records()["model"]["dropped_paths"], 1);
         assert!(answer.text.contains("[1 path left out of the model's answer: not among"));
         assert_eq!(warnings(&answer).contains("answer"), expected.is_some(), "{}", answer.text);
         assert!(expected.is_none_or(|expected| warnings(&answer).contains(expected)), "{}", answer.text);
@@ -500,7 +500,7 @@ fn a_shard_that_names_a_file_of_another_does_not_reach_it() {
     });
     let answer = search(&sharded(&tree, 4, &[&model]), &["needle"]).unwrap();
     assert_eq!(graded(&answer).iter().filter(|file| file.ends_with(" 3")).count(), 1);
-    assert_eq!(answer.records["model"]["dropped_paths"], 3);
+    assert_eq!(answer.records()["model"]["dropped_paths"], 3);
 }
 
 #[test]
@@ -514,7 +514,7 @@ fn shards_wait_for_each_other_and_not_in_turn() {
     let answer =
         within(Duration::from_secs(30), "the search", move || search(&context, &["needle"])).unwrap();
     assert_eq!(model.sent().len(), 4);
-    let elapsed = answer.records["model"]["elapsed_ms"].as_u64().unwrap();
+    let elapsed = answer.records()["model"]["elapsed_ms"].as_u64().unwrap();
     assert!((600..1_800).contains(&elapsed), "{elapsed} ms; in turn it would be 2,400");
 }
 
@@ -539,8 +539,8 @@ fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
 
     context.filter.on_model_failure = OnModelFailure::Lexical;
     let answer = search(&context, &["needle"]).unwrap();
-    assert_eq!(answer.records["filter"], "model_in_part");
-    let files = answer.records["files"].as_array().unwrap();
+    assert_eq!(answer.records()["filter"], "model_in_part");
+    let files = answer.records()["files"].as_array().unwrap();
     let filtered = files.iter().take_while(|file| file["not_filtered"].is_null()).count();
     assert_eq!(filtered, 3, "one of each request that was answered");
     assert!(files.len() > 3 && files[3..].iter().all(|file| file["not_filtered"] == true));
@@ -552,7 +552,7 @@ fn a_shard_that_fails_fails_the_call_unless_lexical_order_was_asked_for() {
     let both = [context.filter.models[0].clone(), second as Arc<dyn ChatModel>];
     context.filter.models = both.to_vec().into();
     let answer = search(&context, &["needle"]).unwrap();
-    assert_eq!(answer.records["filter"], "model");
+    assert_eq!(answer.records()["filter"], "model");
     assert!(warnings(&answer).contains("another model was used: test/small"), "{}", answer.text);
 }
 
@@ -599,7 +599,7 @@ fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
             let before = model.requests.lock().unwrap().len();
             let answer =
                 call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
-            assert_eq!(answer.records["files"].as_array().unwrap().len(), 1);
+            assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
             let asked = model.requests.lock().unwrap().len() - before;
             assert_eq!(
                 answer.text.contains("[answer from the cache, 2 h old]"),

@@ -209,7 +209,7 @@ fn a_model_that_repeats_planted_answers_changes_no_other_file() {
             assert!(!lines[1].starts_with('{') || shown.contains(&lines[1].as_str()), "{user}");
             format!("One file says:\n{0}\n\n{1}\n\n{0}", shown.join("\n"), json!({ "files": files }))
         });
-        let files = answer.records["files"].as_array().unwrap();
+        let files = answer.records()["files"].as_array().unwrap();
         assert!(
             files
                 .iter()
@@ -243,8 +243,8 @@ fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
             ]})
             .to_string(),
         });
-        assert_eq!(answer.records["files"].as_array().unwrap().len(), 1, "{form:?}: {}", answer.text);
-        assert_eq!(answer.records["model"]["dropped_paths"], 2, "{form:?}");
+        assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1, "{form:?}: {}", answer.text);
+        assert_eq!(answer.records()["model"]["dropped_paths"], 2, "{form:?}");
         assert!(!answer.text.contains("passwd"), "{}", answer.text);
     }
 }
@@ -279,7 +279,7 @@ fn planted_secrets_are_not_sent_in_any_form() {
             assert!(!evidence.contains(&secret[..12]), "{form:?}, {secret}: {evidence}");
         }
         assert!(evidence.matches("[redacted:").count() >= 5, "{form:?}: {evidence}");
-        assert_eq!(found.records["model"]["redacted"], 5, "{form:?}: {evidence}");
+        assert_eq!(found.records()["model"]["redacted"], 5, "{form:?}: {evidence}");
 
         let mut open = tree.context();
         open.filter.redactor = Arc::new(Redactor::off());

@@ -26,7 +26,7 @@ fn any_arguments_are_answered_or_refused_and_show_no_secret() {
         let Ok(request) = serde_json::from_slice::<Value>(input) else { return };
         for name in ["grep_search", "list_directory", "read_file", "keyword_search", "search_index"] {
             let shown = match registry::find(name).unwrap().call(&context, request.clone()) {
-                Ok(answer) => format!("{}\n{}", answer.text, answer.records),
+                Ok(answer) => format!("{}\n{}", answer.text, answer.records().clone()),
                 Err(error @ ToolError::Internal { .. }) => panic!("{name}: {error}"),
                 Err(error) => error.to_string(),
             };

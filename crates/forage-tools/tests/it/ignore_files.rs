@@ -134,13 +134,13 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
             let found = answer(&context, tool, request);
             assert!(!found.found && found.text.contains(&hidden), "{tool}: {}", found.text);
             assert!(found.text.contains("include_ignored"), "{tool}: {}", found.text);
-            assert_eq!(found.records["not_searched"]["hidden_matches"][0], hidden, "{tool}");
-            assert_eq!(found.records["skipped"]["ignored"], 1, "{tool}");
+            assert_eq!(found.records()["not_searched"]["hidden_matches"][0], hidden, "{tool}");
+            assert_eq!(found.records()["skipped"]["ignored"], 1, "{tool}");
         }
         let all = answer(&context, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
-        assert_eq!(all.records["match_count"], 2);
+        assert_eq!(all.records()["match_count"], 2);
         let absent = answer(&context, "grep_search", json!({"pattern": "absent"}));
-        assert_eq!(absent.records["not_searched"]["hidden_matches"], json!([]));
+        assert_eq!(absent.records()["not_searched"]["hidden_matches"], json!([]));
     }
 }
 

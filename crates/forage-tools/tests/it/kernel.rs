@@ -77,7 +77,7 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
 fn below_the_whole_system() {
     let context = broad(Path::new("/"));
     let listing = answer(&context, "list_directory", json!({"path": "/", "include_ignored": true}));
-    assert!(skipped(&listing, "kernel_file_system") >= 1, "{}", listing.records["skipped"]);
+    assert!(skipped(&listing, "kernel_file_system") >= 1, "{}", listing.records()["skipped"]);
     assert!(
         listing.text.contains("proc is a file system that the kernel makes of itself"),
         "{}",
@@ -105,14 +105,18 @@ fn attack(root: &Path) {
         ("list_directory", json!({"path": ".", "max_depth": 8, "include_ignored": true})),
     ] {
         let found = answer(&context, tool, request);
-        let everything = format!("{}{}", found.text, found.records);
+        let everything = format!("{}{}", found.text, found.records().clone());
         assert!(!everything.contains(&version), "{tool} shows what the kernel says: {everything}");
         assert!(!everything.contains("kallsyms"), "{tool} lists what is in them: {everything}");
         if tool != "list_directory" {
             // Other file systems below a root are searched.
             assert!(everything.contains("a.txt") && everything.contains("b.txt"), "{tool}: {everything}");
         }
-        assert!(skipped(&found, "kernel_file_system") >= 3, "{tool} counts them: {}", found.records);
+        assert!(
+            skipped(&found, "kernel_file_system") >= 3,
+            "{tool} counts them: {}",
+            found.records().clone()
+        );
         for name in ["rootfs/proc", "rootfs/sys"] {
             assert!(
                 everything.contains(&format!("{name} is a file system that the kernel makes of itself")),
@@ -131,7 +135,7 @@ fn attack(root: &Path) {
             ("list_directory", json!({"path": path})),
         ] {
             let shown = match crate::support::call(&context, tool, request) {
-                Ok(answer) => format!("{}{}", answer.text, answer.records),
+                Ok(answer) => format!("{}{}", answer.text, answer.records().clone()),
                 Err(error) => error.to_string(),
             };
             assert!(!shown.contains(&version), "{tool} on {path}: {shown}");

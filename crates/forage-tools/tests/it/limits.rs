@@ -110,7 +110,7 @@ fn spans_lie_in_the_part_of_a_line_that_is_shown() {
         tree.write(name, line);
     }
     let found = answer(&tree.context(), "grep_search", json!({"pattern": "a+?"}));
-    for file in found.records["files"].as_array().unwrap() {
+    for file in found.records()["files"].as_array().unwrap() {
         let line = &file["lines"][0];
         let text = line["text"].as_str().unwrap();
         for span in line["spans"].as_array().unwrap() {
@@ -137,22 +137,24 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
         let line = format!("{number:07}");
         let found =
             answer(&context, "grep_search", json!({"pattern": format!("^{line}$"), "context_lines": 0}));
-        if found.records["files"][0]["lines"][0]["line_number"] != number {
-            wrong.push(format!("grep_search: {line} is {}", found.records["files"][0]["lines"][0]));
+        if found.records()["files"][0]["lines"][0]["line_number"] != number {
+            wrong.push(format!("grep_search: {line} is {}", found.records()["files"][0]["lines"][0]));
         }
         let keyword = json!({"query": "q", "search_terms": [format!("^{line}$")]});
         let keyword = answer(&context, "keyword_search", keyword);
-        if keyword.records["files"][0]["match_lines"][0] != number {
-            wrong
-                .push(format!("keyword_search: {line} is {}", keyword.records["files"][0]["match_lines"][0]));
+        if keyword.records()["files"][0]["match_lines"][0] != number {
+            wrong.push(format!(
+                "keyword_search: {line} is {}",
+                keyword.records()["files"][0]["match_lines"][0]
+            ));
         }
         let range = json!({"path": "numbers.txt", "start_line": number, "end_line": number});
         let read = answer(&context, "read_file", range);
-        if read.records["lines"] != json!([line]) {
-            wrong.push(format!("read_file: line {line} is {}", read.records["lines"]));
+        if read.records()["lines"] != json!([line]) {
+            wrong.push(format!("read_file: line {line} is {}", read.records()["lines"]));
         }
     }
-    assert_eq!((odd.records["match_count"].as_u64(), wrong), (Some(0), Vec::new()));
+    assert_eq!((odd.records()["match_count"].as_u64(), wrong), (Some(0), Vec::new()));
 }
 
 /// Matches far apart with much context between them are more than a file may take; the answer must know.
@@ -168,7 +170,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
     tree.write("z.txt", format!("{NEEDLE}\n"));
     let request = json!({"pattern": NEEDLE, "context_lines": 50, "max_results": 10_000});
     let found = answer(&tree.context(), "grep_search", request.clone());
-    let (count, exact) = (found.records["match_count"].as_u64().unwrap(), &found.records["totals_exact"]);
+    let (count, exact) = (found.records()["match_count"].as_u64().unwrap(), &found.records()["totals_exact"]);
     assert!(
         count == 3_001 || *exact == json!(false),
         "{count} of 3,001 matches, and the total is called exact"
@@ -178,8 +180,8 @@ fn totals_are_exact_or_say_that_they_are_not() {
     let mut total = 0;
     for _ in 0..50 {
         let page = answer(&tree.context(), "grep_search", request.clone());
-        total += shown_matches(&page.records);
-        match page.records["next_cursor"].as_str() {
+        total += shown_matches(&page.records().clone());
+        match page.records()["next_cursor"].as_str() {
             Some(cursor) => request["cursor"] = json!(cursor),
             None => break,
         }
@@ -197,8 +199,8 @@ fn a_cursor_late_in_a_large_file_loses_nothing() {
     let mut total = 0;
     for _ in 0..40 {
         let page = answer(&context, "grep_search", request.clone());
-        total += shown_matches(&page.records);
-        match page.records["next_cursor"].as_str() {
+        total += shown_matches(&page.records().clone());
+        match page.records()["next_cursor"].as_str() {
             Some(cursor) => request["cursor"] = json!(cursor),
             None => break,
         }

@@ -109,25 +109,25 @@ fn a_result_is_a_place_with_its_best_lines() {
     let text = "fn open() {\n    // ORA-00942: no table\n    connect();\n}\n";
     let fixture = fixture(&[code("src/db.rs", text), code("src/other.rs", "fn nothing() {}\n")]);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "ORA-00942"}));
-    assert_eq!(found.records["status"], "found");
-    assert_eq!(found.records["hits"].as_array().unwrap().len(), 1);
+    assert_eq!(found.records()["status"], "found");
+    assert_eq!(found.records()["hits"].as_array().unwrap().len(), 1);
     assert!(found.text.contains("src/db.rs:17-40 (score "), "{}", found.text);
     assert!(found.text.contains(", repo shop)\n    18: // ORA-00942: no table\n"), "{}", found.text);
     // The filters reach the store.
     let elsewhere = answer(&fixture.context, "keyword_lookup", json!({"query": "ORA-00942", "repo": "bank"}));
-    assert_eq!(elsewhere.records["status"], "no_match_under_filter");
+    assert_eq!(elsewhere.records()["status"], "no_match_under_filter");
     let here = json!({"query": "ORA-00942", "repo": "shop", "path": "src/db.rs"});
-    assert_eq!(answer(&fixture.context, "keyword_lookup", here).records["status"], "found");
+    assert_eq!(answer(&fixture.context, "keyword_lookup", here).records()["status"], "found");
 }
 
 #[test]
 fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
     let absent = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
-    let records = &absent.records;
+    let records = &absent.records().clone();
     assert_eq!((&records["status"], &records["name"]["presence"]), (&json!("parts_only"), &json!("absent")));
     assert_eq!((&records["name"]["complete"], &records["hits"][0]["has"]), (&json!(true), &json!("parts")));
-    assert!(!absent.found && !absent.partial);
+    assert!(!absent.found && !absent.partial());
     // Control: where one has it, it is found.
     let fixture = self::fixture(&[
         code("a.rs", "retry RETRY retry 99999 99999\n"),
@@ -147,12 +147,12 @@ fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     ];
     let places: Vec<usize> = order.iter().map(|part| found.text.find(part).unwrap()).collect();
     assert!(places.is_sorted(), "{}", found.text);
-    assert!(found.found && found.records["status"] == "found");
-    assert_eq!(found.records["name"]["presence"], "present");
+    assert!(found.found && found.records()["status"] == "found");
+    assert_eq!(found.records()["name"]["presence"], "present");
     // A word is no name, and is answered as ever.
     let word = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
     assert!(
-        word.records.get("name").is_none() && word.text.contains(" results for `retry` in "),
+        word.records().get("name").is_none() && word.text.contains(" results for `retry` in "),
         "{}",
         word.text
     );
@@ -165,7 +165,7 @@ fn what_is_not_proved_is_not_claimed() {
     fixture.store.points.lock().unwrap().values_mut().for_each(without);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "E0308"}));
     assert_eq!(
-        (&found.records["status"], &found.records["name"]["presence"]),
+        (&found.records()["status"], &found.records()["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
     );
     // Too many to compare all.
@@ -175,7 +175,7 @@ fn what_is_not_proved_is_not_claimed() {
     let fixture = self::fixture(&many);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "foo::bar"}));
     assert_eq!(
-        (&found.records["status"], &found.records["name"]["presence"]),
+        (&found.records()["status"], &found.records()["name"]["presence"]),
         (&json!("found"), &json!("unknown"))
     );
     assert!(found.text.starts_with("None of the 1,0"), "{}", found.text);
@@ -187,17 +187,17 @@ fn nothing_under_a_filter_is_not_said_of_the_collection() {
     let fixture = fixture(&[code("a.rs", "backoff\n"), code("b.rs", "backoff\n"), code("c.rs", "other\n")]);
     let ask = |request: Value| answer(&fixture.context, "keyword_lookup", request);
     let nope = ask(json!({"query": "backoff", "repo": "nope"}));
-    assert_eq!(nope.records["status"], "no_match_under_filter");
-    assert_eq!(nope.records["filter"], json!(["repo=nope"]));
-    assert_eq!(nope.records["without_filter"], json!({"chunks": 2, "at_least": false, "under_filter": 0}));
+    assert_eq!(nope.records()["status"], "no_match_under_filter");
+    assert_eq!(nope.records()["filter"], json!(["repo=nope"]));
+    assert_eq!(nope.records()["without_filter"], json!({"chunks": 2, "at_least": false, "under_filter": 0}));
     let other = ask(json!({"query": "backoff", "path": "c.rs"}));
-    assert_eq!(other.records["without_filter"]["under_filter"], 1, "{}", other.text);
+    assert_eq!(other.records()["without_filter"]["under_filter"], 1, "{}", other.text);
     let absent = ask(json!({"query": "zyxomma", "path": "c.rs"}));
-    assert_eq!(absent.records["status"], "no_match");
+    assert_eq!(absent.records()["status"], "no_match");
     // Of a name too: who has it is told.
     let fixture = self::fixture(&[code("a.rs", "RETRY-9 retry\n"), code("b.rs", "retry 9\n")]);
     let name = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-9", "path": "b.rs"}));
-    assert_eq!(name.records["name"]["without_filter"], 1);
+    assert_eq!(name.records()["name"]["without_filter"], 1);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn payload_fields_that_answers_show_can_be_filtered_by_and_no_others() {
     fixture.context.lookup.retriever = Ok(Arc::new(shown));
     let paths = |filter: Value| {
         let found = answer(&fixture.context, "keyword_lookup", json!({"query": "word", "filter": filter}));
-        let hits = found.records["hits"].as_array().unwrap().clone();
+        let hits = found.records()["hits"].as_array().unwrap().clone();
         hits.iter().map(|hit| hit["payload"]["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(paths(json!(["year>=2020", "year<2022"])), ["a.rs", "b.rs"]);
@@ -249,9 +249,37 @@ fn results_of_next_to_nothing_are_cut_and_counted() {
     payloads.push(code("rare.rs", "common rareword\n"));
     let fixture = fixture(&payloads);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "common rareword"}));
-    assert_eq!((found.records["hits"].as_array().unwrap().len(), &found.records["cut"]), (1, &json!(9)));
+    assert_eq!((found.records()["hits"].as_array().unwrap().len(), &found.records()["cut"]), (1, &json!(9)));
     let said = "9 results more are left out, with a score under a hundredth of the best.";
     assert!(found.text.contains(said), "{}", found.text);
+}
+
+/// A store that falls silent after it has given something has given it.
+#[test]
+fn what_was_found_is_an_answer_although_the_store_answers_nothing_more() {
+    let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
+    let silent = |query: Value| {
+        let failure = StoreError::Timeout("no answer in 5 s".to_owned());
+        *fixture.store.fails_after.lock().unwrap() = Some((2, failure));
+        answer(&fixture.context, "keyword_lookup", query)
+    };
+    let found = silent(json!({"query": "RETRY-99999"}));
+    assert_eq!(found.records()["status"], "found");
+    assert_eq!(found.records()["name"]["presence"], "unknown");
+    assert_eq!(found.records()["hits"].as_array().map(Vec::len), Some(2));
+    for part in ["stopped answering", "no answer in 5 s", "what has the name as a whole may be missing"] {
+        assert!(found.text.contains(part), "{}", found.text);
+    }
+    assert!(!found.text.contains("NOT LOOKED UP"), "{}", found.text);
+    let nothing = silent(json!({"query": "retry", "repo": "bank"}));
+    assert_eq!(nothing.records()["status"], "no_match");
+    assert!(nothing.text.starts_with("Nothing under the filter `repo=bank` in "), "{}", nothing.text);
+    assert!(!nothing.text.contains("without the filter `"), "{}", nothing.text);
+    assert!(nothing.text.contains("what there is without the filter is not known"), "{}", nothing.text);
+    // The control: one that does not answer at all.
+    *fixture.store.fails_after.lock().unwrap() = Some((0, StoreError::Timeout(String::new())));
+    let none = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
+    assert!(none.text.contains("NOT LOOKED UP"), "{}", none.text);
 }
 
 #[test]
@@ -282,7 +310,7 @@ fn every_lookup_is_told_without_its_words() {
         Retriever { encoder: Some(LazyLock::new(Box::new(|| Err(problem)))), ..retriever(&fixture.store) };
     fixture.context.lookup.retriever = Ok(Arc::new(without));
     let empty = answer(&fixture.context, "keyword_lookup", request.clone());
-    assert!(empty.records["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));
+    assert!(empty.records()["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));
     *fixture.store.collection.lock().unwrap() = None;
     fixture.context.lookup.retriever = Ok(Arc::new(retriever(&fixture.store)));
     refusal(&fixture.context, "keyword_lookup", request);
@@ -320,9 +348,9 @@ fn a_payload_forges_no_line_and_floods_nobody() {
     payloads.extend(std::iter::repeat_n(long, 99));
     let fixture = fixture(&payloads);
     let found = answer(&fixture.context, "keyword_lookup", json!({"query": "alpha", "limit": 100}));
-    assert_eq!(found.records["hits"].as_array().unwrap().len(), 100);
+    assert_eq!(found.records()["hits"].as_array().unwrap().len(), 100);
     assert!(found.text.len() <= limits::TEXT_BYTES + 1_000, "{}", found.text.len());
-    assert!(found.records.to_string().len() < 1_000_000);
+    assert!(found.records().to_string().len() < 1_000_000);
     assert!(!found.text.contains('\u{1b}') && !found.text.contains('\u{202e}'));
     assert!(
         !found.text.lines().any(|line| line.starts_with("[warning: forged") || line.starts_with("[cursor"))

@@ -62,7 +62,7 @@ fn a_path_that_is_left_out_is_the_project() {
             if let Some(path) = path {
                 request["path"] = json!(path);
             }
-            let mut records = answer(&context, tool, request).records;
+            let mut records = answer(&context, tool, request).records().clone();
             records.as_object_mut().unwrap().remove("elapsed_ms");
             records
         };
@@ -97,7 +97,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 let mut request = request(tool);
                 request[&argument] = number.clone();
                 let found = answer(&context, tool, request);
-                let warnings = found.records["warnings"].to_string();
+                let warnings = found.records()["warnings"].to_string();
                 let said = format!("`{argument}`: ");
                 assert!(
                     warnings.contains(&said) && warnings.contains("was used"),
@@ -109,7 +109,7 @@ fn numbers_out_of_range_are_brought_into_it() {
             // The control: in range nothing is said.
             let mut request = request(tool);
             request[&argument] = json!(if argument == "timeout_ms" { 20_000 } else { 1 });
-            let warnings = answer(&context, tool, request).records["warnings"].to_string();
+            let warnings = answer(&context, tool, request).records()["warnings"].to_string();
             assert!(!warnings.contains("was used"), "{tool} {argument}: {warnings}");
         }
     }
@@ -154,13 +154,13 @@ fn lines_of_a_file_that_are_not_there_are_the_nearest() {
         }
         let read = answer(&context, "read_file", request.clone());
         let shown =
-            (read.records["start_line"].as_u64().unwrap(), read.records["end_line"].as_u64().unwrap());
+            (read.records()["start_line"].as_u64().unwrap(), read.records()["end_line"].as_u64().unwrap());
         assert_eq!(shown, lines, "{request}: {}", read.text);
         assert!(read.text.contains(said), "{request}: {}", read.text);
         // And nothing else is said to have been used.
         let used =
             |warning: &Value| warning.as_str().unwrap().split_once("; ").map(|(_, used)| used.to_owned());
-        let used: Vec<_> = read.records["warnings"].as_array().unwrap().iter().filter_map(used).collect();
+        let used: Vec<_> = read.records()["warnings"].as_array().unwrap().iter().filter_map(used).collect();
         let expected = format!("{} was used", if lines.1 == 0 { 1 } else { lines.0.max(lines.1) });
         assert!(
             used.iter().all(|used| *used == expected || request["start_line"] == 0),
@@ -191,7 +191,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 "{tool}: {}",
                 found.text
             );
-            assert_eq!(found.records["noise_directories"], json!([name]), "{tool}");
+            assert_eq!(found.records()["noise_directories"], json!([name]), "{tool}");
             // With the argument, or where it is asked for by name, it is there.
             let mut wide = request.clone();
             wide[&argument] = json!(true);
@@ -200,12 +200,13 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             for request in [wide, named] {
                 let found = answer(&context, tool, request.clone());
                 assert!(found.text.contains("c.txt"), "{tool} {request}: {}", found.text);
-                assert_eq!(found.records.get("noise_directories"), None, "{tool} {request}");
+                assert_eq!(found.records().get("noise_directories"), None, "{tool} {request}");
             }
             // Nothing is called absent that is there alone.
             if tool != "list_directory" {
                 let found = answer(&context, tool, json!({"pattern": "zyxomma"}));
-                let hidden = found.records["not_searched"]["hidden_matches"][0].as_str().unwrap_or_default();
+                let hidden =
+                    found.records()["not_searched"]["hidden_matches"][0].as_str().unwrap_or_default();
                 let expected = format!(
                     "1 matching line in 1 file hidden by `{name}`, a directory that is not entered by default, such as \
                      sub/{name}/pkg/c.txt"
@@ -232,7 +233,8 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
         tree.write(".ignore", format!("{name}\n"));
         let ignored = answer(&context, "grep_search", json!({"pattern": "needle"}));
         assert!(
-            ignored.records["skipped"]["ignored"] == 1 && ignored.records.get("noise_directories").is_none()
+            ignored.records()["skipped"]["ignored"] == 1
+                && ignored.records().get("noise_directories").is_none()
         );
     }
     let tree = tree();
@@ -273,8 +275,8 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
                     }
                     context.lookup = lookup::fixture(&[lookup::code("x.rs", &line)]).context.lookup;
                     let found = answer(&context, tool, request(tool));
-                    let text = found.records.pointer(place).and_then(Value::as_str);
-                    let text = text.unwrap_or_else(|| panic!("{tool}: {}", found.records));
+                    let text = found.records().pointer(place).and_then(Value::as_str);
+                    let text = text.unwrap_or_else(|| panic!("{tool}: {}", found.records().clone()));
                     let case = format!("{tool} {character} {more} {hides}: {text}");
                     assert_eq!(text == line, is_whole, "{case}");
                     let kept = text.split('…').next().unwrap();

@@ -64,7 +64,7 @@ fn nothing_that_steers_or_hides_is_printed() {
     for path in &paths {
         for one in attack(&context, path) {
             let (shown, records) = match &one.result {
-                Ok(answer) => (answer.text.clone(), answer.records.to_string()),
+                Ok(answer) => (answer.text.clone(), answer.records().to_string()),
                 Err(error) => (error.to_string(), String::new()),
             };
             assert_clean(one.tool, &shown);
@@ -93,9 +93,9 @@ fn what_a_record_does_not_show_is_in_its_bytes() {
         ["needle caf\u{fffd}", "needle z\\u{3164}w", "needle \u{1f468}\\u{200D}\u{1f469}", "needle plain"];
     let expected = [encoded(lines[0]), encoded(lines[1]), encoded(lines[2]), Value::Null];
 
-    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE})).records;
-    let streamed = answer(&context, "Search", json!({"pattern": NEEDLE})).records;
-    let read = answer(&context, "read_file", json!({"path": "a.txt"})).records;
+    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE})).records().clone();
+    let streamed = answer(&context, "Search", json!({"pattern": NEEDLE})).records().clone();
+    let read = answer(&context, "read_file", json!({"path": "a.txt"})).records().clone();
     for (at, (text, bytes)) in texts.iter().zip(&expected).enumerate() {
         let record = &grep["files"][0]["lines"][at];
         assert_eq!((&record["text"], &record["bytes"]), (&json!(text), bytes));
@@ -108,12 +108,12 @@ fn what_a_record_does_not_show_is_in_its_bytes() {
     let name = encoded(b"n\xff.txt");
     assert_eq!(grep["files"][1]["path_bytes"], name);
     assert_eq!(streamed["matches"][4]["data"]["path"]["bytes"], name);
-    let listed = answer(&context, "list_directory", json!({})).records;
+    let listed = answer(&context, "list_directory", json!({})).records().clone();
     assert_eq!(listed["entries"][1]["path_bytes"], name);
     // A secret's line has no bytes that would show it.
     let token = format!("ghp_{}", "R4nd0mT0kenF0rTh1sTest1234567890abcd");
     tree.write("b.txt", [b"needle caf\xe9 ", token.as_bytes(), b"\n"].concat());
-    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": "b.txt"})).records;
+    let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": "b.txt"})).records().clone();
     let record = &grep["files"][0]["lines"][0];
     assert_eq!(
         (&record["text"], &record["bytes"]),
@@ -279,7 +279,7 @@ fn the_path_that_grep_search_prints_leads_back() {
         let at = lines.iter().position(|line| line.ends_with(&format!("number-{number}"))).unwrap();
         assert_leads_back(&context, "grep_search", lines[at - 1].strip_suffix(':').unwrap(), number);
     }
-    for file in found.records["files"].as_array().unwrap() {
+    for file in found.records()["files"].as_array().unwrap() {
         let number = file["lines"][0]["text"].as_str().unwrap().rsplit('-').next().unwrap().parse().unwrap();
         assert_leads_back(&context, "the records", file["path"].as_str().unwrap(), number);
     }
@@ -291,7 +291,7 @@ fn the_path_that_keyword_search_prints_leads_back() {
     let context = tree.context();
     let request = json!({"query": "q", "search_terms": [NEEDLE]});
     let found = answer(&context, "keyword_search", request.clone());
-    let files = found.records["files"].as_array().unwrap().clone();
+    let files = found.records()["files"].as_array().unwrap().clone();
     assert_eq!(files.len(), ODD_NAMES.len(), "{}", found.text);
     for file in files {
         let text = file["evidence"][0]["text"].as_str().unwrap();
@@ -300,7 +300,7 @@ fn the_path_that_keyword_search_prints_leads_back() {
     }
     // The model repeats the paths that it was shown, and each is known again.
     let by_model = ask_model(&context, request).0.unwrap();
-    assert_eq!(by_model.records["files"].as_array().unwrap().len(), ODD_NAMES.len(), "{}", by_model.text);
+    assert_eq!(by_model.records()["files"].as_array().unwrap().len(), ODD_NAMES.len(), "{}", by_model.text);
 }
 
 #[test]
@@ -308,7 +308,8 @@ fn the_path_that_list_directory_records_leads_back() {
     let tree = odd_tree();
     let context = tree.context();
     let listed = answer(&context, "list_directory", json!({"max_depth": 2}));
-    let files = listed.records["entries"].as_array().unwrap().iter().filter(|entry| entry["type"] == "file");
+    let files =
+        listed.records()["entries"].as_array().unwrap().iter().filter(|entry| entry["type"] == "file");
     let mut seen = 0;
     for file in files {
         let path = file["path"].as_str().unwrap();
@@ -330,18 +331,23 @@ fn printed_paths_lead_back_from_a_working_directory_below_the_root() {
     let base = forage_fs::RelPath::parse("sub", &forage_fs::RelPath::root()).unwrap();
     context.roots = forage_fs::Roots::new(vec![root], base).unwrap();
     let found = answer(&context, "grep_search", json!({"pattern": NEEDLE}));
-    assert_leads_back(&context, "grep_search", found.records["files"][0]["path"].as_str().unwrap(), 0);
+    assert_leads_back(&context, "grep_search", found.records()["files"][0]["path"].as_str().unwrap(), 0);
     let listed = answer(&context, "list_directory", json!({"path": "sub"}));
-    assert_leads_back(&context, "list_directory", listed.records["entries"][0]["path"].as_str().unwrap(), 0);
+    assert_leads_back(
+        &context,
+        "list_directory",
+        listed.records()["entries"][0]["path"].as_str().unwrap(),
+        0,
+    );
     let keyword = answer(&context, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));
-    assert_leads_back(&context, "keyword_search", keyword.records["files"][0]["path"].as_str().unwrap(), 0);
+    assert_leads_back(&context, "keyword_search", keyword.records()["files"][0]["path"].as_str().unwrap(), 0);
 }
 
 /// What must be the same on every run: the text, and the records but for the time.
 fn identity(context: &forage_tools::Context, tool: &str, request: &Value) -> (String, Value) {
     match call(context, tool, request.clone()) {
         Ok(answer) => {
-            let mut records = answer.records;
+            let mut records = answer.records().clone();
             records.as_object_mut().unwrap().remove("elapsed_ms");
             (answer.text, records)
         }

@@ -33,7 +33,7 @@ fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
     let mut request = request.clone();
     let mut pages = Vec::new();
     loop {
-        let page = answer(&context, "grep_search", request.clone()).records;
+        let page = answer(&context, "grep_search", request.clone()).records().clone();
         let next = page["next_cursor"].as_str().map(str::to_owned);
         pages.push(page);
         assert!(pages.len() < 500, "the pages don't end");
@@ -68,7 +68,7 @@ proptest! {
     fn pages_hold_every_match_once_and_in_order(files in files(), limit in 1..9u64, context in 0..4u64) {
         let tree = tree_of(&files);
         let request = json!({"pattern": "needle", "max_results": 10_000, "context_lines": context});
-        let whole = answer(&tree.context(), "grep_search", request.clone()).records;
+        let whole = answer(&tree.context(), "grep_search", request.clone()).records().clone();
         let total = files.values().flat_map(|marks| marks.chars()).filter(|&mark| mark == 'm').count() as u64;
         prop_assert_eq!((whole["match_count"].as_u64(), &whole["truncated"]), (Some(total), &json!(false)));
         let mut request = request;
@@ -124,10 +124,13 @@ fn a_page_that_is_just_full_is_not_cut() {
     let context = tree.context();
     for limit in [50, 51, 10_000] {
         let found = answer(&context, "grep_search", request(limit));
-        assert_eq!(found.records["truncated"], false, "{limit}");
-        assert_eq!(found.records["next_cursor"], Value::Null, "{limit}");
-        let counts =
-            (&found.records["match_count"], &found.records["file_count"], &found.records["totals_exact"]);
+        assert_eq!(found.records()["truncated"], false, "{limit}");
+        assert_eq!(found.records()["next_cursor"], Value::Null, "{limit}");
+        let counts = (
+            &found.records()["match_count"],
+            &found.records()["file_count"],
+            &found.records()["totals_exact"],
+        );
         assert_eq!(counts, (&json!(50), &json!(5), &json!(true)));
         assert!(found.text.starts_with("Found 50 matches in 5 files:\n"), "{}", found.text);
         assert!(!found.text.contains("cursor"), "{}", found.text);
@@ -136,10 +139,10 @@ fn a_page_that_is_just_full_is_not_cut() {
     for limit in [1, 9, 10, 11, 20, 49] {
         let found = answer(&context, "grep_search", request(limit));
         assert_eq!(
-            (&found.records["truncated"], &found.records["truncated_by"]),
+            (&found.records()["truncated"], &found.records()["truncated_by"]),
             (&json!(true), &json!("max_results"))
         );
-        assert_eq!(matches(&lines(&found.records)).len() as u64, limit);
+        assert_eq!(matches(&lines(&found.records().clone())).len() as u64, limit);
         let head = format!("Found 50 matches in 5 files (showing {limit}):\n");
         assert!(found.text.starts_with(&head), "{head}{}", found.text);
         assert!(found.text.contains("cursor=\""), "{}", found.text);
@@ -160,7 +163,7 @@ fn a_page_without_room_is_cut_between_matches() {
     }
     let all: Vec<String> = {
         let whole = answer(&tree.context(), "grep_search", json!({"pattern": "needle", "max_results": 1000}));
-        matches(&lines(&whole.records)).iter().map(|line| format!("{line:?}")).collect()
+        matches(&lines(&whole.records().clone())).iter().map(|line| format!("{line:?}")).collect()
     };
     assert_eq!(all.len(), 400);
     for (limit, bytes) in [(50, 1_000), (100, 3_000), (200, 3_000), (1_000, 8_000)] {
@@ -213,12 +216,12 @@ fn a_cursor_survives_a_changed_tree() {
     }
     let context = tree.context();
     let request = json!({"pattern": "needle", "max_results": 3, "context_lines": 0});
-    let first = answer(&context, "grep_search", request.clone()).records;
+    let first = answer(&context, "grep_search", request.clone()).records().clone();
     std::fs::remove_file(tree.root().join("b.txt")).unwrap();
     tree.write("a.txt", "needle\n".repeat(9));
     let mut request = request;
     request["cursor"] = first["next_cursor"].clone();
-    let rest = answer(&context, "grep_search", request).records;
+    let rest = answer(&context, "grep_search", request).records().clone();
     let paths: Vec<String> = lines(&rest).into_iter().map(|line| line.0).collect();
     assert_eq!(paths, ["c.txt", "c.txt"]);
     assert_eq!(rest["truncated"], false);
@@ -259,7 +262,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     ];
     for (tool, mut request) in requests {
         let first = answer(&context, tool, request.clone());
-        request["cursor"] = first.records["next_cursor"].clone();
+        request["cursor"] = first.records()["next_cursor"].clone();
         assert!(answer(&context, tool, request.clone()).found, "{tool}: the control");
         let schema = find(tool).unwrap().input_schema();
         let mut changed = 0;

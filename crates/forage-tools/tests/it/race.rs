@@ -83,7 +83,7 @@ fn attack_in(tree: &Tree, context: &Context, requests: &[Value], tool: &str, wit
                 false => (call(context, tool, request.clone()), String::new()),
             };
             let everything = match &result {
-                Ok(answer) => format!("{}\n{}\n{sent}", answer.text, answer.records),
+                Ok(answer) => format!("{}\n{}\n{sent}", answer.text, answer.records().clone()),
                 Err(error) => error.to_string(),
             };
             for forbidden in [CANARY, OUTSIDE_NAME] {

@@ -37,19 +37,23 @@ fn paths(records: &Value) -> Vec<String> {
 fn a_question_leads_to_files_ranges_symbols_and_lines() {
     let tree = tree();
     let found = answer(&tree.context(), "search_index", json!({"query": "Router"}));
-    assert_eq!(paths(&found.records)[0], "src/router.rs");
-    let chunk = &found.records["files"][0]["chunks"][0];
+    assert_eq!(paths(&found.records().clone())[0], "src/router.rs");
+    let chunk = &found.records()["files"][0]["chunks"][0];
     assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("type")), "{chunk}");
     // Neither what is ignored nor what has no text.
-    assert!(!paths(&found.records).iter().any(|path| path.starts_with("target") || path.ends_with("png")));
-    assert_eq!(found.records["files_searched"], 34);
-    assert_eq!(found.records["weak"], false);
+    assert!(
+        !paths(&found.records().clone())
+            .iter()
+            .any(|path| path.starts_with("target") || path.ends_with("png"))
+    );
+    assert_eq!(found.records()["files_searched"], 34);
+    assert_eq!(found.records()["weak"], false);
 }
 
 #[test]
 fn what_narrows_narrows_before_files_are_chosen() {
     let tree = tree();
-    let ask = |request: Value| paths(&answer(&tree.context(), "search_index", request).records);
+    let ask = |request: Value| paths(&answer(&tree.context(), "search_index", request).records().clone());
     assert_eq!(ask(json!({"query": "router", "path": "tests"})), ["tests/router.rs"]);
     assert_eq!(ask(json!({"query": "router", "path": "src/router.rs"})), ["src/router.rs"]);
     assert_eq!(ask(json!({"query": "router", "file_pattern": "*.py"})), ["app/view.py"]);
@@ -68,25 +72,25 @@ fn pages_are_the_whole_ranking() {
     let tree = tree();
     let context = tree.context();
     let whole = answer(&context, "search_index", json!({"query": "common helper", "limit": 100}));
-    assert_eq!(whole.records["matching_files"], 30);
+    assert_eq!(whole.records()["matching_files"], 30);
     let mut request = json!({"query": "common helper", "limit": 7});
     let mut all = Vec::new();
     for page in 0.. {
         let answer = answer(&context, "search_index", request.clone());
-        all.extend(paths(&answer.records));
-        assert_eq!(answer.records["continued"], page > 0);
-        match answer.records["next_cursor"].as_str() {
+        all.extend(paths(&answer.records().clone()));
+        assert_eq!(answer.records()["continued"], page > 0);
+        match answer.records()["next_cursor"].as_str() {
             Some(cursor) => request["cursor"] = json!(cursor),
             None => break,
         }
-        assert_eq!(answer.records["truncated_by"], "max_results");
+        assert_eq!(answer.records()["truncated_by"], "max_results");
     }
-    assert_eq!(all, paths(&whole.records));
+    assert_eq!(all, paths(&whole.records().clone()));
     // The last file of a page may go away before the next is asked for.
     let first = answer(&context, "search_index", json!({"query": "common helper", "limit": 7}));
-    std::fs::remove_file(tree.root().join(&paths(&first.records)[6])).unwrap();
-    let request = json!({"query": "common helper", "limit": 7, "cursor": first.records["next_cursor"]});
-    assert_eq!(paths(&answer(&context, "search_index", request).records)[0], all[7]);
+    std::fs::remove_file(tree.root().join(&paths(&first.records().clone())[6])).unwrap();
+    let request = json!({"query": "common helper", "limit": 7, "cursor": first.records()["next_cursor"]});
+    assert_eq!(paths(&answer(&context, "search_index", request).records().clone())[0], all[7]);
 }
 
 #[test]
@@ -107,8 +111,8 @@ fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
             "{}",
             found.text
         );
-        assert_eq!(found.records["text_cut"], !lines);
-        assert_eq!(found.records["files"].as_array().unwrap().len(), 100);
+        assert_eq!(found.records()["text_cut"], !lines);
+        assert_eq!(found.records()["files"].as_array().unwrap().len(), 100);
     }
 }
 
@@ -119,7 +123,7 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     let mut context = tree.context();
     context.indexing_time = Duration::ZERO;
     let told = answer(&context, "search_index", json!({"query": "router"}));
-    assert_eq!(paths(&told.records), paths(&whole.records), "{}", told.text);
+    assert_eq!(paths(&told.records().clone()), paths(&whole.records().clone()), "{}", told.text);
     assert!(
         told.text.contains("the ranked index is being built: until then this ranks the 4 files"),
         "{}",
@@ -128,12 +132,12 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     assert!(!whole.text.contains("being built"), "{}", whole.text);
     // What is chosen is chosen here, too.
     let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
-    assert_eq!(paths(&told.records), ["app/view.py"], "{}", told.text);
+    assert_eq!(paths(&told.records().clone()), ["app/view.py"], "{}", told.text);
     // Its pages would be those of another ranking.
     let told = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
-    assert_eq!((&told.records["truncated"], &told.records["next_cursor"]), (&json!(true), &Value::Null));
+    assert_eq!((&told.records()["truncated"], &told.records()["next_cursor"]), (&json!(true), &Value::Null));
     let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
-    let request = json!({"query": "router", "limit": 1, "cursor": page.records["next_cursor"]});
+    let request = json!({"query": "router", "limit": 1, "cursor": page.records()["next_cursor"]});
     assert!(refusal(&context, "search_index", request).contains("brought up to date"));
     let told = answer(&context, "search_index", json!({"query": "nowherefound"}));
     assert!(!told.found && told.text.contains("being built"), "{}", told.text);
@@ -150,13 +154,18 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     tree.write("many/special.rs", "fn quokka_finder() {}\n");
     let mut context = tree.context();
     let open = answer(&context, "search_index", json!({"query": "quokka"}));
-    assert_eq!(paths(&open.records), ["many/special.rs"]);
+    assert_eq!(paths(&open.records().clone()), ["many/special.rs"]);
     let ignored = |answer: &Value| answer["skipped"]["ignored"].as_u64().unwrap_or(0);
     context.excludes = Some(forage_fs::Globs::new(&["!many"]).unwrap());
     let hidden = answer(&context, "search_index", json!({"query": "quokka"}));
-    assert!(!hidden.found && paths(&hidden.records).is_empty());
-    assert_eq!(ignored(&hidden.records), ignored(&open.records) + 31, "{}", hidden.records);
-    let verdict = &hidden.records["not_searched"]["hidden_matches"];
+    assert!(!hidden.found && paths(&hidden.records().clone()).is_empty());
+    assert_eq!(
+        ignored(&hidden.records().clone()),
+        ignored(&open.records().clone()) + 31,
+        "{}",
+        hidden.records().clone()
+    );
+    let verdict = &hidden.records()["not_searched"]["hidden_matches"];
     assert_eq!(
         verdict,
         &json!(["1 file hidden by search.exclude of the configuration, such as many/special.rs"])
@@ -164,9 +173,13 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     assert!(hidden.text.contains("hidden by search.exclude of the configuration"), "{}", hidden.text);
     // Counted where something is found, too; of what is not asked for there is nothing to say.
     let found = answer(&context, "search_index", json!({"query": "router"}));
-    assert!(found.found && ignored(&found.records) == ignored(&open.records) + 31, "{}", found.records);
+    assert!(
+        found.found && ignored(&found.records().clone()) == ignored(&open.records().clone()) + 31,
+        "{}",
+        found.records().clone()
+    );
     let elsewhere = answer(&context, "search_index", json!({"query": "quokka", "path": "src"}));
-    assert_eq!(ignored(&elsewhere.records), ignored(&open.records));
+    assert_eq!(ignored(&elsewhere.records().clone()), ignored(&open.records().clone()));
     let nothing = answer(&context, "search_index", json!({"query": "xyzzy"}));
-    assert_eq!(nothing.records["not_searched"], json!({"hidden_matches": [], "complete": true}));
+    assert_eq!(nothing.records()["not_searched"], json!({"hidden_matches": [], "complete": true}));
 }

@@ -135,7 +135,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
         for request in requests(tool.name()) {
             for context in [&context, &no_time] {
                 let record = match call(context, tool.name(), request.clone()) {
-                    Ok(answer) => answer.records,
+                    Ok(answer) => answer.records().clone(),
                     Err(error) => json!({"type": "error", "error": error.to_string()}),
                 };
                 let mut found = Vec::new();

@@ -23,7 +23,7 @@ fn tree() -> Tree {
 }
 
 fn search(tree: &Tree, request: Value) -> Value {
-    answer(&tree.context(), "Search", request).records
+    answer(&tree.context(), "Search", request).records().clone()
 }
 
 /// Path, line number, whether it matches, text.
@@ -47,7 +47,7 @@ fn places(records: &Value) -> Vec<(String, u64)> {
 fn fr_ls_01_the_name_and_its_aliases() {
     for name in ["Search", "search", "rg", "ripgrep", "ugrep", "ug"] {
         assert_eq!(find(name).unwrap().name(), "Search", "{name}");
-        assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records["count"], 2);
+        assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records()["count"], 2);
     }
     // Off by default where agents look, and no alias is ever there.
     let names =
@@ -372,10 +372,10 @@ fn best_first_at_a_deadline_claims_nothing() {
     let mut context = tree.context();
     context.threads = 1;
     let cut = answer(&context, "Search", short);
-    assert!(cut.partial, "{}", cut.text);
-    let (timed_out, by) = (&cut.records["timed_out"], &cut.records["truncated_by"]);
+    assert!(cut.partial(), "{}", cut.text);
+    let (timed_out, by) = (&cut.records()["timed_out"], &cut.records()["truncated_by"]);
     assert_eq!((timed_out, by), (&json!(true), &json!("timeout")), "{}", cut.text);
-    assert_eq!((&cut.records["truncated"], &cut.records["next_cursor"]), (&json!(false), &json!(null)));
+    assert_eq!((&cut.records()["truncated"], &cut.records()["next_cursor"]), (&json!(false), &json!(null)));
 }
 
 /// A line of more matches than are told keeps its best ones.
@@ -433,7 +433,7 @@ fn a_cursor_fits_one_root() {
         ("grep_search", json!({"pattern": "retry", "max_results": 1})),
     ] {
         let mut next = request.clone();
-        next["cursor"] = answer(&one.context(), tool, request).records["next_cursor"].clone();
+        next["cursor"] = answer(&one.context(), tool, request).records()["next_cursor"].clone();
         assert!(refusal(&other.context(), tool, next).contains("another request"), "{tool}");
     }
 }

@@ -112,7 +112,7 @@ fn secrets_are_closed_to_every_tool() {
         assert_sealed(&closed, directory);
     }
     let walked = answer(&closed, "grep_search", json!({"pattern": NEEDLE, "include_ignored": true}));
-    assert_eq!((skipped(&walked, "denied"), walked.records["match_count"].as_u64()), (6, Some(1)));
+    assert_eq!((skipped(&walked, "denied"), walked.records()["match_count"].as_u64()), (6, Some(1)));
     assert!(walked.text.contains("6 that may hold secrets"), "{}", walked.text);
     // A name with a capital letter is not hidden, so even a plain search meets these two.
     let keyword = answer(&closed, "keyword_search", json!({"query": "q", "search_terms": [NEEDLE]}));

@@ -91,12 +91,16 @@ impl Page {
         }
         let mut cursor = Value::Null;
         if let Ok(answer) = result {
-            cursor = answer.records["next_cursor"].clone();
+            cursor = answer.records()["next_cursor"].clone();
             if let Some(problem) = &answer.problem {
                 let _ = write!(text, "\nproblem: {problem}");
             }
             if with_records {
-                let _ = write!(text, "\n{}", serde_json::to_string_pretty(&steady(answer.records)).unwrap());
+                let _ = write!(
+                    text,
+                    "\n{}",
+                    serde_json::to_string_pretty(&steady(answer.records().clone())).unwrap()
+                );
             }
         }
         let parent = root.parent().unwrap().to_str().unwrap();

@@ -122,7 +122,7 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
 
 /// How many files an answer says were left out for a reason.
 pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
-    answer.records["skipped"][reason].as_u64().unwrap_or(0)
+    answer.records()["skipped"][reason].as_u64().unwrap_or(0)
 }
 
 /// A model that keeps what it was sent and calls every file relevant.
@@ -168,7 +168,7 @@ impl Seen {
     /// Everything that anybody got to see.
     pub(crate) fn everything(&self) -> String {
         match &self.result {
-            Ok(answer) => format!("{}\n{}\n{}", answer.text, answer.records, self.sent),
+            Ok(answer) => format!("{}\n{}\n{}", answer.text, answer.records().clone(), self.sent),
             Err(error) => format!("{error}\n{error:?}\n{}", self.sent),
         }
     }

@@ -5,7 +5,7 @@ use std::hash::Hasher as _;
 
 use forage_base::Hash64;
 use forage_fs::Contents;
-use forage_llm::Redacted;
+use forage_llm::{Redacted, Redactor};
 use forage_tools::{Context, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,8 @@ use super::limits::{
 };
 use super::transcript::{Transcript, shown};
 
-/// A question and its answer, without secrets, as the next question is told of it. It holds no results of tools: what is
-/// needed again is read again, as it is then.
+/// A question and its answer, without secrets, as the next question is told of it. Of the results of tools it holds the
+/// first lines: what is needed again is read again, as it is then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// The question.
@@ -49,9 +49,11 @@ enum State {
 }
 
 impl Transcript {
-    /// The exchange that a later question can go on from; `None` without an answer.
+    /// The exchange that a later question can go on from; `None` without an answer. Its secrets are taken out whatever the
+    /// redactor of the context does: who lets a model read them has not asked for copies of them on a disk.
     pub fn exchange(&self, context: &Context) -> Option<Exchange> {
-        let plain = |text: &str| context.redactor.redact(text).as_str().to_owned();
+        let redactor = Redactor::standard();
+        let plain = |text: &str| redactor.redact(text).as_str().to_owned();
         let answer = self.answer.as_deref()?;
         let calls = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run);
         let call = |call: &super::Call| {

@@ -11,11 +11,10 @@ use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize};
 use serde_json::Value;
 
+use super::limits::GUEST_ERROR_BYTES;
+
 /// Pause between two looks at whether a call is to end.
 const TICK: Duration = Duration::from_millis(20);
-
-/// Bytes of an error.
-const ERROR_BYTES: usize = 2_000;
 
 /// A tool of a program's own. What it says of itself is shown like what it answers: without secrets and control characters.
 pub(super) struct Guest {
@@ -34,7 +33,7 @@ impl Guest {
     }
 
     fn failed(&self, message: &str) -> ToolError {
-        ToolError::Request(format!("{}: {}", self.tool.name(), clip(message.trim(), ERROR_BYTES)))
+        ToolError::Request(format!("{}: {}", self.tool.name(), clip(message.trim(), GUEST_ERROR_BYTES)))
     }
 }
 

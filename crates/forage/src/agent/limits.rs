@@ -81,6 +81,9 @@ pub const EXCHANGE_FILES: usize = 50;
 /// Bytes of such a file that its hash is of.
 pub const EXCHANGE_FILE_BYTES: usize = 4 << 20;
 
+/// Bytes of an error of a tool that is not ours.
+pub const GUEST_ERROR_BYTES: usize = 2_000;
+
 /// Bytes of arguments, and of the first line of a result, that a transcript in text shows.
 pub const SHOWN_BYTES: usize = 160;
 

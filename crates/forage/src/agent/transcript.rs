@@ -173,7 +173,7 @@ impl Transcript {
     pub fn text(&self) -> String {
         let mut text = match &self.answer {
             Some(answer) => answer.trim_end().to_owned(),
-            None => self.without_answer(),
+            None => self.without_answer(&[self.unfinished.as_deref(), self.said_last()]),
         };
         text.push_str("\n\n");
         for note in self.notes() {
@@ -182,10 +182,13 @@ impl Transcript {
         text
     }
 
-    /// What stands behind the answer, for whoever has read that while it was written: the citations that are wrong, which
-    /// nothing marks there, and the notes.
+    /// What stands behind the answer, for whoever has read what the models wrote while they did: the citations that are
+    /// wrong, which nothing marks there, and the notes. Without an answer, why there is none, and what is known.
     pub fn text_behind_answer(&self) -> String {
-        let mut text = String::new();
+        let mut text = match &self.answer {
+            Some(_) => String::new(),
+            None => format!("{}\n\n", self.without_answer(&[self.unfinished.as_deref(), None])),
+        };
         for citation in &self.citations {
             if let Some(problem) = &citation.wrong {
                 let place = sanitize_line(&citation.path);
@@ -220,12 +223,15 @@ impl Transcript {
         Some(format!("{why}{last}"))
     }
 
-    fn without_answer(&self) -> String {
+    /// What a model said in the last turn in which it said something.
+    fn said_last(&self) -> Option<&str> {
+        self.turns.iter().rev().map(|turn| turn.text.as_str()).find(|said| !said.is_empty())
+    }
+
+    /// Why there is no answer, and what is known: of what models wrote, these, the unfinished and the last.
+    fn without_answer(&self, written: &[Option<&str>; 2]) -> String {
         let mut text = format!("No answer: {}.\n", self.why_no_answer().unwrap_or_default());
-        let said = self.turns.iter().rev().map(|turn| turn.text.as_str()).find(|said| !said.is_empty());
-        for (title, said) in
-            [("What the model had written", self.unfinished.as_deref()), ("What the model said last", said)]
-        {
+        for (title, said) in ["What the model had written", "What the model said last"].iter().zip(written) {
             if let Some(said) = said {
                 let _ = write!(text, "\n{title}:\n\n{}\n", indented(said.trim_end()));
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, Context, Names, limits};
+use forage_tools::{Context, Names, limits};
 use serde_json::Value;
 
 use super::arguments;
@@ -162,7 +162,7 @@ impl Session<'_> {
             }
             None => (Err("the result was lost".to_owned()), Default::default()),
         };
-        let whole = matches!(&result, Ok(Answer { partial: false, .. }));
+        let whole = result.as_ref().is_ok_and(|answer| !answer.partial());
         if !whole {
             // It may go better next time.
             self.memory.forget(number);

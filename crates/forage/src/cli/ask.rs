@@ -17,7 +17,7 @@ use super::{Global, Status, session, signals};
 use crate::config::{self, AskOverrides, Config, Overrides};
 use crate::conversations::Conversations;
 use servers::Servers;
-use view::View;
+use view::{Shown, View};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -79,7 +79,7 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let stop = signals::stop()?;
+    let (stop, started) = (signals::stop()?, Instant::now());
     // Both need what is outside of the wall.
     let mut outside = None;
     let needs = |config: &Config| {
@@ -109,12 +109,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         true => earlier(&conversations, &agent.context)?,
         false => Vec::new(),
     };
-    let (mut transcript, written) = {
+    let (mut transcript, shown) = {
         let view = View::start(arguments.quiet, (!output.wants_json()).then_some(&mut *output));
         // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();
         let began = Instant::now();
+        // Servers that start slowly, and lists of models, are waited for within the time for everything.
+        agent.limits.total = agent.limits.total.saturating_sub(started.elapsed());
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
         // One that was not answered has its line, too.
         let asked =
@@ -123,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
             error => error.into(),
         })?;
-        (transcript, view.written())
+        (transcript, view.shown())
     };
     tell(&told, &transcript);
     let problems = std::mem::take(&mut servers.problems);
@@ -139,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     match output.wants_json() {
         true => output.value(&transcript.records()?)?,
         false => {
-            output.text(&text(&mut transcript, &written))?;
+            output.text(&text(&mut transcript, &shown))?;
             output.flush()?;
         }
     }
@@ -177,7 +179,7 @@ fn tell(told: &Told, transcript: &Transcript) {
 fn start_servers(config: &Config, stop: &Stop) -> Servers {
     let settings = config.ask_servers();
     if settings.is_empty() || !config.is_live() {
-        return Servers::default();
+        return Servers::left_out(settings, config.is_recorded());
     }
     // Without it they would be left behind there; all else that ends Forage is seen to.
     let _ = signals::end_children_at_hang_up();
@@ -207,20 +209,20 @@ fn earlier(
     Ok(earlier)
 }
 
-/// What is printed at the end, where this was written already.
-fn text(transcript: &mut Transcript, written: &str) -> String {
-    if written.trim().is_empty() {
+/// What is printed at the end, where this was shown already.
+fn text(transcript: &mut Transcript, shown: &Shown) -> String {
+    if shown.texts.is_empty() {
         return transcript.text();
     }
+    let last = sanitize(shown.last());
+    // What a server's template makes of reasoning stands in front of an answer while that is written, and is no part of it.
+    let is_shown = |said: &str| last.ends_with(said.trim());
     let said = transcript.turns.last().map(|turn| turn.text.as_str()).unwrap_or_default();
-    match &transcript.answer {
-        Some(_) if sanitize(written.trim()) == said.trim() => {
-            format!("\n\n{}", transcript.text_behind_answer())
-        }
-        Some(_) => format!("\n\n{}", transcript.text()),
-        None => {
-            transcript.unfinished = None;
-            format!("\n\n{}", transcript.text())
-        }
+    let is_whole = transcript.answer.is_none() || is_shown(said);
+    if transcript.unfinished.as_deref().is_some_and(is_shown) {
+        transcript.unfinished = None;
     }
+    let behind = if is_whole { transcript.text_behind_answer() } else { transcript.text() };
+    let between = if shown.is_open { "\n\n" } else { "" };
+    format!("{between}{behind}")
 }

@@ -121,7 +121,7 @@ impl Own {
 }
 
 fn names(client: &str, config: Option<&Config>) -> forage_tools::Names {
-    let choice = config.map(Config::tools).unwrap_or_default();
+    let choice = config.map(Config::served_tools).unwrap_or_default();
     texts::names(&advertised(&choice).unwrap_or_default(), Client::find(client).map(profile))
 }
 

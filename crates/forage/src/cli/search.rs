@@ -132,8 +132,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         };
         let began = Instant::now();
         let ended = stream(&context, request, format, arguments.all, write);
-        let told = ended.as_ref().map(|ended| (ended.found, ended.partial));
-        telemetry::streamed(context.names.called(TOOL), &context, began, told);
+        telemetry::streamed(context.names.called(TOOL), &context, began, ended.as_ref());
         ended.map_err(session::for_people)?
     };
     if let Some(error) = failed {

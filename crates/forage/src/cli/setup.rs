@@ -150,7 +150,7 @@ impl Setup {
     fn one(&self, client: &'static Client, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
         let (site, done) = self.carry_out(client)?;
         let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
-        let has_failed = self.try_out(client, global, &mut record, &mut text);
+        let failure = self.try_out(client, global, &mut record, &mut text);
         if output.wants_json() {
             output.value(&record)?;
         } else {
@@ -158,65 +158,80 @@ impl Setup {
             output.flush()?;
         }
         self.check(&done)?;
-        Ok(if has_failed { Status::Failed } else { Status::Found })
+        failure.map_or(Ok(Status::Found), |failure| Err(anyhow::anyhow!(failure)))
     }
 
-    /// Starts what was written as the client would, and says what came of it. Whether that failed.
+    /// Starts what was written as the client would, and says what came of it. Why that failed.
     fn try_out(
         &self,
         client: &'static Client,
         global: &Global,
         record: &mut Value,
         text: &mut String,
-    ) -> bool {
+    ) -> Option<String> {
         if !self.is_tried {
-            return false;
+            return None;
         }
-        let Some((site, checked)) = check::after_writing(client, self.scope, global, &self.project) else {
-            return false;
-        };
-        let has_failed = checked.failure.is_some();
+        let (site, mut checked) = check::after_writing(client, self.scope, global, &self.project)?;
         text.push_str(&format!("\n{}", checked.after_writing(&site)));
+        let failure = checked.failure.take();
         record["check"] = checked.into_record();
-        has_failed
+        failure.map(|failure| format!("it is written, and does not work yet: {failure}"))
     }
 
     /// Sets up what is on this machine. What is refused for one does not keep the others.
     fn detected(&self, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-        let (mut records, mut text, mut problems) = (Vec::new(), String::new(), Vec::new());
-        let mut has_failed = false;
+        let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
+        output.answer_several();
         let is_there = |client: &&Client| !detect::found(client, &self.directories).is_empty();
         for client in CLIENTS.iter().filter(is_there) {
             if client.place(self.scope).is_none() {
-                text.push_str(&format!("{} has no configuration file for a project\n\n", client.title));
+                let problem = format!("{} has no configuration file for a project", client.title);
+                text.push_str(&format!("{problem}\n\n"));
+                put(&self.passed_over(client, "none", &problem), output)?;
                 continue;
             }
             match self.carry_out(client) {
                 Ok((site, done)) => {
                     let mut record = self.record(&site, &done);
                     text.push_str(&report(self, &site, &done)?);
-                    has_failed |= self.try_out(client, global, &mut record, &mut text);
-                    records.push(record);
+                    let failure = self.try_out(client, global, &mut record, &mut text);
+                    failures.extend(failure.map(|failure| format!("{}: {failure}", client.title)));
+                    put(&record, output)?;
                     text.push('\n');
                     problems.extend(self.check(&done).err().map(|error| error.to_string()));
                 }
-                Err(error) => problems.push(error.to_string()),
+                Err(error) => {
+                    put(&self.passed_over(client, "refused", &error.to_string()), output)?;
+                    problems.push(error.to_string());
+                }
             }
         }
-        if records.is_empty() && problems.is_empty() && text.is_empty() {
+        if problems.is_empty() && text.is_empty() {
             text = "No client was found on this machine; `forage setup` lists those that are known.\n"
                 .to_owned();
         }
-        if output.wants_json() {
-            output.value(&records.into())?;
-        } else {
+        if !output.wants_json() {
             output.text(&sanitize(&text))?;
             output.flush()?;
         }
+        problems.append(&mut failures);
         match problems.is_empty() {
-            true => Ok(if has_failed { Status::Failed } else { Status::Found }),
+            true => Ok(Status::Found),
             false => bail!("{}", problems.join("\n")),
         }
+    }
+
+    /// The record of a client whose file is left as it is.
+    fn passed_over(&self, client: &Client, change: &str, problem: &str) -> Value {
+        json!({
+            "client": client.name,
+            "title": client.title,
+            "scope": self.scope.name(),
+            "change": change,
+            "written": false,
+            "problem": problem,
+        })
     }
 
     fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, Done)> {
@@ -369,11 +384,16 @@ impl Setup {
     }
 }
 
+/// One of several records, for programs.
+fn put(record: &Value, output: &mut Output) -> anyhow::Result<()> {
+    if output.wants_json() { output.value(record) } else { Ok(()) }
+}
+
 /// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
 /// configuration that can't be read does not keep a client from being set up.
 fn words(command: String, global: &Global) -> (Words, Vec<String>) {
     let config = session::load(global, Overrides::default()).ok();
-    let choice = config.as_ref().map_or_else(Choice::default, |config| config.tools());
+    let choice = config.as_ref().map_or_else(Choice::default, |config| config.served_tools());
     let variables =
         |is_set| config.as_ref().map(|config| config.variables_of_the_server(is_set)).unwrap_or_default();
     let tools = advertised(&choice).unwrap_or_default();

@@ -37,7 +37,9 @@ enum Shape {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let config = load(global, Overrides::default())?;
-    let tools = advertised(&if arguments.all { config.tools().with_all() } else { config.tools() })?;
+    // Who calls them by `forage call` may leave a server's prefix out.
+    let served = config.served_tools();
+    let tools = advertised(&if arguments.all { served.with_all() } else { served })?;
     if arguments.cost {
         return cost(&tools, output);
     }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::{Config, Setting, environment};
 use crate::answer_cache;
 use crate::conversations::Conversations;
+use crate::limits::{ASK_PROMPT_BYTES, SERVERS};
 
 /// What one source says of them.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -47,12 +48,6 @@ pub(crate) struct ServerSettings {
     /// Which of its tools; all without it.
     pub(crate) tools: Option<Vec<String>>,
 }
-
-/// Bytes of a prompt: a quarter of what a small model reads.
-const PROMPT_BYTES: u64 = 32 << 10;
-
-/// Servers that are started.
-const SERVERS: usize = 8;
 
 /// A bound: its key, its value and the range of it.
 #[derive(Clone, Debug)]
@@ -174,7 +169,7 @@ impl Ask {
 impl Config {
     /// What the model is told of its work, where the user says so: read before the wall.
     pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
-        let text = self.prompt("ask.prompt_file", &self.ask.prompt_file, PROMPT_BYTES)?;
+        let text = self.prompt("ask.prompt_file", &self.ask.prompt_file, ASK_PROMPT_BYTES)?;
         Ok(text.map(|text| sanitize(&text).into()))
     }
 

@@ -1,7 +1,7 @@
 //! The only place that reads the environment. All variables of the product are named here.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -74,21 +74,29 @@ pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
+/// Whether a program, or a directory of programs, is the user's own: nothing that a repository brings is run, by whatever
+/// name or link.
+pub(crate) fn is_outside(path: &Path, roots: &[&Path]) -> bool {
+    let real = crate::answer_cache::resolved(path);
+    !roots.iter().any(|root| path.starts_with(root) || real.starts_with(root))
+}
+
+/// The directories of a `PATH` in which a program beside these roots is looked up, and those that it starts: one that depends
+/// on where one stands may be the repository's, and so may what lies in a root.
+pub(crate) fn outside(path: &OsStr, roots: &[&Path]) -> Vec<PathBuf> {
+    std::env::split_paths(path).filter(|it| it.is_absolute() && is_outside(it, roots)).collect()
+}
+
 /// The user's `git`, and a `PATH` for it; nothing of either lies in these roots: a repository must not bring the program
 /// that reads it, nor one that is started by that.
 pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)> {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
-    let is_own = |path: &PathBuf| {
-        let real = crate::answer_cache::resolved(path);
-        !roots.iter().any(|root| path.starts_with(root) || real.starts_with(root))
-    };
-    let directories =
-        || search_path().into_iter().filter(|directory| directory.is_absolute() && is_own(directory));
-    let found =
-        directories().map(|directory| directory.join(name)).find(|path| path.is_file() && is_own(path));
+    let directories = outside(&std::env::var_os("PATH").unwrap_or_default(), roots);
+    let mut found = directories.iter().map(|directory| directory.join(name));
     let program = found
+        .find(|path| path.is_file() && is_outside(path, roots))
         .context("`git` was not found in the absolute directories of PATH; the history is read with it")?;
-    Ok((program, std::env::join_paths(directories())?))
+    Ok((program, std::env::join_paths(directories)?))
 }
 
 /// All variables, for whoever starts a program as another one would.

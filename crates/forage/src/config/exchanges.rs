@@ -13,9 +13,7 @@ use forage_llm::{
 };
 
 use super::Config;
-
-/// Bytes of a recording: some thousand calls.
-const MOST_BYTES: u64 = 256 << 20;
+use crate::limits::RECORDING_BYTES;
 
 /// An address for models that are never called there.
 const NOWHERE: &str = "http://127.0.0.1:1";
@@ -52,9 +50,9 @@ impl ExchangeFiles {
 
 fn read(path: &Path) -> anyhow::Result<Recordings> {
     let shown = path.display();
-    let file = open_named(path, MOST_BYTES).with_context(|| format!("can't replay {shown}"))?;
+    let file = open_named(path, RECORDING_BYTES).with_context(|| format!("can't replay {shown}"))?;
     let mut text = String::new();
-    file.take(MOST_BYTES).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
+    file.take(RECORDING_BYTES).read_to_string(&mut text).with_context(|| format!("can't replay {shown}"))?;
     let recordings = Recordings::from_lines(&text).with_context(|| format!("can't replay {shown}"))?;
     if recordings.models().is_empty() {
         bail!("can't replay {shown}: no model answers in it");
@@ -93,6 +91,11 @@ impl Config {
     /// Whether answers come from the network and are not recorded.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.exchanges, Exchanges::Live)
+    }
+
+    /// Whether what models are sent and say is recorded.
+    pub(crate) fn is_recorded(&self) -> bool {
+        matches!(self.exchanges, Exchanges::Record(_))
     }
 
     /// The models of the recording that is replayed; none when there is no such.

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::retrieval::Retrieval;
 use super::{Config, Setting};
-
-/// Bytes of a description: what some clients show of one is half of it, and models read all of it with each request.
-const DESCRIPTION_BYTES: usize = 4_096;
+use crate::limits::TOOL_DESCRIPTION_BYTES;
 
 /// The tool that `[retrieval]` has settings for, too.
 const LOOKUP: &str = "keyword_lookup";
+
+/// The tool whose name that one has where it is off.
+const CONCEPTUAL: &str = "keyword_search";
 
 /// What one source says of a tool.
 #[derive(Clone, Debug, Default)]
@@ -79,8 +80,8 @@ impl Tools {
                 if text.trim().is_empty() {
                     bail!("`{key}` ({source}) is empty: a model would not know when to call the tool");
                 }
-                if bytes > DESCRIPTION_BYTES {
-                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {DESCRIPTION_BYTES}");
+                if bytes > TOOL_DESCRIPTION_BYTES {
+                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {TOOL_DESCRIPTION_BYTES}");
                 }
             }
         }
@@ -89,6 +90,8 @@ impl Tools {
 
     pub(super) fn describe(&self, retrieval: &Retrieval) -> Vec<(String, Value, String)> {
         let unset = ToolSettings::default();
+        let of_search = self.0.get(CONCEPTUAL).map(|settings| &settings.enabled);
+        let leaves_its_name = of_search.filter(|enabled| enabled.value == Some(false));
         let rows = TOOLS.iter().map(|tool| {
             let settings = self.0.get(tool.id()).unwrap_or(&unset);
             let row =
@@ -102,9 +105,14 @@ impl Tools {
                 None if tool.id() == LOOKUP => retrieval.tool_name(),
                 _ => name,
             };
+            // As its requirement calls it, where that name is free.
+            let (name, name_source) = match (name, leaves_its_name) {
+                (None, Some(enabled)) if tool.id() == LOOKUP => (CONCEPTUAL, &enabled.source),
+                (name, _) => (name.as_deref().unwrap_or(tool.id()), name_source),
+            };
             [
                 row("enabled", json!(is_on), on_source),
-                row("name", json!(name.as_deref().unwrap_or(tool.id())), name_source),
+                row("name", json!(name), name_source),
                 row("description", json!(description.value), &description.source),
                 row("description_append", json!(description_append.value), &description_append.source),
             ]
@@ -204,6 +212,12 @@ impl Config {
     /// What the tools are called that agents are told of.
     pub(crate) fn names(&self) -> Names {
         let named = self.tools().names().unwrap_or_default();
+        Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
+    }
+
+    /// What they are called there.
+    pub(crate) fn served_names(&self) -> Names {
+        let named = self.served_tools().names().unwrap_or_default();
         Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
     }
 

@@ -164,10 +164,9 @@ async fn answer(
     }
     Ok(match done {
         Some(Done::Answered(answer)) => {
+            let records = shared.has_records(client::profile(context)).then(|| answer.records().clone());
             let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-            if shared.has_records(client::profile(context)) {
-                result.structured_content = Some(answer.records().clone());
-            }
+            result.structured_content = records;
             result.into()
         }
         Some(Done::Failed(problem)) => failure(&problem),

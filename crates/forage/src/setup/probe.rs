@@ -1,50 +1,21 @@
 //! Starts the command of a client's entry as that client would and talks to it: a handshake, the list of tools, one call.
 //!
 //! The person asks for it, by `forage doctor` or by having the entry written;
-//! it lasts no longer than [`LIMIT`], and all that it has started ends with it.
+//! it lasts no longer than [`PROBE_TIME`], and all that it has started ends with it.
 
 use std::ffi::OsString;
-use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, ExitStatus};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use forage_llm::Redactor;
 use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
-#[cfg(unix)]
 use super::launch::Launch;
-use crate::child;
+use crate::child::{self, NoAnswer, Server};
 use crate::config::UNUSABLE;
-
-/// Time for all of it. Clients wait 10 to 60 seconds for a server; Forage takes some milliseconds.
-pub(crate) const LIMIT: Duration = Duration::from_secs(10);
-
-/// Time to end by itself once nobody talks to it any more.
-const GRACE: Duration = Duration::from_millis(300);
-
-/// Pause between two looks at whether it has ended.
-const TICK: Duration = Duration::from_millis(5);
-
-/// Bytes of a line: a list of tools is the longest, and has some ten thousand.
-const LINE_BYTES: u64 = 1 << 20;
-
-/// Lines that wait to be read; whoever prints more waits.
-const LINES: usize = 16;
-
-/// Bytes of what it says on standard error that are kept.
-const STDERR_BYTES: u64 = 64 << 10;
-
-/// Requests of the server's that are answered, and bytes of the id of one: together less than a pipe takes at once.
-const ANSWERS: usize = 64;
-const ID_BYTES: usize = 256;
-
-/// Bytes of what others have written that are shown.
-const SHOWN_BYTES: usize = 500;
+use crate::limits::{PROBE_SHOWN_BYTES, PROBE_TIME};
 
 /// What is searched for: it stands in no file but this one.
 const PATTERN: &str = "a name that nobody gives: qvzhxk";
@@ -101,7 +72,7 @@ pub(crate) enum Failure {
     NotStarted(String, io::Error),
     #[error("it ends before it answers ({status}){said}")]
     Ended { status: String, said: String },
-    #[error("it does not answer within {} seconds{said}", LIMIT.as_secs())]
+    #[error("it does not answer within {} seconds{said}", PROBE_TIME.as_secs())]
     Silent { said: String },
     #[error("it prints what is no message of the protocol: {0}")]
     Noise(String),
@@ -139,7 +110,7 @@ pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Resu
 
 /// Starts it and talks to it.
 pub(crate) fn talk(start: &Start, launch: &Launch) -> Result<Talk, Failure> {
-    let mut running = Running::begin(start)?;
+    let running = Running::begin(start)?;
     let hello = running.greet(launch)?;
     let name = hello["serverInfo"]["name"].as_str();
     let name = name.or_else(|| hello["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].as_str());
@@ -159,7 +130,7 @@ pub(crate) fn talk(start: &Start, launch: &Launch) -> Result<Talk, Failure> {
         })
         .collect();
     let call = running.call(launch, &tools)?;
-    Ok(Talk { tools, elapsed, call, noise: running.noise.take() })
+    Ok(Talk { tools, elapsed, call, noise: running.noise() })
 }
 
 /// Parameters as a client of this revision sends them.
@@ -178,88 +149,41 @@ fn client(launch: &Launch) -> Value {
     json!({ "name": launch.name, "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// A line of the protocol.
-fn message(line: &[u8]) -> Option<Value> {
-    let message: Value = serde_json::from_slice(line).ok()?;
-    (message["jsonrpc"] == "2.0").then_some(message)
-}
-
 /// What somebody else has written, as it may be shown: no control characters, no secrets, not long.
 fn shown(text: &str) -> String {
     let text = Redactor::standard().redact(text).as_str().to_owned();
-    clip(&sanitize_line(text.trim()), SHOWN_BYTES)
+    clip(&sanitize_line(text.trim()), PROBE_SHOWN_BYTES)
 }
 
-/// A started server. However this goes out of scope, it and all that it has started in its group are ended.
+/// A started server, and since when.
 struct Running {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<Vec<u8>>,
-    stderr: Arc<Mutex<Vec<u8>>>,
-    stderr_reader: Option<JoinHandle<()>>,
+    server: Server,
     began: Instant,
-    asked: u64,
-    answered: usize,
-    noise: Option<String>,
-    /// It was waited for, so that its number may be another's.
-    is_reaped: bool,
 }
 
 impl Running {
     fn begin(start: &Start) -> Result<Self, Failure> {
         let began = Instant::now();
-        let failed = |error| Failure::NotStarted(start.program.display().to_string(), error);
-        let mut child = child::spawn(child::command(
-            &start.program,
-            &start.arguments,
-            &start.variables,
-            &start.directory,
-        ))
-        .map_err(failed)?;
-        let (tell, lines) = sync_channel(LINES);
-        let stdout = child.stdout.take();
-        std::thread::spawn(move || stdout.map(|stdout| read_lines(stdout, &tell)));
-        let kept = Arc::<Mutex<Vec<u8>>>::default();
-        let (stderr, keep) = (child.stderr.take(), Arc::clone(&kept));
-        let stderr_reader = std::thread::spawn(move || {
-            let Some(mut stderr) = stderr else { return };
-            let mut first = [0; 4096];
-            let mut left = STDERR_BYTES as usize;
-            // All of it is read, or who writes it would wait.
-            while let Ok(count @ 1..) = stderr.read(&mut first) {
-                let taken = count.min(left);
-                left -= taken;
-                keep.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(&first[..taken]);
-            }
-        });
-        Ok(Self {
-            stdin: child.stdin.take(),
-            child,
-            lines,
-            stderr: kept,
-            stderr_reader: Some(stderr_reader),
-            began,
-            asked: 0,
-            answered: 0,
-            noise: None,
-            is_reaped: false,
-        })
+        let Start { program, arguments, variables, directory } = start;
+        let server = Server::start(child::command(program, arguments, variables, directory))
+            .map_err(|error| Failure::NotStarted(program.display().to_string(), error))?;
+        Ok(Self { server, began })
     }
 
     /// What the client and the server say of themselves.
-    fn greet(&mut self, launch: &Launch) -> Result<Value, Failure> {
+    fn greet(&self, launch: &Launch) -> Result<Value, Failure> {
         if launch.revision >= STATELESS {
             return self.ask("server/discover", with_meta(launch, json!({})));
         }
         let params =
             json!({ "protocolVersion": launch.revision, "capabilities": {}, "clientInfo": client(launch) });
         let hello = self.ask("initialize", params)?;
-        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        self.server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         Ok(hello)
     }
 
     /// One call that is quick wherever it is made.
-    fn call(&mut self, launch: &Launch, tools: &[Tool]) -> Result<Option<Call>, Failure> {
+    fn call(&self, launch: &Launch, tools: &[Tool]) -> Result<Option<Call>, Failure> {
         let with_name =
             |end: &str| tools.iter().map(|tool| tool.name.as_str()).find(|name| name.ends_with(end));
         let (name, arguments) = match (with_name("grep_search"), with_name("list_directory")) {
@@ -274,127 +198,39 @@ impl Running {
         Ok(Some(Call { tool: name.to_owned(), error }))
     }
 
-    /// Sends a message. Who does not take it has ended, which is seen where its answer is waited for.
-    fn say(&mut self, message: &Value) {
-        if let Some(stdin) = &mut self.stdin {
-            let _ = stdin.write_all(format!("{message}\n").as_bytes()).and_then(|()| stdin.flush());
-        }
-    }
-
     /// Sends a request and waits for its result.
-    fn ask(&mut self, method: &'static str, params: Value) -> Result<Value, Failure> {
-        self.asked += 1;
-        let id = self.asked;
-        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
-        loop {
-            let left = LIMIT.saturating_sub(self.began.elapsed());
-            // Lines that wait already would be handed over for as long as more come.
-            if left.is_zero() {
-                return Err(self.silent());
-            }
-            let line = match self.lines.recv_timeout(left) {
-                Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) => return Err(self.silent()),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.ended()),
-            };
-            let Some(mut message) = message(&line) else {
-                self.noise.get_or_insert_with(|| shown(&String::from_utf8_lossy(&line)));
-                continue;
-            };
-            if message["method"].is_string() {
-                // Whoever asks a client that has declared nothing gets nothing; one that asks on and on without reading, no
-                // answer either, for that would wait for it.
-                let is_short = message["id"].to_string().len() <= ID_BYTES;
-                if !message["id"].is_null() && is_short && self.answered < ANSWERS {
-                    self.answered += 1;
-                    let error = json!({ "code": -32601, "message": "not offered by this client" });
-                    self.say(&json!({ "jsonrpc": "2.0", "id": message["id"], "error": error }));
-                }
-            } else if message["id"] == id {
-                return match message["error"]["message"].as_str() {
-                    Some(error) => Err(Failure::Refused(method, shown(error))),
-                    None => Ok(message["result"].take()),
-                };
-            }
-        }
+    fn ask(&self, method: &'static str, params: Value) -> Result<Value, Failure> {
+        let is_over = || self.began.elapsed() >= PROBE_TIME;
+        self.server.ask(method, params, &is_over).map_err(|no_answer| match (no_answer, self.noise()) {
+            (NoAnswer::Refused(error), _) => Failure::Refused(method, shown(&error)),
+            (_, Some(noise)) => Failure::Noise(noise),
+            (NoAnswer::Late, None) => Failure::Silent { said: self.said() },
+            (NoAnswer::Ended(_) | NoAnswer::Unreadable, None) => self.ended(),
+        })
     }
 
-    fn silent(&mut self) -> Failure {
-        match self.noise.take() {
-            Some(noise) => Failure::Noise(noise),
-            None => Failure::Silent { said: self.said() },
-        }
+    /// The first line that is no message, as it may be shown.
+    fn noise(&self) -> Option<String> {
+        self.server.noise().map(|line| shown(&line))
     }
 
     /// It has closed its output.
-    fn ended(&mut self) -> Failure {
-        if let Some(noise) = self.noise.take() {
-            return Failure::Noise(noise);
-        }
+    fn ended(&self) -> Failure {
+        let status = self.server.end();
         let status =
-            self.wait().map_or_else(|| "it has closed its output".to_owned(), |status| status.to_string());
-        let until = Instant::now() + GRACE;
-        while self.stderr_reader.as_ref().is_some_and(|reader| !reader.is_finished())
-            && Instant::now() < until
-        {
-            std::thread::sleep(TICK);
-        }
+            status.map_or_else(|| "it has closed its output".to_owned(), |status| status.to_string());
         Failure::Ended { status, said: self.said() }
     }
 
     /// The line of its errors that says most.
     fn said(&self) -> String {
-        let bytes = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&bytes);
+        let text = self.server.stderr();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());
         let line = lines
             .clone()
             .find(|line| line.to_ascii_lowercase().contains("error"))
             .or_else(|| lines.next_back());
         line.map(|line| format!(": {}", shown(line))).unwrap_or_default()
-    }
-
-    /// Its status, if it ends within [`GRACE`].
-    fn wait(&mut self) -> Option<ExitStatus> {
-        let until = Instant::now() + GRACE;
-        while !child::has_exited(&mut self.child) {
-            if Instant::now() >= until {
-                return None;
-            }
-            std::thread::sleep(TICK);
-        }
-        self.end()
-    }
-
-    /// Ends it with its group.
-    fn end(&mut self) -> Option<ExitStatus> {
-        self.is_reaped = true;
-        child::end(&mut self.child).ok()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // The end of its input is how a client says goodbye.
-        self.stdin = None;
-        if !self.is_reaped {
-            self.wait();
-        }
-        if !self.is_reaped {
-            self.end();
-        }
-    }
-}
-
-/// Hands lines over until nobody wants them any more; one that is too long comes in pieces, which are no messages.
-fn read_lines(stdout: ChildStdout, tell: &SyncSender<Vec<u8>>) {
-    let mut reader = BufReader::new(stdout);
-    loop {
-        let mut line = Vec::new();
-        match reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) {
-            Ok(1..) if tell.send(line).is_ok() => {}
-            _ => return,
-        }
     }
 }
 
@@ -403,18 +239,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fuzz_a_line_is_a_message_or_is_told_harmlessly() {
+    fn fuzz_what_others_have_written_is_told_harmlessly() {
         let seeds = forage_fuzz::seeds([
-            r#"{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"forage"}}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}"#,
             "Starting…\n",
+            "\u{1b}[31mred\r\n",
+            "key ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd",
         ]);
         forage_fuzz::target!(&seeds, |line| {
-            if let Some(message) = message(line) {
-                assert!(message.is_object());
-            }
             let shown = shown(&String::from_utf8_lossy(line));
-            assert!(shown.len() <= SHOWN_BYTES + '…'.len_utf8(), "{shown}");
+            assert!(shown.len() <= PROBE_SHOWN_BYTES + '…'.len_utf8(), "{shown}");
             assert!(!shown.contains(['\n', '\r', '\u{1b}']), "{shown}");
         });
     }

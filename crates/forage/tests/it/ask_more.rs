@@ -4,7 +4,7 @@ use serde_json::json as value;
 
 use crate::Project;
 use crate::ask::{calls, configure, messages, project, results, say};
-use crate::peer::Peer;
+use crate::peer::{Peer, Reply};
 
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
@@ -74,6 +74,37 @@ fn a_question_without_the_flag_begins_anew_and_nothing_is_kept_where_the_user_sa
     assert!(run.status == 2 && run.stderr.contains("`ask.keep`"), "{run:?}");
 }
 
+/// Who lets a model read secrets has not asked for copies of them on a disk, where they outlive the question.
+#[test]
+fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
+    let project = project();
+    project.write("src/token.txt", &format!("token {SECRET}\n"));
+    let peer = Peer::start([
+        calls(&[("read_file", value!({"path": "src/token.txt"}))]),
+        say(&format!("It is {SECRET}, at src/token.txt:1.")),
+        say("The same."),
+    ]);
+    configure(&project, &[&peer], "[secrets]\nredact = false\n");
+    let question = format!("where is {SECRET}?");
+    let run = project.run(&["ask", &question]);
+    assert!(run.status == 0 && run.stdout.contains(SECRET), "{run:?}");
+    // The control: the model was shown it.
+    assert!(results(&peer)[0].contains(SECRET), "{}", results(&peer)[0]);
+    let directory = project.home.join(".cache/forage/conversations");
+    let kept: String = std::fs::read_dir(directory)
+        .unwrap()
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect();
+    assert!(kept.contains("where is [redacted:") && kept.contains("It is [redacted:"), "{kept}");
+    assert!(!kept.contains(SECRET), "{kept}");
+    // Of what was read the first line is kept, and nothing else.
+    let told = {
+        project.run(&["ask", "--continue", "again?"]);
+        opening(&peer)
+    };
+    assert!(told.contains("- read_file {\"path\":\"src/token.txt\"}: ") && !told.contains(SECRET), "{told}");
+}
+
 #[test]
 fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     let project = project();
@@ -133,9 +164,14 @@ for line in sys.stdin:
 "#;
 
 fn serve(project: &Project, peer: &Peer, extra: &str) -> std::path::PathBuf {
+    serve_by(project, peer, SERVER, extra)
+}
+
+/// With a server of this source.
+fn serve_by(project: &Project, peer: &Peer, server: &str, extra: &str) -> std::path::PathBuf {
     let outside = project.root.parent().unwrap();
     let script = outside.join("server.py");
-    std::fs::write(&script, SERVER).unwrap();
+    std::fs::write(&script, server).unwrap();
     let script = script.to_str().unwrap();
     configure(
         project,
@@ -217,6 +253,50 @@ fn a_server_that_hangs_or_is_not_there_ends_nothing_else() {
     assert_ended(&pids);
 }
 
+/// What servers answer is not recorded: who records is told that they are not there, and a replay is as the recording.
+#[test]
+#[cfg(target_os = "linux")]
+fn servers_are_not_there_while_models_are_recorded_and_that_is_told() {
+    let project = project();
+    let peer = Peer::start([say("Without it.")]);
+    let pids = serve(&project, &peer, "");
+    let outside = project.root.parent().unwrap().to_str().unwrap().to_owned();
+    let path = std::env::var("PATH").unwrap();
+    let tape = format!("{outside}/tape.jsonl");
+    let variables = [("PATH", path.as_str()), ("STATE", outside.as_str())];
+    let run = |flag: &str| project.run_in(&project.root, &["ask", "q", flag, &tape, "--json"], &variables);
+    let recorded = run("--record");
+    assert_eq!(recorded.status, 0, "{recorded:?}");
+    let told = "the tools of `ask.servers` (web) are not there: what servers answer is not recorded";
+    assert!(recorded.json()["warnings"].to_string().contains(told), "{recorded:?}");
+    assert!(recorded.stderr.contains("ask without --record to have them"), "{recorded:?}");
+    assert!(!messages(&peer)[0].is_empty() && !peer.requests()[0].contains("web_search"));
+    let replayed = run("--replay");
+    assert_eq!((replayed.status, &replayed.json()["answer"]), (0, &value!("Without it.")), "{replayed:?}");
+    assert!(!pids.exists(), "a server was started");
+}
+
+/// A server that says nothing is waited for, and that is no time beside the time for everything.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_start_of_servers_is_within_the_time_for_everything() {
+    let project = project();
+    let peer = Peer::start([Reply::Hang(Vec::new())]);
+    let path = std::env::var("PATH").unwrap();
+    configure(&project, &[&peer], "[ask.servers.mute]\ncommand = \"sleep\"\nargs = [\"300\"]\n");
+    let flags = ["ask", "q", "--total-ms", "8000", "--json"];
+    let began = std::time::Instant::now();
+    let run = project.run_in(&project.root, &flags, &[("PATH", &path)]);
+    let took = began.elapsed();
+    let transcript = run.json();
+    assert_eq!((run.status, &transcript["stop_reason"]), (2, &value!("time")), "{run:?}");
+    assert!(transcript["warnings"].to_string().contains("did not answer in time"), "{run:?}");
+    // Two seconds for the server, and the rest for the model: all of it would be ten.
+    assert!(took.as_millis() < 9_500, "{took:?}");
+    let asked = transcript["elapsed_ms"].as_u64().unwrap();
+    assert!(asked < 7_000, "{asked}");
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn no_program_of_the_repository_serves() {
@@ -230,4 +310,53 @@ fn no_program_of_the_repository_serves() {
     let run = project.run(&["ask", "q"]);
     assert!(run.stderr.contains("nothing of a repository is run"), "{run:?}");
     assert!(!project.root.join("ran").exists());
+}
+
+/// A repository's directory in `PATH`, whatever way it got there, names neither the program nor those that it starts.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_finds_no_program_of_the_repository_in_its_path() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let project = project();
+    let outside = project.root.parent().unwrap().to_owned();
+    let program = |directory: &std::path::Path, name: &str| {
+        std::fs::create_dir_all(directory).unwrap();
+        let path = directory.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\ntouch {}/ran\n", outside.display())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let (below, own) = (project.root.join("node_modules/.bin"), outside.join("own"));
+    ["python3", "node", "touchy"].iter().for_each(|name| program(&below, name));
+    program(&project.root, "python3");
+    program(&own, "own-program");
+    symlink(&below, outside.join("link")).unwrap();
+    let path = format!(
+        "{}::.:node_modules/.bin:{}:{}:{}",
+        below.display(),
+        outside.join("link").display(),
+        own.display(),
+        std::env::var("PATH").unwrap()
+    );
+    let peer = Peer::start([calls(&[("web_search", value!({"query": "agents"}))]), say("Found.")]);
+    let server = SERVER.replace(
+        "\" \".join(sorted(os.environ))",
+        "os.environ[\"PATH\"] + \" which: %s %s\" % (shutil.which(\"touchy\"), shutil.which(\"own-program\"))",
+    );
+    assert!(server.contains("which:"));
+    serve_by(&project, &peer, &server.replace("import json,", "import shutil, json,"), "");
+    let run = project.run_in(
+        &project.root,
+        &["ask", "q"],
+        &[("PATH", &path), ("STATE", outside.to_str().unwrap())],
+    );
+    assert_eq!(run.status, 0, "{run:?}");
+    let result = results(&peer).remove(0);
+    assert!(
+        !result.contains("node_modules") && !result.contains("/link:") && !result.contains("::"),
+        "{result}"
+    );
+    // The control: what lies elsewhere is found.
+    let found = format!("which: None {}", own.join("own-program").display());
+    assert!(result.contains(&found), "{result}");
+    assert!(!outside.join("ran").exists());
 }

@@ -223,3 +223,40 @@ fn tools_search_is_configured_as_required() {
         assert!(run.status == 2 && run.stderr.contains(expected), "{settings}: {run:?}");
     }
 }
+
+/// What agents of a server know the tools by is what every report calls them.
+#[test]
+fn reports_have_the_names_in_effect() {
+    let project = Project::new(&[]);
+    project.configure("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"find_text\"\n");
+    let text = project.run(&["tools"]).stdout;
+    assert!(text.contains("ab_find_text") && text.contains("ab_read_file"), "{text}");
+    assert!(!text.contains("grep_search"), "{text}");
+    let definitions = project.run(&["tools", "--json"]).json();
+    let listed: Vec<&str> =
+        definitions.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(listed.iter().all(|name| name.starts_with("ab_")), "{listed:?}");
+    for name in &listed {
+        assert!(!project.run(&["call", name, "{}"]).stderr.contains("there is no tool"), "{name}");
+    }
+    let doctor = project.run(&["doctor", "--json"]).json();
+    let of = |tool: &str| {
+        let tools = doctor["tools"].as_array().unwrap();
+        tools.iter().find(|it| it["tool"] == tool).unwrap()["name"].clone()
+    };
+    assert_eq!(of("grep_search"), "ab_find_text");
+    assert!(listed.contains(&of("read_file").as_str().unwrap()));
+    // One that is off has no name but its own.
+    assert_eq!(of("Search"), "Search");
+
+    let name = |settings: &str| {
+        project.configure(settings);
+        let setting = &project.run(&["config", "--json"]).json()["tools.keyword_lookup.name"];
+        (setting["value"].as_str().unwrap().to_owned(), setting["source"] == "default")
+    };
+    assert_eq!(name(""), ("keyword_lookup".to_owned(), true));
+    assert_eq!(name("[retrieval]\ntool_name = \"ids\"\n"), ("ids".to_owned(), false));
+    let free = "[tools.keyword_search]\nenabled = false\n";
+    assert_eq!(name(free), ("keyword_search".to_owned(), false));
+    assert_eq!(name(&format!("{free}[retrieval]\ntool_name = \"ids\"\n")), ("ids".to_owned(), false));
+}

@@ -186,6 +186,74 @@ fn an_answer_that_can_not_be_written_is_an_error() {
     }
 }
 
+/// `forage setup` in each of its states.
+#[cfg(unix)]
+#[test]
+fn setup_gives_one_document_whatever_it_finds_and_does() {
+    let project = project();
+    let broken = project.home.join(".cursor/mcp.json");
+    std::fs::create_dir_all(broken.parent().unwrap()).unwrap();
+    std::fs::write(&broken, "{ broken").unwrap();
+    std::fs::create_dir_all(project.home.join(".codex")).unwrap();
+    // By the name of this program, and another of the name that does not serve.
+    let silent = project.home.join("bin/forage");
+    std::fs::create_dir_all(silent.parent().unwrap()).unwrap();
+    std::fs::write(&silent, "#!/bin/sh\nexit 3\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&silent, mode).unwrap();
+    let silent = silent.to_str().unwrap();
+    let cases: &[(i32, &[&str])] = &[
+        (0, &[]),
+        (2, &["--write"]),
+        (0, &["gemini-cli"]),
+        (0, &["gemini-cli", "--write"]),
+        (0, &["gemini-cli", "--write"]),
+        (0, &["gemini-cli", "--remove", "--dry-run"]),
+        (0, &["gemini-cli", "--remove"]),
+        (0, &["gemini-cli", "--remove"]),
+        (2, &["gemini-cli", "--write", "--command", silent]),
+        (0, &["gemini-cli", "--write", "--command", silent, "--no-check"]),
+        (2, &["gemini-cli", "--write", "--command", "other"]),
+        (2, &["cursor"]),
+        (2, &["cursor", "--write"]),
+        (2, &["cursor", "--remove"]),
+        (2, &["claude-desktop", "--scope", "project"]),
+        (0, &["gemini"]),
+        (0, &["other"]),
+        (2, &["gemini", "--write"]),
+        (2, &["gemini-cli", "--write", "--remove"]),
+        (2, &["--detected"]),
+        (2, &["--detected", "--scope", "nobodys"]),
+    ];
+    for (status, arguments) in cases {
+        let arguments = [&["setup"], *arguments, &["--json"][..]].concat();
+        let run = project.run(&arguments);
+        kept(&arguments, &run);
+        assert_eq!(run.status, *status, "{arguments:?}: {run:?}");
+    }
+    let document = |arguments: &[&str]| kept(arguments, &project.run(arguments));
+    // Nothing is written without --write.
+    let planned = document(&["setup", "codex", "--json"]);
+    assert_eq!((&planned["change"], &planned["written"]), (&json!("create"), &json!(false)));
+    assert!(!project.home.join(".codex/config.toml").exists());
+    // Of all that were found each has its answer, one that was refused, too.
+    let all = document(&["setup", "--detected", "--write", "--no-check", "--json"]);
+    let of = |client: &str| {
+        let answers = all["answers"].as_array().unwrap();
+        answers.iter().find(|answer| answer["client"] == client).unwrap().clone()
+    };
+    assert_eq!((&of("cursor")["change"], &of("cursor")["written"]), (&json!("refused"), &json!(false)));
+    assert!(of("cursor")["problem"].as_str().unwrap().contains(".cursor/mcp.json is left as it is"), "{all}");
+    assert_eq!(of("codex")["written"], true);
+    assert!(all["error"].as_str().unwrap().contains(".cursor/mcp.json"), "{all}");
+    assert_eq!(std::fs::read_to_string(&broken).unwrap(), "{ broken");
+    // Without a refusal it has the same shape.
+    std::fs::write(&broken, "{}").unwrap();
+    let all = document(&["setup", "--detected", "--json"]);
+    assert!(all["answers"].as_array().is_some_and(|answers| answers.len() >= 3), "{all}");
+    assert_eq!(document(&["setup", "gemini", "--json"])["similar"], json!(["gemini-cli"]));
+}
+
 /// A search that is passed on as it comes says what the others say: which roots it was not about.
 #[test]
 fn a_search_says_that_there_are_other_roots() {

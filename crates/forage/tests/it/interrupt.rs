@@ -106,7 +106,9 @@ fn the_deadline_ends_a_model_that_hangs() {
     let records: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(records["stop_reason"], "time");
     let elapsed = records["elapsed_ms"].as_u64().unwrap();
-    assert!((1_500..4_000).contains(&elapsed) && took < Duration::from_secs(8), "{elapsed} ms, {took:?}");
+    // What the start of the command took is a part of the time, and none of the conversation's.
+    assert!((1_000..4_000).contains(&elapsed), "{elapsed} ms, {took:?}");
+    assert!((1_500..8_000).contains(&took.as_millis()), "{elapsed} ms, {took:?}");
 }
 
 /// Waits until the process listens to the request to terminate, the last that it comes to listen to.

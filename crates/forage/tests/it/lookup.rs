@@ -38,6 +38,51 @@ fn agents_are_told_of_it_by_the_name_that_is_free() {
     assert!(project.run(&["doctor"]).stdout.contains("are both called `keyword_search`"));
 }
 
+/// What is printed is bounded by what is taken: one that never ends is left in the middle, and that is an error.
+#[test]
+fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let project = project();
+    let encode = |text: &[u8]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
+            .args(["sparse", "encode", "-", "--json"])
+            .current_dir(&project.root)
+            .env_clear()
+            .env("HOME", &project.home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let text = text.to_owned();
+        // Its end closes the pipe.
+        let writer = std::thread::spawn(move || {
+            let mut taken = 0;
+            while taken < 64 << 20 && stdin.write_all(&text).is_ok() {
+                taken += text.len();
+                if text.len() < 1 << 10 {
+                    break;
+                }
+            }
+            taken
+        });
+        let output = child.wait_with_output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), writer.join().unwrap())
+    };
+    // Letters of two bytes, so that the limit falls within one.
+    let (status, stdout, taken) = encode("xü öä ".repeat(1 << 16).as_bytes());
+    assert_eq!(status, Some(2), "{stdout}");
+    assert!(stdout.contains("the text has more than 1048576 bytes; encode it in pieces"), "{stdout}");
+    assert!(taken < 4 << 20, "it read {taken} bytes");
+    let (status, stdout, _) = encode(b"\xff\xfe needle");
+    assert!(status == Some(2) && stdout.contains("is not UTF-8"), "{stdout}");
+    // The control.
+    let (status, stdout, _) = encode("needle ü".as_bytes());
+    assert!(status == Some(0) && stdout.contains("\"indices\""), "{stdout}");
+}
+
 #[test]
 fn settings_that_make_no_sense_are_named() {
     let project = project();

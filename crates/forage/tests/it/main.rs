@@ -6,6 +6,9 @@ mod agent;
 mod agent_guests;
 mod ask;
 mod ask_more;
+mod ask_official;
+#[cfg(unix)]
+mod ask_terminal;
 #[cfg(unix)]
 mod check;
 mod command_line;

@@ -90,6 +90,29 @@ fn every_tool_is_told_of_from_every_surface() {
     }
 }
 
+/// A search that is passed on as it comes is told of as any other.
+#[test]
+fn a_search_has_one_account_however_it_is_printed() {
+    let project = project();
+    configure(&project, None, "");
+    for limits in [&[][..], &["-C", "1"], &["-m", "1"], &["-C", "1", "-m", "1"]] {
+        let told = |flags: &[&str]| {
+            project.run(&[&["search", "quxterm"], flags].concat());
+            let mut event = events(&project).pop().unwrap();
+            event.as_object_mut().unwrap().retain(|name, _| name != "ts" && name != "latency_ms");
+            event
+        };
+        let text = told(limits);
+        assert!(text["result_count"].as_u64().is_some_and(|count| count > 0), "{text}");
+        assert_eq!(text["truncated"], limits.contains(&"-m"), "{text}");
+        assert_eq!(told(&[limits, &["--json"]].concat()), text, "{limits:?}");
+        if !limits.contains(&"-m") {
+            assert_eq!(told(&[limits, &["--all"]].concat()), text, "{limits:?}");
+            assert_eq!(told(&[limits, &["--all", "--json"]].concat()), text, "{limits:?}");
+        }
+    }
+}
+
 #[test]
 fn a_server_tells_by_the_advertised_names_and_of_clients_that_are_known() {
     let project = project();

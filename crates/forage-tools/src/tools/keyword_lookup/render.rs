@@ -40,13 +40,22 @@ fn nothing(response: &Response) -> String {
     let (query, place) = (quoted(&response.query), sanitize_line(&response.collection));
     let reason = sanitize_line(response.reason.as_deref().unwrap_or_default());
     match response.status {
-        Status::Found | Status::PartsOnly | Status::NoMatch => match response.filter.is_empty() {
-            true => format!("Nothing in {place} has any word of {query}."),
-            false => format!(
-                "Nothing in {place} has any word of {query}, with or without the filter {}.",
-                filter(response)
-            ),
-        },
+        Status::Found | Status::PartsOnly | Status::NoMatch => {
+            match (response.filter.is_empty(), &response.without_filter) {
+                (true, _) => format!("Nothing in {place} has any word of {query}."),
+                (false, Some(_)) => format!(
+                    "Nothing in {place} has any word of {query}, with or without the filter {}.",
+                    filter(response)
+                ),
+                // The warning says why it is not known.
+                (false, None) => {
+                    format!(
+                        "Nothing under the filter {} in {place} has any word of {query}.",
+                        filter(response)
+                    )
+                }
+            }
+        }
         Status::NoMatchUnderFilter => under_filter(response, &query, &place),
         Status::NoUsableWord => format!(
             "{query} has no word that can be looked up: common words alone, or none. Give an identifier, a code or a rare \

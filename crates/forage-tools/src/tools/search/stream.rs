@@ -11,7 +11,7 @@ use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::{Answer, Limit, Outcome};
 use crate::schema;
 use crate::text::notes;
 use crate::tool::Tool as _;
@@ -62,6 +62,12 @@ pub struct Streamed {
     pub partial: bool,
     /// It found nothing because of that.
     pub problem: Option<String>,
+    /// Records that were handed over, context lines included.
+    pub count: usize,
+    /// A limit cut it.
+    pub truncated: bool,
+    /// The time did.
+    pub timed_out: bool,
     /// What was not searched, what was cut and what went wrong.
     pub notes: Vec<String>,
 }
@@ -83,8 +89,9 @@ pub fn stream(
     prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
     let has_context = prepared.context_lines > 0;
     let (mut text, mut previous) = (String::new(), None);
-    let mut open = true;
+    let (mut open, mut count) = (true, 0);
     let mut show = |records: &[Record]| {
+        count += records.len();
         text.clear();
         for record in records {
             match format {
@@ -113,6 +120,8 @@ pub fn stream(
     begun.complete::<Search>(&mut outcome, context, left_out);
     let notes = notes(&outcome, Some(outcome.response.files_searched));
     let answer = Answer::of(outcome, context.text_bytes);
+    let truncated = answer.truncated_by.is_some_and(Limit::is_overrun);
+    let timed_out = answer.truncated_by == Some(Limit::Timeout);
     if open && format == Format::Records {
         let mut summary = answer.records().clone();
         if let Some(fields) = summary.as_object_mut() {
@@ -125,5 +134,6 @@ pub fn stream(
         }
         write(&format!("{line}\n"));
     }
-    Ok(Streamed { found, partial: answer.partial(), problem: answer.problem, notes })
+    let (partial, problem) = (answer.partial(), answer.problem);
+    Ok(Streamed { found, partial, problem, count, truncated, timed_out, notes })
 }

@@ -59,7 +59,7 @@ impl Seen {
     pub(super) fn add(&mut self, tool: &str, result: &Result<Answer, ToolError>) {
         match result {
             Err(error) => self.add_error(error),
-            Ok(answer) => self.add_records(tool, &answer.records),
+            Ok(answer) => self.add_records(tool, &answer.records().clone()),
         }
     }
 

@@ -28,7 +28,7 @@ impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool
     }
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let text = (self.0)(context, &request)?;
-        Ok(Answer { records: request, ..Answer::of_text(text) })
+        Ok(Answer::with_records(text, request))
     }
 }
 

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use forage_base::Stop;
 use forage_tools::registry::{AnyTool, is_name};
@@ -19,20 +18,10 @@ use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_
 use serde_json::{Value, json};
 
 use crate::config::ServerSettings;
+use crate::limits::{
+    SERVER_DESCRIPTION_BYTES, SERVER_LIST_BYTES, SERVER_SCHEMA_BYTES, SERVER_START, SERVER_TOOLS,
+};
 use process::Process;
-
-/// Time to start, and to say what tools there are. `npx` may have to look a package up.
-const START: Duration = Duration::from_secs(20);
-
-/// Tools that are taken of one server; a model reads all of them with each request.
-const TOOLS: usize = 32;
-
-/// Bytes of all descriptions and schemas together.
-const LIST_BYTES: usize = 40_000;
-
-/// Bytes of a tool's description, and of its schema.
-const DESCRIPTION_BYTES: usize = 2_000;
-const SCHEMA_BYTES: usize = 16_000;
 
 /// The servers that run. They are ended when this goes out of scope, also where a call to one still goes on: a thread that
 /// waits for its answer keeps none of them alive.
@@ -61,7 +50,7 @@ impl Servers {
         roots: &[&Path],
         stop: &Stop,
     ) -> Self {
-        let stop = &stop.within(START);
+        let stop = &stop.within(SERVER_START);
         let begin = |(name, server): (&String, &ServerSettings)| {
             let process = Process::start(server, home, roots)?;
             let (tools, is_cut) = protocol::open(&process, stop)?;
@@ -90,10 +79,25 @@ impl Servers {
         servers
     }
 
+    /// None, where nothing but models is recorded: the requests of a replay have to be those of the recording. Who records
+    /// is told; the replay lacks nothing that the recording had.
+    pub(super) fn left_out(settings: &BTreeMap<String, ServerSettings>, is_recorded: bool) -> Self {
+        let mut servers = Self::default();
+        if is_recorded && !settings.is_empty() {
+            let names: Vec<&str> = settings.keys().map(String::as_str).collect();
+            servers.problems.push(format!(
+                "the tools of `ask.servers` ({}) are not there: what servers answer is not recorded, so that a replay \
+                 could not go on from it; ask without --record to have them",
+                names.join(", ")
+            ));
+        }
+        servers
+    }
+
     /// Their tools, each under the name of its server. What can't be offered is told of in [`Self::problems`].
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
-        let mut room = LIST_BYTES;
+        let mut room = SERVER_LIST_BYTES;
         for Running { name, process, tools: listed, is_cut, chosen } in &self.running {
             if *is_cut {
                 self.problems.push(format!("`ask.servers.{name}` has more tools than were asked for"));
@@ -109,17 +113,17 @@ impl Servers {
             {
                 self.problems.push(format!("`ask.servers.{name}` has no tool {}", sanitize_line(missing)));
             }
-            if chosen_tools.len() > TOOLS {
+            if chosen_tools.len() > SERVER_TOOLS {
                 self.problems.push(format!(
-                    "`ask.servers.{name}` has {} tools, of which the first {TOOLS} are taken; choose some with \
+                    "`ask.servers.{name}` has {} tools, of which the first {SERVER_TOOLS} are taken; choose some with \
                      `ask.servers.{name}.tools`",
                     chosen_tools.len()
                 ));
             }
-            for tool in chosen_tools.into_iter().take(TOOLS) {
+            for tool in chosen_tools.into_iter().take(SERVER_TOOLS) {
                 match ServerTool::of(name, tool, process) {
                     Ok(tool) if tool.bytes() > room => self.problems.push(format!(
-                        "{}, a tool of `ask.servers.{name}`, is left out: a model would read more than {LIST_BYTES} \
+                        "{}, a tool of `ask.servers.{name}`, is left out: a model would read more than {SERVER_LIST_BYTES} \
                          bytes about tools of servers with each request; choose fewer with `ask.servers.{name}.tools`",
                         tool.name
                     )),
@@ -170,16 +174,16 @@ impl ServerTool {
             Value::Object(schema) if schema.get("type").is_some_and(|kind| kind != "object") => {
                 return Err(format!("{own_name}: its arguments are no object"));
             }
-            schema @ Value::Object(_) if schema.to_string().len() <= SCHEMA_BYTES => schema.clone(),
+            schema @ Value::Object(_) if schema.to_string().len() <= SERVER_SCHEMA_BYTES => schema.clone(),
             Value::Object(_) => {
-                return Err(format!("{own_name}: its schema has more than {SCHEMA_BYTES} bytes"));
+                return Err(format!("{own_name}: its schema has more than {SERVER_SCHEMA_BYTES} bytes"));
             }
             _ => json!({ "type": "object", "properties": {} }),
         };
         let description = sanitize(tool["description"].as_str().unwrap_or_default());
         let description = format!(
             "{} (A tool of the server {server}, outside of the repository.)",
-            clip(description.trim(), DESCRIPTION_BYTES)
+            clip(description.trim(), SERVER_DESCRIPTION_BYTES)
         );
         let title = tool["title"].as_str().unwrap_or(&own_name);
         let title = clip(&sanitize_line(title), 100);

@@ -7,18 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage::agent::Event;
+use forage_base::Background;
 use forage_tools::{sanitize, sanitize_line};
 
 use super::super::output::Output;
-use forage_base::Background;
+use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Characters of the line on a terminal: one that wraps can't be redrawn.
-const WIDTH: usize = 79;
-
-/// Characters of arguments in a line of the log.
-const ARGUMENTS: usize = 160;
+/// What stands behind a text that has no end.
+const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
 
 /// Shows what happens until it is dropped: on stderr what goes on, and on stdout, if that is a terminal, the answer while
 /// it is written.
@@ -32,8 +30,23 @@ pub(super) struct View<'a> {
 /// What a model writes, as it comes.
 struct Written<'a> {
     output: &'a mut Output,
-    /// The text of this turn.
-    turn: String,
+    shown: Shown,
+}
+
+/// What a reader has seen of what models wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// A text for each time that one began to write, as it was written.
+    pub(super) texts: Vec<String>,
+    /// The last of them has no end yet: what follows has to begin a line.
+    pub(super) is_open: bool,
+}
+
+impl Shown {
+    /// The last of the texts.
+    pub(super) fn last(&self) -> &str {
+        self.texts.last().map(|text| text.trim()).unwrap_or_default()
+    }
 }
 
 impl Written<'_> {
@@ -41,15 +54,23 @@ impl Written<'_> {
     fn follow(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Text(piece) => {
-                self.turn.push_str(piece);
+                let shown = &mut self.shown;
+                match shown.texts.last_mut().filter(|_| shown.is_open) {
+                    Some(text) => text.push_str(piece),
+                    None => shown.texts.push((*piece).to_owned()),
+                }
+                shown.is_open = true;
                 Some(sanitize(piece))
             }
             // What comes next is another text. What stands there stays: it was said.
-            Event::Asking { .. } | Event::Failed { .. } | Event::Said { calls: 1.., .. }
-                if !self.turn.is_empty() =>
-            {
-                self.turn.clear();
+            Event::Asking { .. } | Event::Said { calls: 1.., .. } if self.shown.is_open => {
+                self.shown.is_open = false;
                 Some("\n\n".to_owned())
+            }
+            // Whoever is asked next may say the same again.
+            Event::Failed { .. } if self.shown.is_open => {
+                self.shown.is_open = false;
+                Some(BROKEN_OFF.to_owned())
             }
             _ => None,
         }
@@ -74,7 +95,7 @@ impl<'a> View<'a> {
         let state = Arc::new(Mutex::new(State::default()));
         let redrawn = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
         let output = output.filter(|_| io::stdout().is_terminal());
-        let answer = output.map(|output| Mutex::new(Written { output, turn: String::new() }));
+        let answer = output.map(|output| Mutex::new(Written { output, shown: Shown::default() }));
         Self { mode, state, answer, _redrawn: redrawn }
     }
 
@@ -83,10 +104,10 @@ impl<'a> View<'a> {
         self.mode == Mode::Terminal || self.answer.is_some()
     }
 
-    /// What was written of the last turn.
-    pub(super) fn written(self) -> String {
-        let Some(answer) = &self.answer else { return String::new() };
-        answer.lock().unwrap_or_else(PoisonError::into_inner).turn.clone()
+    /// What was written of what models said.
+    pub(super) fn shown(self) -> Shown {
+        let Some(answer) = &self.answer else { return Shown::default() };
+        answer.lock().unwrap_or_else(PoisonError::into_inner).shown.clone()
     }
 
     pub(super) fn show(&self, event: &Event<'_>) {
@@ -98,6 +119,8 @@ impl<'a> View<'a> {
                     let _ = writeln!(io::stderr(), "forage: {}", sanitize_line(&line));
                 }
             }
+            // What is written as the answer is not shown in the line, too.
+            Mode::Terminal if self.answer.is_some() && matches!(event, Event::Text(_)) => {}
             Mode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
         }
     }
@@ -192,7 +215,7 @@ impl State {
             let _ = write!(line, "  ${cost:.4}");
         }
         line.push_str("  ");
-        let room = WIDTH.saturating_sub(line.chars().count());
+        let room = PROGRESS_WIDTH.saturating_sub(line.chars().count());
         let rest = match (self.running.is_empty(), self.trouble.is_empty(), self.text.trim()) {
             (false, ..) => self.running.values().map(String::as_str).collect::<Vec<_>>().join(", "),
             (_, false, _) => self.trouble.clone(),
@@ -235,7 +258,7 @@ fn log_line(event: &Event<'_>) -> Option<String> {
         }
         Event::Failed { error, then } => format!("{}: {then}", sanitize(error).replace('\n', " ")),
         Event::CallStarted { number, tool, arguments } => {
-            let shown: String = arguments.chars().take(ARGUMENTS).collect();
+            let shown: String = arguments.chars().take(PROGRESS_ARGUMENTS).collect();
             let more = if shown.len() < arguments.len() { "…" } else { "" };
             format!("call {number}: {tool} {shown}{more}")
         }
@@ -286,7 +309,7 @@ mod tests {
     #[test]
     fn an_answer_is_written_as_it_comes_and_what_follows_begins_anew() {
         let mut output = Output::new(false, false);
-        let mut written = Written { output: &mut output, turn: String::new() };
+        let mut written = Written { output: &mut output, shown: Shown::default() };
         let said = |calls| Event::Said { calls, usage: None, cost_usd: None, elapsed: Duration::ZERO };
         let mut printed = String::new();
         let events = [
@@ -296,6 +319,8 @@ mod tests {
             said(1),
             Event::CallStarted { number: 1, tool: "grep_search", arguments: "{}" },
             ASKING,
+            Event::Text("It i"),
+            Event::Failed { error: "gone", then: "it is asked once more" },
             Event::Text("It is "),
             Event::Text("there."),
             said(0),
@@ -303,8 +328,9 @@ mod tests {
         for event in &events {
             printed.extend(written.follow(event));
         }
-        assert_eq!(printed, "I look \\x1B[2Jfirst.\n\nIt is there.");
-        assert_eq!(written.turn, "It is there.");
+        assert_eq!(printed, "I look \\x1B[2Jfirst.\n\nIt i …\n\n[broken off]\n\nIt is there.");
+        let texts = ["I look \u{1b}[2Jfirst.", "It i", "It is there."].map(str::to_owned).to_vec();
+        assert_eq!(written.shown, Shown { texts, is_open: true });
     }
 
     #[test]
@@ -312,9 +338,9 @@ mod tests {
         let line = after(&[ASKING, Event::Text("\u{1b}[2Jx\r\u{202e}y\tz")]);
         assert_eq!(line, "7 s  turn 2/8  \\x1B[2Jx\\x0D\\u{202E}y z");
         let long = after(&[ASKING, Event::Text(&"wörter ".repeat(100)), Event::Text("end")]);
-        assert!(long.ends_with(" end") && long.chars().count() == WIDTH, "{long}");
+        assert!(long.ends_with(" end") && long.chars().count() == PROGRESS_WIDTH, "{long}");
         let trouble = "x".repeat(500);
         let line = after(&[ASKING, Event::Failed { error: &trouble, then: "p/n goes on" }]);
-        assert_eq!(line.chars().count(), WIDTH);
+        assert_eq!(line.chars().count(), PROGRESS_WIDTH);
     }
 }

@@ -112,13 +112,13 @@ pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[
 }
 
 pub(super) fn tools(report: &mut Report, subject: &Subject) {
-    let choice = subject.config.tools();
+    let choice = subject.config.served_tools();
     if let Err(error) = choice.names() {
         report.problems.push(error.to_string());
     }
+    let names = subject.config.served_names();
     let lookup_problem = subject.config.lookup_problem();
     report.warnings.extend(lookup_problem.clone());
-    let names = subject.config.names();
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
         let is_on = choice.has(*tool);
@@ -184,7 +184,7 @@ pub(super) fn engines(report: &mut Report, subject: &Subject) {
             }
         }
     }
-    let names = subject.config.names();
+    let names = subject.config.served_names();
     let search = names.called("Search");
     match &used {
         EngineSetting::Embedded => lines.push(format!("`{search}` uses the embedded engine")),
@@ -204,7 +204,7 @@ pub(super) fn models(report: &mut Report, subject: &Subject) {
     match try_models(report, subject) {
         Ok((lines, record, has_none)) => {
             report.section("models", &lines, record);
-            let names = subject.config.names();
+            let names = subject.config.served_names();
             if has_none && !subject.config.is_lexical() && names.has("keyword_search") {
                 report.warnings.push(format!(
                     "`{}` has no model to ask: set the key of a provider (`forage models` lists them), or \

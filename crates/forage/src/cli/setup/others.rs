@@ -107,6 +107,7 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Output) -
         output.value(&json!({
             "client": name,
             "known": false,
+            "similar": similar(name),
             "command": command,
             "args": ["mcp"],
             "snippets": Map::from_iter(snippets),
@@ -115,7 +116,14 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Output) -
     }
     let mut text = match name {
         "other" => String::new(),
-        name => format!("`{name}` is no client that Forage knows{}.\n", similar(name)),
+        name => {
+            let similar = similar(name);
+            let meant = match similar.is_empty() {
+                true => String::new(),
+                false => format!("; do you mean {}?", similar.join(" or ")),
+            };
+            format!("`{name}` is no client that Forage knows{meant}.\n")
+        }
     };
     writeln!(
         text,
@@ -137,14 +145,13 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Output) -
     Ok(Status::Found)
 }
 
-/// A client that may be meant.
-fn similar(name: &str) -> String {
+/// Clients that may be meant.
+fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let is_similar = |client: &&Client| {
         let title = client.title.to_lowercase();
         name.len() >= 3
             && (client.name.contains(&name) || name.contains(client.name) || title.contains(&name))
     };
-    let names: Vec<&str> = CLIENTS.iter().filter(is_similar).map(|client| client.name).collect();
-    if names.is_empty() { String::new() } else { format!("; do you mean {}?", names.join(" or ")) }
+    CLIENTS.iter().filter(is_similar).map(|client| client.name).collect()
 }

@@ -6,15 +6,13 @@ use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
 use forage_sparse::Form;
+use forage_sparse::limits::PRINTED_TEXT_BYTES;
 use serde_json::json;
 
 use super::print;
 use crate::cli::Status;
 use crate::cli::output::Output;
 use crate::config::Config;
-
-/// Bytes of a text on stdin, which are some thousand chunks.
-const TEXT_BYTES: u64 = 16 << 20;
 
 pub(super) fn run(
     config: &Config,
@@ -24,6 +22,7 @@ pub(super) fn run(
 ) -> anyhow::Result<Status> {
     config.wall_in(&[], &config.needs_of_encoder())?;
     let text = if text == "-" { from_stdin()? } else { text.to_owned() };
+    check(text.len())?;
     let encoder = config.document_encoder()?;
     let (form, vector) = match is_query {
         true => (Form::Query, encoder.query(&text)?),
@@ -53,12 +52,19 @@ pub(super) fn run(
     Ok(if vector.is_empty() { Status::NothingFound } else { Status::Found })
 }
 
-fn from_stdin() -> anyhow::Result<String> {
-    let mut text = String::new();
-    let read = std::io::stdin().take(TEXT_BYTES + 1).read_to_string(&mut text);
-    read.context("can't read the text from stdin; it has to be UTF-8")?;
-    if text.len() as u64 > TEXT_BYTES {
-        bail!("the text has more than {TEXT_BYTES} bytes; encode it in pieces, as it is stored");
+fn check(bytes: usize) -> anyhow::Result<()> {
+    if bytes > PRINTED_TEXT_BYTES {
+        bail!("the text has more than {PRINTED_TEXT_BYTES} bytes; encode it in pieces, as it is stored");
     }
-    Ok(text)
+    Ok(())
+}
+
+/// The text on stdin, of which no more is read than is taken.
+fn from_stdin() -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    let most = PRINTED_TEXT_BYTES as u64 + 1;
+    std::io::stdin().take(most).read_to_end(&mut bytes).context("can't read the text from stdin")?;
+    // One that is cut within a character is not told that it is no text.
+    check(bytes.len())?;
+    String::from_utf8(bytes).context("the text on stdin is not UTF-8")
 }

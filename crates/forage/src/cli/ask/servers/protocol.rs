@@ -7,18 +7,10 @@ use forage_tools::clip;
 use serde_json::{Value, json};
 
 use super::process::Process;
+use crate::limits::{SERVER_PAGES, SERVER_TEXT_BYTES};
 
 /// The revision that is offered; every server that speaks over its standard streams knows it or offers its own.
 const REVISION: &str = "2025-06-18";
-
-/// Pages of the list of tools that are asked for: one tool on each is still enough for all that are taken.
-const PAGES: usize = 64;
-
-/// Bytes of an error that are taken. The agent shows fewer, and takes secrets out before it cuts.
-const ERROR_BYTES: usize = 20_000;
-
-/// Bytes of a result's text: no answer has more.
-const TEXT_BYTES: usize = 400_000;
 
 /// Greets the server and gives its tools, and whether there are more than were asked for.
 pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool), String> {
@@ -31,7 +23,7 @@ pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool),
         return Err("it offers no tools".to_owned());
     }
     let (mut tools, mut cursor) = (Vec::new(), Value::Null);
-    for _ in 0..PAGES {
+    for _ in 0..SERVER_PAGES {
         let params = if cursor.is_null() { json!({}) } else { json!({ "cursor": cursor }) };
         let mut page = process.ask("tools/list", params, &is_over)?;
         let mut part = |name| page.get_mut(name).map(Value::take).unwrap_or_default();
@@ -56,7 +48,7 @@ pub(super) fn text(result: &Value) -> String {
             (None, Some("resource_link"), Some(uri)) => writeln!(text, "[a link to {uri}]"),
             (None, kind, _) => writeln!(text, "[{} left out]", kind.unwrap_or("something without a type")),
         };
-        if text.len() > TEXT_BYTES {
+        if text.len() > SERVER_TEXT_BYTES {
             break;
         }
     }
@@ -66,46 +58,7 @@ pub(super) fn text(result: &Value) -> String {
     if text.is_empty() {
         text.push_str("(an empty result)\n");
     }
-    clip(&text, TEXT_BYTES)
-}
-
-/// What a line of a server's is.
-#[derive(Debug, PartialEq)]
-pub(super) enum Line {
-    /// The answer to the request with this number: its result, or its error.
-    Answer(u64, Result<Value, String>),
-    /// A request of its own, by its id: it is answered that there is nothing to be had, or that somebody is there.
-    Request(Value, Option<Value>),
-    /// What begins as a message and is none.
-    Broken,
-    /// Nothing that matters here.
-    Other,
-}
-
-pub(super) fn read(line: &[u8]) -> Line {
-    let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
-        // A server's log may stand between its messages, and is none of them.
-        return if line.starts_with(b"{\"") { Line::Broken } else { Line::Other };
-    };
-    if !message.is_object() {
-        return Line::Other;
-    }
-    if message["method"].is_string() {
-        let is_ping = message["method"] == "ping";
-        return match message["id"].take() {
-            id @ (Value::String(_) | Value::Number(_)) => Line::Request(id, is_ping.then(|| json!({}))),
-            _ => Line::Other,
-        };
-    }
-    // Some give a number back as text.
-    let id = message["id"].as_u64().or_else(|| message["id"].as_str()?.parse().ok());
-    let Some(id) = id else { return Line::Other };
-    if message["error"].is_object() {
-        let error = message["error"]["message"].as_str().unwrap_or("an error without a message");
-        return Line::Answer(id, Err(clip(error, ERROR_BYTES)));
-    }
-    let result = message.get_mut("result").map(Value::take);
-    Line::Answer(id, result.ok_or_else(|| "its answer has neither a result nor an error".to_owned()))
+    clip(&text, SERVER_TEXT_BYTES)
 }
 
 #[cfg(test)]
@@ -123,25 +76,7 @@ mod tests {
         assert_eq!(text(&result), "one\n[image left out]\ntwo\n[a link to https://host/page]\n");
         assert_eq!(text(&json!({"structuredContent": {"a": 1}})), "{\"a\":1}\n");
         assert_eq!(text(&json!({})), "(an empty result)\n");
-        let long = json!({"content": [{"type": "text", "text": "ä".repeat(TEXT_BYTES)}]});
-        assert!(text(&long).len() <= TEXT_BYTES + '…'.len_utf8());
-    }
-
-    #[test]
-    fn fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing() {
-        let seeds = forage_fuzz::seeds([
-            r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m"}}"#,
-            r#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#,
-            "npm notice",
-            r#"{"jsonrpc":"2.0","id":"7","result":[]}"#,
-            r#"{"jsonrpc":"2.0","id":8}"#,
-            r#"{"jsonrpc":"2.0","id":9,"result":"\ud800"}"#,
-        ]);
-        forage_fuzz::target!(&seeds, |line| {
-            if let Line::Answer(_, Err(error)) = read(line) {
-                assert!(error.len() <= ERROR_BYTES + '…'.len_utf8());
-            }
-        });
+        let long = json!({"content": [{"type": "text", "text": "ä".repeat(SERVER_TEXT_BYTES)}]});
+        assert!(text(&long).len() <= SERVER_TEXT_BYTES + '…'.len_utf8());
     }
 }

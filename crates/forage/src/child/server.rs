@@ -1,0 +1,266 @@
+//! A program that serves the Model Context Protocol over its standard streams, as its client sees it: requests and their
+//! answers, what it says beside them, and its end.
+//!
+//! The wall keeps a walled thread from signalling what is outside of it, so the thread that ends the process is started
+//! before the wall, like the process itself.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::line::{self, Line};
+use crate::limits::{
+    SERVER_GRACE, SERVER_ID_BYTES, SERVER_LINE_BYTES, SERVER_NOISE_BYTES, SERVER_REQUESTS,
+    SERVER_STDERR_BYTES, SERVER_UNTAKEN,
+};
+
+/// Pause between two looks.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Why nobody is answered any more, where nothing else is known.
+const ENDED: &str = "it has ended";
+
+/// Why a request has no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// The server's error.
+    Refused(String),
+    /// What it sent can't be read, and may have been the answer.
+    Unreadable,
+    /// It is not listened to any more; why.
+    Ended(&'static str),
+    /// The time is up.
+    Late,
+}
+
+/// Who waits for which answer; why nobody is answered any more.
+type Waiting = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
+
+/// Where messages are put for the thread that writes them: a server that does not read stops that thread alone.
+type Input = Arc<Mutex<Option<SyncSender<String>>>>;
+
+/// What has the process ended, and who waits for that.
+type End = (Sender<()>, JoinHandle<Option<ExitStatus>>);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a server says beside its answers.
+#[derive(Debug, Default)]
+struct Beside {
+    stderr: Vec<u8>,
+    stderr_has_ended: bool,
+    /// The first line that is no message.
+    noise: Option<Vec<u8>>,
+}
+
+/// A server that runs. However this goes out of scope, it and all that it has started in its group are ended.
+pub(crate) struct Server {
+    input: Input,
+    waiting: Waiting,
+    beside: Arc<Mutex<Beside>>,
+    asked: AtomicU64,
+    /// Gone once it is ended.
+    end: Mutex<Option<End>>,
+}
+
+impl Server {
+    pub(crate) fn start(command: Command) -> io::Result<Self> {
+        let mut child = super::spawn(command)?;
+        let (put, puts) = sync_channel(SERVER_UNTAKEN);
+        let input: Input = Arc::new(Mutex::new(Some(put)));
+        let waiting: Waiting = Arc::new(Mutex::new(Ok(HashMap::new())));
+        let beside = Arc::<Mutex<Beside>>::default();
+        if let Some(stdin) = child.stdin.take() {
+            thread::spawn(move || write(stdin, &puts));
+        }
+        if let Some(stdout) = child.stdout.take() {
+            let heard = (Arc::clone(&waiting), Arc::clone(&input), Arc::clone(&beside));
+            thread::spawn(move || listen(stdout, &heard.0, &heard.1, &heard.2));
+        }
+        if let Some(stderr) = child.stderr.take() {
+            let kept = Arc::clone(&beside);
+            thread::spawn(move || keep(stderr, &kept));
+        }
+        let (end, ended) = channel();
+        let closed = Arc::clone(&input);
+        let ender = thread::Builder::new()
+            .name("forage-server".to_owned())
+            .spawn(move || end_with(child, &ended, &closed))?;
+        Ok(Self { input, waiting, beside, asked: AtomicU64::new(0), end: Mutex::new(Some((end, ender))) })
+    }
+
+    /// Sends a message. Who does not take it has ended, which is seen where its answer is waited for.
+    pub(crate) fn say(&self, message: &Value) {
+        say(&self.input, message);
+    }
+
+    /// Sends a request and waits for its result, until `is_over`.
+    pub(crate) fn ask(
+        &self,
+        method: &str,
+        params: Value,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Value, NoAnswer> {
+        let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let (tell, told) = channel();
+        match &mut *lock(&self.waiting) {
+            Ok(waiting) => drop(waiting.insert(id, tell)),
+            Err(why) => return Err(NoAnswer::Ended(why)),
+        }
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        let result = loop {
+            match told.recv_timeout(TICK) {
+                Ok(result) => break result,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let why = lock(&self.waiting).as_ref().err().copied().unwrap_or(ENDED);
+                    break Err(NoAnswer::Ended(why));
+                }
+                Err(RecvTimeoutError::Timeout) if is_over() => {
+                    let cancelled = json!({ "requestId": id, "reason": "no time is left" });
+                    self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled }));
+                    break Err(NoAnswer::Late);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        };
+        if let Ok(waiting) = &mut *lock(&self.waiting) {
+            waiting.remove(&id);
+        }
+        result
+    }
+
+    /// The beginning of the first line that is no message. Some clients pass over such, others end the session.
+    pub(crate) fn noise(&self) -> Option<String> {
+        let beside = lock(&self.beside);
+        beside.noise.as_ref().map(|line| String::from_utf8_lossy(line).into_owned())
+    }
+
+    /// What it said last on standard error.
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.beside).stderr).into_owned()
+    }
+
+    /// Ends it and what it has started, and returns when they are gone; its status, if it ended by itself once nobody talked
+    /// to it any more. Who still waits for an answer gets an error.
+    pub(crate) fn end(&self) -> Option<ExitStatus> {
+        let (end, ender) = lock(&self.end).take()?;
+        drop(end);
+        let status = ender.join().ok().flatten();
+        // What it wrote at its end may be on the way yet; somebody else may have the stream open.
+        let until = Instant::now() + SERVER_GRACE;
+        while !lock(&self.beside).stderr_has_ended && Instant::now() < until {
+            thread::sleep(TICK);
+        }
+        status
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn say(input: &Input, message: &Value) {
+    let mut input = lock(input);
+    // It has ended, or reads nothing.
+    if input.as_ref().is_some_and(|input| input.try_send(format!("{message}\n")).is_err()) {
+        *input = None;
+    }
+}
+
+fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
+    for line in puts {
+        if stdin.write_all(line.as_bytes()).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads what the server says, until it says no more.
+fn listen(stdout: ChildStdout, waiting: &Waiting, input: &Input, beside: &Mutex<Beside>) {
+    let mut reader = BufReader::new(stdout);
+    let (mut line, mut answered) = (Vec::new(), 0);
+    let noise = |line: &[u8]| {
+        let noise = &mut lock(beside).noise;
+        noise.get_or_insert_with(|| line[..line.len().min(SERVER_NOISE_BYTES)].to_vec());
+    };
+    let why = loop {
+        line.clear();
+        match reader.by_ref().take(SERVER_LINE_BYTES).read_until(b'\n', &mut line) {
+            Ok(read) if read as u64 == SERVER_LINE_BYTES && !line.ends_with(b"\n") => {
+                noise(&line);
+                break "it sent a line of more than 4 MiB";
+            }
+            // The last one may have no end.
+            Ok(1..) => {}
+            _ => break ENDED,
+        }
+        match line::read(&line) {
+            Line::Answer(id, result) => {
+                let asked = lock(waiting).as_mut().ok().and_then(|waiting| waiting.remove(&id));
+                // Whoever asked may have gone.
+                let _ = asked.map(|asked| asked.send(result.map_err(NoAnswer::Refused)));
+            }
+            Line::Request(id, result)
+                if answered < SERVER_REQUESTS && id.to_string().len() <= SERVER_ID_BYTES =>
+            {
+                answered += 1;
+                let error = json!({ "code": -32601, "message": "not offered by this client" });
+                say(
+                    input,
+                    &match result {
+                        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+                        None => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                    },
+                );
+            }
+            // It may have been anybody's answer.
+            Line::Broken => {
+                noise(&line);
+                let all = lock(waiting).as_mut().map(std::mem::take).unwrap_or_default();
+                all.into_values().for_each(|asked| drop(asked.send(Err(NoAnswer::Unreadable))));
+            }
+            Line::Noise => noise(&line),
+            Line::Request(..) | Line::Other => {}
+        }
+    };
+    // Nobody will be answered any more.
+    *lock(waiting) = Err(why);
+}
+
+/// Keeps the end of what it says on standard error. All of it is read, or who writes it would wait.
+fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
+    let mut piece = [0; 4096];
+    while let Ok(count @ 1..) = stderr.read(&mut piece) {
+        let kept = &mut lock(beside).stderr;
+        kept.extend_from_slice(&piece[..count]);
+        let over = kept.len().saturating_sub(SERVER_STDERR_BYTES);
+        kept.drain(..over);
+    }
+    lock(beside).stderr_has_ended = true;
+}
+
+/// Waits until the process is to end, lets it end by itself, and ends it with its group.
+fn end_with(mut child: Child, ended: &Receiver<()>, input: &Input) -> Option<ExitStatus> {
+    let _ = ended.recv();
+    // The end of its input is how a client says goodbye; a writer that is stuck keeps it open, and is ended with it.
+    *lock(input) = None;
+    let until = Instant::now() + SERVER_GRACE;
+    let mut has_exited = super::has_exited(&mut child);
+    while !has_exited && Instant::now() < until {
+        thread::sleep(TICK);
+        has_exited = super::has_exited(&mut child);
+    }
+    let status = super::end(&mut child).ok();
+    status.filter(|_| has_exited)
+}

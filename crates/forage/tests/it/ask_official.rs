@@ -1,0 +1,82 @@
+//! `forage ask` with tools of an official MCP server, on Node, as a user configures it. `.ci/mcp-peers` installs it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json as value;
+
+use crate::ask::{calls, configure, project, results, say};
+use crate::peer::Peer;
+
+/// The variable that names another folder than the one into which `.ci/mcp-peers` installs; `skip` leaves this out.
+const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
+
+/// The list of what is installed, in the folder of lists and in that of the peers.
+const LIST: &str = "servers/package.json";
+
+/// Where the server and Node are installed; `None` when the user has asked for this to be left out.
+fn peers() -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder =
+        std::env::var_os(VARIABLE).map_or_else(|| here.join("../../target/peers/mcp"), PathBuf::from);
+    if folder == Path::new("skip") {
+        return None;
+    }
+    let wanted = std::fs::read(here.join("tests/clients").join(LIST)).unwrap();
+    assert!(
+        std::fs::read(folder.join(LIST)).is_ok_and(|found| found == wanted),
+        "the MCP server of tests/clients/{LIST} is missing: `.ci/mcp-peers` installs it, {VARIABLE} names its folder \
+         elsewhere, and {VARIABLE}=skip leaves its test out"
+    );
+    Some(folder.canonicalize().unwrap())
+}
+
+#[test]
+fn tools_of_the_official_filesystem_server_reach_the_model() {
+    let Some(peers) = peers() else { return };
+    let project = project();
+    let outside = project.root.parent().unwrap();
+    let notes = outside.join("notes");
+    std::fs::create_dir(&notes).unwrap();
+    std::fs::write(
+        notes.join("todo.txt"),
+        "mend the retries\ntoken ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n",
+    )
+    .unwrap();
+    std::fs::write(outside.join("elsewhere.txt"), "not for the server\n").unwrap();
+    let read = |path: PathBuf| ("files_read_text_file", value!({ "path": path }));
+    let peer = Peer::start([
+        calls(&[
+            read(notes.join("todo.txt")),
+            read(outside.join("elsewhere.txt")),
+            ("files_list_directory", value!({ "path": notes })),
+            ("files_write_file", value!({ "path": notes.join("new.txt"), "content": "x" })),
+            ("list_directory", value!({})),
+        ]),
+        say("The retries are to be mended."),
+    ]);
+    let text = |path: PathBuf| path.to_str().unwrap().to_owned();
+    let node = text(peers.join("node_modules/node/bin/node"));
+    let server = "servers/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
+    let arguments = [text(peers.join(server)), text(notes.clone())];
+    configure(
+        &project,
+        &[&peer],
+        &format!(
+            "[ask.servers.files]\ncommand = {node:?}\nargs = {arguments:?}\ntools = [\"read_text_file\", \
+             \"list_directory\"]\n"
+        ),
+    );
+    let run = project.run(&["ask", "what is to be done?", "--json"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert_eq!(run.json()["warnings"], value!([]), "{run:?}");
+    let results = results(&peer);
+    assert!(results[0].contains("mend the retries\ntoken [redacted:"), "{}", results[0]);
+    assert!(results[1].contains("Access denied") && !results[1].contains("not for"), "{}", results[1]);
+    assert!(results[2].contains("[FILE] todo.txt"), "{}", results[2]);
+    // What was not chosen is not offered, and ours is beside it.
+    assert!(!notes.join("new.txt").exists(), "{}", results[3]);
+    assert!(results[4].contains("src/"), "{}", results[4]);
+    let calls = run.json()["turns"][0]["calls"].clone();
+    let has_run = |nth: usize| calls[nth]["run"] == true && calls[nth]["error"].is_null();
+    assert!(has_run(0) && !has_run(1) && has_run(2) && !has_run(3) && has_run(4), "{calls}");
+}

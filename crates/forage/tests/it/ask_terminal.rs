@@ -1,0 +1,149 @@
+//! `forage ask` on a terminal, where what models write is shown while they do.
+#![cfg(unix)]
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json as value};
+
+use crate::Project;
+use crate::ask::{configure, project};
+use crate::peer::{Peer, Reply};
+
+/// Runs a program on a terminal of its own, and prints what that was sent.
+const TERMINAL: &str = r#"
+import os, pty, sys
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    try:
+        piece = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    sys.stdout.buffer.write(piece)
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"#;
+
+/// What a terminal is sent by the command, and its status.
+fn on_a_terminal(project: &Project, arguments: &[&str]) -> (i32, String) {
+    let output = Command::new("python3")
+        .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_forage")])
+        .args(arguments)
+        .current_dir(&project.root)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", &project.home)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.stderr.is_empty(), "{output:?}");
+    (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).unwrap().replace('\r', ""))
+}
+
+/// A stream of the OpenAI protocol: text in pieces, calls of a tool, and the reason of its end, if it has one.
+fn stream(pieces: &[&str], calls: &[(&str, Value)], finish: Option<&str>) -> Vec<u8> {
+    let mut deltas: Vec<Value> = pieces.iter().map(|piece| value!({ "content": piece })).collect();
+    deltas.extend(calls.iter().enumerate().map(|(index, (name, arguments))| {
+        let function = value!({ "name": name, "arguments": arguments.to_string() });
+        let call =
+            value!({ "index": index, "id": format!("c{index}"), "type": "function", "function": function });
+        value!({ "tool_calls": [call] })
+    }));
+    let choices = deltas.into_iter().map(|delta| value!({ "index": 0, "delta": delta }));
+    let end = finish.map(|reason| value!({ "index": 0, "delta": {}, "finish_reason": reason }));
+    let events: String =
+        choices.chain(end).map(|choice| format!("data: {}\n\n", value!({ "choices": [choice] }))).collect();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n{events}").into_bytes()
+}
+
+/// In pieces with pauses: the line of the progress is redrawn before the text comes, and while it does.
+fn slowly(bytes: Vec<u8>) -> Reply {
+    Reply::Drip(bytes, 20, Duration::from_millis(60))
+}
+
+const FIRST: &str = "I look at the agent first.";
+const ANSWER: &str = "Calls are made at src/agent.py:9.";
+
+fn look() -> [(&'static str, Value); 1] {
+    [("grep_search", value!({ "pattern": "class Agent" }))]
+}
+
+/// The first turn, which says something and calls.
+fn looking() -> Reply {
+    slowly(stream(&["I look at ", "the agent first."], &look(), Some("tool_calls")))
+}
+
+fn assert_once(printed: &str, text: &str) {
+    assert_eq!(printed.matches(text).count(), 1, "{text:?} in {printed:?}");
+}
+
+#[test]
+fn what_models_write_is_shown_once() {
+    let project = project();
+    let answer = || slowly(stream(&["Calls are ", "made at ", "src/agent.py:9."], &[], Some("stop")));
+    for flags in [&[][..], &["--quiet"]] {
+        let peer = Peer::start([looking(), answer()]);
+        configure(&project, &[&peer], "");
+        let (status, printed) = on_a_terminal(&project, &[&["ask", "where?"], flags].concat());
+        assert_eq!(status, 0, "{printed}");
+        assert_once(&printed, FIRST);
+        assert_once(&printed, ANSWER);
+        assert!(printed.contains("[acme/big-0: turns 2, calls 1"), "{printed}");
+        // The control: a line of progress stands beside it, or does not.
+        assert_eq!(printed.contains("turn 1/8"), flags.is_empty(), "{printed:?}");
+    }
+}
+
+/// The answer is the text beside calls that are not made any more.
+#[test]
+fn an_answer_beside_calls_is_shown_once() {
+    let project = project();
+    let peer = Peer::start([slowly(stream(&[ANSWER], &look(), Some("tool_calls")))]);
+    configure(&project, &[&peer], "");
+    let (status, printed) = on_a_terminal(&project, &["ask", "where?", "--turns", "1"]);
+    assert_eq!(status, 0, "{printed}");
+    assert_once(&printed, ANSWER);
+    assert!(printed.contains("no turns are left"), "{printed}");
+}
+
+/// Reasoning of which a server's template has swallowed the beginning is no part of the answer behind it.
+#[test]
+fn an_answer_behind_reasoning_is_shown_once() {
+    let project = project();
+    let peer = Peer::start([slowly(stream(&["The user asks.\n</think>\n", ANSWER], &[], Some("stop")))]);
+    configure(&project, &[&peer], "");
+    let (status, printed) = on_a_terminal(&project, &["ask", "where?"]);
+    assert_eq!(status, 0, "{printed}");
+    assert_once(&printed, ANSWER);
+}
+
+#[test]
+fn without_an_answer_what_was_written_is_shown_once_with_what_is_known() {
+    let project = project();
+    let peer = Peer::start([looking(), Reply::Hang(stream(&["Calls are"], &[], None))]);
+    configure(&project, &[&peer], "");
+    let (status, printed) = on_a_terminal(&project, &["ask", "where?", "--total-ms", "6000"]);
+    assert_eq!(status, 2, "{printed}");
+    assert_once(&printed, FIRST);
+    assert_once(&printed, "Calls are");
+    assert!(printed.contains("No answer: the time was up"), "{printed}");
+    assert!(printed.contains("What was looked at:\n\n  1. grep_search"), "{printed}");
+}
+
+#[test]
+fn a_text_that_was_broken_off_is_marked_as_that() {
+    let project = project();
+    let peer = Peer::start([
+        Reply::Raw(stream(&["Calls are m"], &[], None)),
+        slowly(stream(&[ANSWER], &[], Some("stop"))),
+    ]);
+    configure(&project, &[&peer], "");
+    let (status, printed) = on_a_terminal(&project, &["ask", "where?"]);
+    assert_eq!(status, 0, "{printed}");
+    assert_once(&printed, ANSWER);
+    assert!(printed.contains("Calls are m …\n\n[broken off]\n\n"), "{printed:?}");
+}
