@@ -6,31 +6,32 @@
 //!
 //! The crate knows no pattern, no JSON and no model.
 
+mod distrust;
 mod error;
 mod file;
 mod ignore_rules;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "portable-disk")))]
 mod kernel;
 pub mod limits;
-mod open_path;
 mod private;
 mod rel_path;
 mod root;
 mod secrets;
 mod skipped;
+mod state;
 mod sys;
 mod text;
 mod walk;
 
+pub use distrust::{Distrust, PrivateError};
 pub use error::{NoStates, OpenError, RootError};
-pub use file::{Contents, FileState, OpenedFile, Telling, is_safe_to_map};
-pub use private::{
-    Distrust, NamedFile, PrivateDirectory, PrivateEntry, PrivateError, PrivatePlace, open_named, resolved,
-};
+pub use file::{Contents, OpenedFile, Telling, is_safe_to_map};
+pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
+pub use state::FileState;
 pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
     Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, NOISE, Snapshot, Step, Unvisited,

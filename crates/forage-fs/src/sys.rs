@@ -42,8 +42,8 @@ pub(crate) use system::{
 use std::io;
 use std::time::SystemTime;
 
-use crate::file::FileState;
-use crate::private::Distrust;
+use crate::distrust::Distrust;
+use crate::state::FileState;
 
 /// What a name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,10 +7,12 @@
 
 mod entry;
 mod frontier;
+mod kept;
 mod list;
 mod listing;
 mod rules;
 mod snapshot;
+mod take;
 mod tree;
 mod watched;
 

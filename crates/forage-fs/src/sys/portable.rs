@@ -11,8 +11,8 @@ use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 
 use super::{Node, NodeKind, Status};
 use crate::error::NoStates;
-use crate::file::FileState;
 use crate::rel_path::{RelPath, os_bytes, os_str};
+use crate::state::FileState;
 
 /// An open directory.
 pub(crate) type Directory = Dir;

@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::{Access, NodeFacts, NodeKind};
-use crate::private::PrivateError;
+use crate::distrust::PrivateError;
 
 /// An open directory.
 pub(crate) type PrivateHandle = Dir;

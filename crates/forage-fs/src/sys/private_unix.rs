@@ -16,8 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Access, NodeFacts, NodeKind};
+use crate::distrust::{Distrust, PrivateError};
 use crate::limits;
-use crate::private::{Distrust, PrivateError};
 
 /// An open directory.
 pub(crate) type PrivateHandle = OwnedFd;

@@ -10,8 +10,8 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinka
 
 use super::{Node, NodeKind, Status};
 use crate::error::NoStates;
-use crate::file::FileState;
 use crate::rel_path::RelPath;
+use crate::state::FileState;
 
 /// An open directory.
 pub(crate) type Directory = OwnedFd;

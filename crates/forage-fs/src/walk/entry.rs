@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Dismissal, EntryKind, Step, frontier};
-use crate::file::{FileState, OpenedFile};
+use crate::file::OpenedFile;
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::secrets;
 use crate::skipped::{SkipReason, Skipped};
+use crate::state::FileState;
 use crate::sys::{self, Directory};
 use forage_base::Stop;
 

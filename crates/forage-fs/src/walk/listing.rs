@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::entry::{Entry, Found, visit_all};
 use super::frontier::{self, Frontier};
+use super::kept::{Kept, KeptFile, Part};
 use super::list::{reason_of_link, reason_of_link_by};
-use super::tree::{Kept, KeptFile, Part};
 use super::{EntryKind, Step, WalkOptions, WalkReport};
-use crate::file::FileState;
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
+use crate::state::FileState;
 use forage_base::Stop;
 
 /// The files of a tree as a walk from its root comes by them, numbered in that order, with what the walk counts on the

@@ -15,24 +15,16 @@
 use std::cmp::Ordering;
 use std::fmt;
 use std::io;
-use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use super::entry::{Entry, Unvisited};
-use super::frontier::Frontier;
-use super::list::Plan;
-use super::{Dismissal, Step, WalkOptions};
-use crate::error::OpenError;
-use crate::file::{FileState, OpenedFile, Telling, nanoseconds_now};
+use crate::file::{OpenedFile, Telling};
 use crate::ignore_rules::{DECIDING, IgnoreRules, RuleCost, Verdict};
 use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
-use crate::root::Root;
-use crate::skipped::Skipped;
+use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, Directory, Node, NodeKind};
-use forage_base::Stop;
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// Raised when the format, or what stands in it, changes.
@@ -64,28 +56,6 @@ impl Snapshot {
 
     pub(super) fn loaded(&self) -> Option<&Loaded> {
         self.0.get()
-    }
-
-    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing, if it
-    /// is over [`limits::SNAPSHOT_BYTES`], and when it was stopped.
-    ///
-    /// # Errors
-    /// The root can't be walked.
-    pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
-        let Some(device) = root.device_with_directory_states() else { return Ok(None) };
-        let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };
-        let recorder = Recorder { device, recorded: Mutex::default() };
-        let plan = Plan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
-        let (dismiss, visit) = (
-            |(): &mut (), _: &Unvisited<'_>| Dismissal::Visit,
-            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::<()>::Nothing,
-        );
-        let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);
-        let receive = |()| ControlFlow::Continue(());
-        let frontier = Frontier::new(vec![plan.first_task()], receive);
-        let report = frontier.run(options.thread_count(), stop, || (), run);
-        let is_whole = report.stopped.is_none() && !report.too_many_entries;
-        Ok(is_whole.then(|| recorder.finish(root.inside_git())).flatten())
     }
 }
 
@@ -173,6 +143,11 @@ pub(super) struct Before {
 }
 
 impl Recorder {
+    /// For a root on this device.
+    pub(super) fn new(device: u64) -> Self {
+        Self { device, recorded: Mutex::default() }
+    }
+
     /// Must be called before a directory is listed and its rules are read.
     pub(super) fn before(&self, directory: &Directory) -> Before {
         let now = nanoseconds_now();
@@ -228,7 +203,7 @@ impl Recorder {
     }
 
     /// `None` when there is more than fits.
-    fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
+    pub(super) fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
         let Recorded { mut records, bytes } =
             self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
         if bytes > limits::SNAPSHOT_BYTES {
@@ -433,14 +408,19 @@ mod fuzz;
 #[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 mod tests {
     use std::fs;
+    use std::ops::ControlFlow;
     use std::path::Path;
+    use std::sync::Arc;
+
+    use forage_base::Stop;
 
     use proptest::prelude::*;
 
     use super::*;
-    use crate::root::RootPolicy;
+    use crate::root::{Root, RootPolicy};
     use crate::secrets::SecretPolicy;
-    use crate::walk::walk;
+    use crate::skipped::Skipped;
+    use crate::walk::{Entry, Step, WalkOptions, walk};
 
     pub(super) fn tree() -> (tempfile::TempDir, Arc<Root>) {
         let directory = tempfile::tempdir().unwrap();

@@ -11,159 +11,32 @@ use std::sync::Arc;
 use super::WalkOptions;
 use super::entry::Found;
 use super::frontier::Done;
+use super::kept::{Kept, KeptFile, Part, RulesFile};
 use super::list::{Names, Place, Plan, Work};
 use super::listing::Listing;
-use crate::file::{FileState, OpenedFile, Telling, nanoseconds_now};
+use crate::file::{OpenedFile, Telling};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
-use crate::skipped::{SkipReason, Skipped};
+use crate::skipped::SkipReason;
+use crate::state::FileState;
 use crate::sys::{self, Change, Directory, Watcher};
 use forage_base::Stop;
 
-/// A file of rules.
-#[derive(Clone, Debug)]
-struct RulesFile {
-    /// The directories below that of its rules in which it lies.
-    below: &'static [&'static [u8]],
-    name: Box<[u8]>,
-    state: FileState,
-    /// What the state tells of changes after the file was read.
-    telling: Telling,
-}
-
-impl RulesFile {
-    /// Whether it is to be read once more, because its state tells of later changes only from now on.
-    fn has_settled(&self, now: i64) -> bool {
-        self.telling == Telling::NotYet && !self.state.may_hide_a_change(now)
+/// Takes down the directories that hold one of these files with its state.
+fn holding(kept: &Kept, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
+    if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
+        told.entry(kept.path.clone()).or_default().rules = true;
     }
-}
-
-/// A directory as it was listed.
-#[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) path: RelPath,
-    /// With what it was listed.
-    place: Arc<Place>,
-    watches: Vec<i32>,
-    /// In which state it was read.
-    state: Option<FileState>,
-    rules: Vec<RulesFile>,
-    /// What was counted, links aside.
-    pub(super) skipped: Skipped,
-    pub(super) pruned: Vec<String>,
-    pub(super) links: Vec<RelPath>,
-    /// In the order of a walk.
-    pub(super) parts: Vec<Part>,
-    /// A walk reports more of it than is kept.
-    is_odd: bool,
-}
-
-#[derive(Debug)]
-pub(super) enum Part {
-    /// A batch.
-    Files(Arc<[KeptFile]>),
-    Directory(Arc<Kept>),
-}
-
-#[derive(Debug)]
-pub(super) struct KeptFile {
-    pub(super) name: Box<[u8]>,
-    pub(super) hidden_by: Option<Arc<str>>,
-    /// `None` where a change of it is not told.
-    pub(super) state: Option<FileState>,
-}
-
-impl Kept {
-    /// Whether a walk that begins here finds what one from above finds here.
-    pub(super) fn is_start(&self) -> bool {
-        self.place.hidden_by.is_none()
-    }
-
-    /// Whether the directory and its files are still in the states in which they were listed; otherwise, whether the
-    /// rules may be others.
-    pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
-        let device = root.device_with_states()?;
-        let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
-        let now = nanoseconds_now();
-        let rules_are_the_same = self.rules.iter().all(|rules| {
-            let place = rules.below.iter().try_fold(None, |place: Option<Directory>, name| {
-                sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
-            });
-            !rules.has_settled(now)
-                && place.is_ok_and(|place| {
-                    let state = sys::state(place.as_ref().unwrap_or(&directory), &rules.name, device);
-                    state == Some(rules.state)
-                })
-        });
-        if !rules_are_the_same {
-            return Some(true);
-        }
-        let files = self.parts.iter().flat_map(|part| match part {
-            Part::Files(files) => &**files,
-            Part::Directory(_) => &[],
-        });
-        let mut known = files.filter(|file| file.state.is_some());
-        let is_same = sys::directory_state(&directory, device) == self.state
-            && known.all(|file| file.state == sys::state(&directory, &file.name, device));
-        (!is_same).then_some(false)
-    }
-
-    fn directories(&self) -> impl Iterator<Item = &Arc<Kept>> {
-        self.parts.iter().filter_map(|part| match part {
-            Part::Directory(directory) => Some(directory),
-            Part::Files(_) => None,
-        })
-    }
-
-    /// Whether a walk reports nothing of it that a listing does not, and it has no more than so many links, which are
-    /// looked at for every call.
-    fn is_plain(&self, links: &mut usize) -> bool {
-        match links.checked_sub(self.links.len()) {
-            Some(left) if !self.is_odd => {
-                *links = left;
-                self.directories().all(|directory| directory.is_plain(links))
+    let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
+    for part in &kept.parts {
+        match part {
+            Part::Directory(directory) => holding(directory, files, told),
+            Part::Files(batch) if batch.iter().any(is_one) => {
+                told.entry(kept.path.clone()).or_default();
             }
-            _ => false,
-        }
-    }
-
-    /// Takes down the directories that hold one of these files with its state.
-    fn holding(&self, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
-        if self.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
-            told.entry(self.path.clone()).or_default().rules = true;
-        }
-        let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
-        for part in &self.parts {
-            match part {
-                Part::Directory(directory) => directory.holding(files, told),
-                Part::Files(batch) if batch.iter().any(is_one) => {
-                    told.entry(self.path.clone()).or_default();
-                }
-                Part::Files(_) => {}
-            }
-        }
-    }
-
-    /// The same with other directories below it, as many.
-    fn with(&self, directories: Vec<Arc<Kept>>) -> Self {
-        let mut directories = directories.into_iter();
-        let part = |part: &Part| match part {
-            Part::Files(files) => Some(Part::Files(Arc::clone(files))),
-            Part::Directory(_) => directories.next().map(Part::Directory),
-        };
-        Self {
-            path: self.path.clone(),
-            place: Arc::clone(&self.place),
-            watches: self.watches.clone(),
-            state: self.state,
-            rules: self.rules.clone(),
-            skipped: self.skipped,
-            pruned: self.pruned.clone(),
-            links: self.links.clone(),
-            parts: self.parts.iter().filter_map(part).collect(),
-            is_odd: self.is_odd,
+            Part::Files(_) => {}
         }
     }
 }
@@ -334,24 +207,6 @@ impl Tree {
     }
 }
 
-impl Kept {
-    /// A directory that can't be listed, or in which something must be reported.
-    fn odd(path: RelPath, place: Arc<Place>, watches: Vec<i32>) -> Self {
-        Self {
-            path,
-            place,
-            watches,
-            state: None,
-            rules: Vec::new(),
-            skipped: Skipped::default(),
-            pruned: Vec::new(),
-            links: Vec::new(),
-            parts: Vec::new(),
-            is_odd: true,
-        }
-    }
-}
-
 /// Lists directories for a tree.
 struct Lister<'a> {
     root: &'a Arc<Root>,
@@ -384,7 +239,7 @@ impl Lister<'_> {
     fn without_linked(&mut self, top: Arc<Kept>) -> io::Result<Arc<Kept>> {
         let mut told = BTreeMap::new();
         if !self.linked.is_empty() {
-            top.holding(&self.linked, &mut told);
+            holding(&top, &self.linked, &mut told);
         }
         // One of its names may have gone away meanwhile, and then the only one is told of.
         if told.is_empty() { Ok(top) } else { self.renew(&top, &told) }

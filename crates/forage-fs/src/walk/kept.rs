@@ -1,0 +1,156 @@
+//! Directories of a tree as they were listed, kept for as long as nothing of them changes.
+
+use std::sync::Arc;
+
+use super::list::Place;
+use crate::file::Telling;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::skipped::Skipped;
+use crate::state::{FileState, nanoseconds_now};
+use crate::sys::{self, Directory};
+
+/// A file of rules.
+#[derive(Clone, Debug)]
+pub(super) struct RulesFile {
+    /// The directories below that of its rules in which it lies.
+    pub(super) below: &'static [&'static [u8]],
+    pub(super) name: Box<[u8]>,
+    pub(super) state: FileState,
+    /// What the state tells of changes after the file was read.
+    pub(super) telling: Telling,
+}
+
+impl RulesFile {
+    /// Whether it is to be read once more, because its state tells of later changes only from now on.
+    pub(super) fn has_settled(&self, now: i64) -> bool {
+        self.telling == Telling::NotYet && !self.state.may_hide_a_change(now)
+    }
+}
+
+/// A directory as it was listed.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) path: RelPath,
+    /// With what it was listed.
+    pub(super) place: Arc<Place>,
+    pub(super) watches: Vec<i32>,
+    /// In which state it was read.
+    pub(super) state: Option<FileState>,
+    pub(super) rules: Vec<RulesFile>,
+    /// What was counted, links aside.
+    pub(super) skipped: Skipped,
+    pub(super) pruned: Vec<String>,
+    pub(super) links: Vec<RelPath>,
+    /// In the order of a walk.
+    pub(super) parts: Vec<Part>,
+    /// A walk reports more of it than is kept.
+    pub(super) is_odd: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Part {
+    /// A batch.
+    Files(Arc<[KeptFile]>),
+    Directory(Arc<Kept>),
+}
+
+#[derive(Debug)]
+pub(super) struct KeptFile {
+    pub(super) name: Box<[u8]>,
+    pub(super) hidden_by: Option<Arc<str>>,
+    /// `None` where a change of it is not told.
+    pub(super) state: Option<FileState>,
+}
+
+impl Kept {
+    /// Whether a walk that begins here finds what one from above finds here.
+    pub(super) fn is_start(&self) -> bool {
+        self.place.hidden_by.is_none()
+    }
+
+    /// Whether the directory and its files are still in the states in which they were listed; otherwise, whether the
+    /// rules may be others.
+    pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
+        let device = root.device_with_states()?;
+        let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
+        let now = nanoseconds_now();
+        let rules_are_the_same = self.rules.iter().all(|rules| {
+            let place = rules.below.iter().try_fold(None, |place: Option<Directory>, name| {
+                sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
+            });
+            !rules.has_settled(now)
+                && place.is_ok_and(|place| {
+                    let state = sys::state(place.as_ref().unwrap_or(&directory), &rules.name, device);
+                    state == Some(rules.state)
+                })
+        });
+        if !rules_are_the_same {
+            return Some(true);
+        }
+        let files = self.parts.iter().flat_map(|part| match part {
+            Part::Files(files) => &**files,
+            Part::Directory(_) => &[],
+        });
+        let mut known = files.filter(|file| file.state.is_some());
+        let is_same = sys::directory_state(&directory, device) == self.state
+            && known.all(|file| file.state == sys::state(&directory, &file.name, device));
+        (!is_same).then_some(false)
+    }
+
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Arc<Kept>> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Directory(directory) => Some(directory),
+            Part::Files(_) => None,
+        })
+    }
+
+    /// Whether a walk reports nothing of it that a listing does not, and it has no more than so many links, which are
+    /// looked at for every call.
+    pub(super) fn is_plain(&self, links: &mut usize) -> bool {
+        match links.checked_sub(self.links.len()) {
+            Some(left) if !self.is_odd => {
+                *links = left;
+                self.directories().all(|directory| directory.is_plain(links))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same with other directories below it, as many.
+    pub(super) fn with(&self, directories: Vec<Arc<Kept>>) -> Self {
+        let mut directories = directories.into_iter();
+        let part = |part: &Part| match part {
+            Part::Files(files) => Some(Part::Files(Arc::clone(files))),
+            Part::Directory(_) => directories.next().map(Part::Directory),
+        };
+        Self {
+            path: self.path.clone(),
+            place: Arc::clone(&self.place),
+            watches: self.watches.clone(),
+            state: self.state,
+            rules: self.rules.clone(),
+            skipped: self.skipped,
+            pruned: self.pruned.clone(),
+            links: self.links.clone(),
+            parts: self.parts.iter().filter_map(part).collect(),
+            is_odd: self.is_odd,
+        }
+    }
+
+    /// A directory that can't be listed, or in which something must be reported.
+    pub(super) fn odd(path: RelPath, place: Arc<Place>, watches: Vec<i32>) -> Self {
+        Self {
+            path,
+            place,
+            watches,
+            state: None,
+            rules: Vec::new(),
+            skipped: Skipped::default(),
+            pruned: Vec::new(),
+            links: Vec::new(),
+            parts: Vec::new(),
+            is_odd: true,
+        }
+    }
+}

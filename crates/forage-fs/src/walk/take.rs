@@ -1,0 +1,39 @@
+//! Taking a snapshot: a walk that is written down.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::entry::{Entry, Unvisited};
+use super::frontier::Frontier;
+use super::list::Plan;
+use super::snapshot::{Recorder, Snapshot};
+use super::{Dismissal, Step, WalkOptions};
+use crate::error::OpenError;
+use crate::rel_path::RelPath;
+use crate::root::Root;
+use crate::skipped::Skipped;
+use forage_base::Stop;
+
+impl Snapshot {
+    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing, if it
+    /// is over [`limits::SNAPSHOT_BYTES`], and when it was stopped.
+    ///
+    /// # Errors
+    /// The root can't be walked.
+    pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
+        let Some(device) = root.device_with_directory_states() else { return Ok(None) };
+        let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };
+        let recorder = Recorder::new(device);
+        let plan = Plan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
+        let (dismiss, visit) = (
+            |(): &mut (), _: &Unvisited<'_>| Dismissal::Visit,
+            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::<()>::Nothing,
+        );
+        let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);
+        let receive = |()| ControlFlow::Continue(());
+        let frontier = Frontier::new(vec![plan.first_task()], receive);
+        let report = frontier.run(options.thread_count(), stop, || (), run);
+        let is_whole = report.stopped.is_none() && !report.too_many_entries;
+        Ok(is_whole.then(|| recorder.finish(root.inside_git())).flatten())
+    }
+}
