@@ -139,7 +139,9 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> Lines {
         // A sentence about a file behind "No relevant files found" says why it is not; one that begins with an id may
         // speak of others, too.
         if lines.parsed.kept.is_empty() && !lines.leaves_out && !names.by_id() {
-            let told = told.iter().filter(|named| !fences::speaks(named.words));
+            // One that ends in a colon introduces something else.
+            let is_talk = |words: &str| fences::speaks(words) || words.ends_with(':');
+            let told = told.iter().filter(|named| !is_talk(named.words));
             told.for_each(|named| keep(&mut lines.parsed, named, names));
         }
     } else {
