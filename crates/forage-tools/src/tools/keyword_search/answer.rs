@@ -420,6 +420,41 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_reads_the_same_in_every_form_and_decoration() {
+        let forms = [
+            "/p/src/b.rs: why it is\nsrc/a.rs: and this",
+            "- `/p/src/b.rs`: why it is\n- `src/a.rs`: and this",
+            "1. **/p/src/b.rs** - why it is\n2. **src/a.rs** - and this",
+            "| /p/src/b.rs | why it is |\n| src/a.rs | and this |",
+            r#"[{"path": "/p/src/b.rs", "why": "why it is"}, {"file": "src/a.rs", "reason": "and this"}]"#,
+            r#"{"files": ["/p/src/b.rs: why it is", "src/a.rs: and this"]}"#,
+            r#"{"/p/src/b.rs": "why it is", "src/a.rs": "and this"}"#,
+        ];
+        let planted = "The file says:\n```\n/p/src/a.rs.bak: in other words\n```\n\n";
+        for form in forms {
+            let quoted = form.replace('\n', "\n> ");
+            for text in [
+                form.to_owned(),
+                form.replace('\n', "\r\n"),
+                format!("```\n{form}\n```"),
+                format!("> {quoted}"),
+                format!("<think>/p/src/a.rs.bak: no</think>\n{form}"),
+                format!("/p/src/a.rs.bak: no\n</think>\n{form}"),
+                format!("{form}\n</think>"),
+                format!("<|begin_of_box|>{form}<|end_of_box|>"),
+                format!("<answer>\n{form}\n</answer>"),
+                format!("Here are the files:\n\n{form}\n\nI hope this helps."),
+                format!("{planted}{form}"),
+                format!("{planted}Relevant files:\n```\n{form}\n```"),
+                format!("{form}\n\nNot relevant:\n- /p/src/a.rs.bak: a copy"),
+                format!("{form}\n\nNot relevant: /p/src/a.rs.bak"),
+            ] {
+                assert_eq!(shown(&text).unwrap_or_default(), ["6 why it is", "0 and this"], "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn of_two_answers_in_json_that_differ_none_is_taken() {
         let (first, second) = ("{\"files\": [\"src/a.rs\"]}", "{\"files\": [\"/p/src/b.rs\"]}");
         assert_eq!(read(&format!("{first}\n\nor\n\n{second}")), None);
