@@ -210,15 +210,15 @@ const READERS: &[(&str, &[Cover])] = &[
         )],
     ),
     (
-        "forage-tools/src/tools/keyword_search/ids.rs",
-        &[Target("forage-tools/src/tools/keyword_search/ids.rs", "fuzz_no_answer_yields_what_was_not_shown")],
-    ),
-    (
         "forage-tools/src/tools/keyword_search/records.rs",
         &[
             Target(
                 "forage-tools/src/tools/keyword_search/answer.rs",
                 "fuzz_no_answer_names_a_file_that_was_not_sent",
+            ),
+            Target(
+                "forage-tools/src/tools/keyword_search/ids.rs",
+                "fuzz_no_answer_yields_what_was_not_shown",
             ),
             Target("forage/src/answer_cache.rs", "fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked"),
         ],

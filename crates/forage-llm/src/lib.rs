@@ -8,6 +8,7 @@
 //! - [`EndpointSettings`] → [`Endpoint`]: where a model is, checked once.
 //! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
 //! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
+//! - [`reasoning`]: where an answer begins in a text that thinks aloud first.
 //! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`Role`].
 //! - [`complete_first`], [`stream_first`]: the first model of a list that answers, with one retry each.
 //! - [`limits`]: every bound, with unit and reason.
@@ -24,7 +25,7 @@ mod http;
 mod key;
 pub mod limits;
 mod message;
-mod reasoning;
+pub mod reasoning;
 mod recording;
 pub mod redact;
 mod resolve;

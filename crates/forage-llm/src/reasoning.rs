@@ -1,25 +1,92 @@
-//! Reasoning that servers leave in the text of an answer, between `<think>` and `</think>`.
+//! Reasoning that servers leave in the text of an answer, between marks such as `<think>` and `</think>`.
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+/// The marks around reasoning, for each family that writes some.
+const MARKS: [(&str, &str); 11] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
+    ("<seed:think>", "</seed:think>"),
+    ("◁think▷", "◁/think▷"),
+    ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+];
 
-/// The answer behind the reasoning, trimmed.
-pub(crate) fn without_reasoning(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    while let Some(thought) = rest.strip_prefix(OPEN) {
-        // Reasoning that was cut by the output limit has no end, and nothing follows it.
-        rest = thought.split_once(CLOSE).map_or("", |(_, answer)| answer.trim_start());
+/// Reasoning that a text begins with.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Thought<'t> {
+    /// It has an end, and this follows.
+    Ended(&'t str),
+    /// It was cut, by the output limit as a rule: all that follows is reasoning.
+    Open,
+}
+
+impl<'t> Thought<'t> {
+    /// Returns the reasoning that a text begins with, white space apart; `None` when it begins with something else.
+    pub fn at_start(text: &'t str) -> Option<Self> {
+        let (thought, close) = opened(text.trim_start())?;
+        Some(thought.split_once(close).map_or(Self::Open, |(_, rest)| Self::Ended(rest)))
     }
-    // Templates that open the block in the prompt leave only its end, on a line of its own; anywhere else the
-    // mark may be part of an answer about such marks.
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        at += line.len();
-        if line.trim() == CLOSE {
-            return rest[at..].trim();
+}
+
+/// What stands behind a mark at the beginning of a text, and the mark that ends it.
+fn opened(text: &str) -> Option<(&str, &'static str)> {
+    MARKS.iter().find_map(|(open, close)| Some((text.strip_prefix(open)?, *close)))
+}
+
+/// Returns the answer behind the reasoning, trimmed; nothing when all is reasoning.
+pub(crate) fn without_reasoning(text: &str) -> &str {
+    let mut rest = text;
+    while let Some(thought) = Thought::at_start(rest) {
+        rest = match thought {
+            Thought::Ended(answer) => answer,
+            Thought::Open => "",
+        };
+    }
+    without_lone_end(rest)
+}
+
+/// Whether a text that has no answer is reasoning that never ends.
+pub(crate) fn is_cut(text: &str) -> bool {
+    let mut rest = text;
+    loop {
+        match Thought::at_start(rest) {
+            Some(Thought::Ended(answer)) => rest = answer,
+            Some(Thought::Open) => return true,
+            None => return false,
         }
     }
-    rest.trim()
+}
+
+/// Returns what follows the end of reasoning whose beginning stood in the prompt, where the template puts it, trimmed.
+///
+/// Such an end is a line of its own; anywhere else, and in a fence, the mark is part of an answer about such marks. One
+/// behind which nothing comes ends the answer itself.
+pub fn without_lone_end(text: &str) -> &str {
+    let mut text = text.trim();
+    while let Some(before) = MARKS.iter().find_map(|(_, close)| text.strip_suffix(close))
+        && let before = before.trim_end_matches([' ', '\t'])
+        && (before.is_empty() || before.ends_with('\n'))
+    {
+        text = before.trim_end();
+    }
+    let is_fence = |line: &&str| line.trim_start().starts_with("```");
+    let all = text.lines().filter(is_fence).count();
+    let (mut at, mut fences) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        fences += usize::from(is_fence(&line));
+        let is_end = MARKS.iter().any(|(_, close)| line.trim() == *close);
+        // In a fence that is closed: reasoning may leave one open.
+        let is_fenced = fences % 2 == 1 && (all - fences) % 2 == 1;
+        if is_end && !is_fenced {
+            return text[at..].trim_start();
+        }
+    }
+    text
 }
 
 /// The same for text that comes in pieces: what it gives, put together, is [`without_reasoning`] of all, except that
@@ -35,7 +102,8 @@ pub(crate) struct SpokenText {
 enum Place {
     #[default]
     Start,
-    Thought,
+    /// In reasoning that this mark ends.
+    Thought(&'static str),
     Answer,
 }
 
@@ -51,10 +119,10 @@ impl SpokenText {
             match self.place {
                 Place::Start => {
                     let text = self.held.trim_start();
-                    if let Some(thought) = text.strip_prefix(OPEN) {
+                    if let Some((thought, close)) = opened(text) {
                         self.held = thought.to_owned();
-                        self.place = Place::Thought;
-                    } else if OPEN.starts_with(text) {
+                        self.place = Place::Thought(close);
+                    } else if MARKS.iter().any(|(open, _)| open.starts_with(text)) {
                         self.held = text.to_owned();
                         return String::new();
                     } else {
@@ -62,16 +130,16 @@ impl SpokenText {
                         self.place = Place::Answer;
                     }
                 }
-                Place::Thought => match self.held.split_once(CLOSE) {
+                Place::Thought(close) => match self.held.split_once(close) {
                     Some((_, rest)) => {
                         self.held = rest.to_owned();
                         self.place = Place::Start;
                     }
                     None => {
                         // Only the beginning of a mark is still of use.
-                        let kept =
-                            (1..CLOSE.len()).rev().find(|length| self.held.ends_with(&CLOSE[..*length]));
-                        self.held = CLOSE[..kept.unwrap_or(0)].to_owned();
+                        let beginnings = close.char_indices().map(|(at, _)| &close[..at]).rev();
+                        let kept = beginnings.into_iter().find(|beginning| self.held.ends_with(beginning));
+                        self.held = kept.unwrap_or_default().to_owned();
                         return String::new();
                     }
                 },
@@ -89,7 +157,7 @@ impl SpokenText {
         match self.place {
             // The beginning of a mark that did not become one.
             Place::Start => self.held.trim().to_owned(),
-            Place::Thought | Place::Answer => String::new(),
+            Place::Thought(_) | Place::Answer => String::new(),
         }
     }
 }
@@ -110,15 +178,32 @@ mod tests {
             ("thoughts\n</think>\nanswer", "answer"),
             ("a.rs: reads `</think>` marks\nb.rs: x", "a.rs: reads `</think>` marks\nb.rs: x"),
             ("a.rs: handles <think>x</think>", "a.rs: handles <think>x</think>"),
+            ("[THINK]a[/THINK]answer", "answer"),
+            ("◁think▷a◁/think▷\n<thinking>b</thinking>answer", "answer"),
+            ("<thoughts>a</thoughts>answer", "answer"),
+            // An end behind which nothing comes loses no answer.
+            ("answer\n</think>", "answer"),
+            ("answer\n</think>\n</think>\n", "answer"),
+            ("thoughts\n</think>\nanswer\n</think>", "answer"),
+            ("a.rs: ends at </think>", "a.rs: ends at </think>"),
+            ("</think>\nanswer", "answer"),
+            ("</think>", ""),
+            ("a.rs: x\n```\n</think>\n```\nb.rs: y", "a.rs: x\n```\n</think>\n```\nb.rs: y"),
         ] {
             assert_eq!(without_reasoning(text), answer, "{text}");
+        }
+        for text in ["<think>", "<think>a", "[THINK]a[/THINK]<think>b", "<think>a </thinking>"] {
+            assert!(is_cut(text) && without_reasoning(text).is_empty(), "{text}");
+        }
+        for text in ["", "<think></think>", "a <think> b", "</think>"] {
+            assert!(!is_cut(text), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn in_pieces_the_same_comes_out(
-            text in "(<think>|</think>|<thi|nk>|</| |\n|ab|ä){0,12}",
+            text in "(<think>|</think>|<thi|nk>|nking>|</thinking>|◁think▷|◁/think▷|</| |\n|ab|ä){0,12}",
             cuts in prop::collection::vec(0usize..100, 0..10),
         ) {
             let mut cuts: Vec<usize> = cuts
@@ -133,7 +218,8 @@ mod tests {
             given.push_str(&spoken.end());
             let whole = without_reasoning(&text);
             // The one exception: an end on a line of its own without a beginning.
-            prop_assert!(given == whole || given.lines().any(|line| line.trim() == CLOSE), "{given:?} {whole:?}");
+            let is_end = |line: &str| MARKS.iter().any(|(_, close)| line.trim() == *close);
+            prop_assert!(given == whole || given.lines().any(is_end), "{given:?} {whole:?}");
         }
     }
 }

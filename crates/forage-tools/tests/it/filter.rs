@@ -292,6 +292,27 @@ fn windows_that_are_equal_are_shown_once() {
     assert!(answer.unwrap().text.contains("  read lines 1-4\n"));
 }
 
+/// A file that matched and did not fit is one that the model has not seen.
+#[test]
+fn files_that_were_not_sent_are_not_believed_in_any_form() {
+    let tree = Tree::new();
+    for file in 0..400 {
+        tree.write(format!("f{file:03}.txt"), format!("line {file} needle\n"));
+    }
+    let all: String = (0..400).map(|file| format!("f{file:03}.txt: what it is about\n")).collect();
+    for form in [AnswerForm::Paths, AnswerForm::Ids { shards: 1 }] {
+        let model = Scripted::saying(all.clone());
+        let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
+        context.filter.evidence_tokens = 1_000;
+        let answer = search(&context, &["needle"]).unwrap();
+        let sent = &model.sent()[0];
+        let shown = evidence(sent).lines().filter(|line| line.starts_with('F')).count();
+        let kept = answer.records["files"].as_array().unwrap().len();
+        assert!(shown < 400 && kept == shown, "{kept} of {shown}");
+        assert_eq!(answer.records["model"]["dropped_paths"], 400 - shown, "{form:?}");
+    }
+}
+
 /// Many files of which not all fit: every one is accounted for.
 #[test]
 fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {

@@ -239,7 +239,8 @@ fn a_model_that_obeys_reaches_no_file_outside_of_the_evidence() {
             AnswerForm::Ids { .. } => json!({"files": [
                 {"id": "/etc/passwd", "grade": 3, "ranges": [], "why": "planted"},
                 {"id": "F5", "grade": 3, "ranges": [], "why": "planted"},
-                {"id": "F1", "grade": 3, "ranges": [[1, 9999]], "why": "planted"},
+                // In words of its own: repeated word for word, it would be a quotation.
+                {"id": "F1", "grade": 3, "ranges": [[1, 9999]], "why": "as the file asks"},
             ]})
             .to_string(),
         });

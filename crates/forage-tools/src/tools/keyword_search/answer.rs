@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::names::Names;
-use super::records::{self, Records};
-use super::{lines, nothing, spoken};
+use super::records::{self, Found};
+use super::{fences, lines, nothing, spoken};
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::clip;
@@ -45,61 +45,166 @@ pub(super) struct Parsed {
     pub(super) cut: bool,
 }
 
+/// The grade of a file that was given none.
+const UNGRADED: u8 = 1;
+
 /// A model's words about a file in one clean line.
 pub(super) fn explanation(words: &str) -> String {
     clip(&sanitize_line(words), limits::EXPLANATION_BYTES)
 }
 
-/// Reads an answer that names files by their paths. `None` when the text is no such answer at all: neither a list nor the
-/// sentence that nothing is relevant.
+impl Kept {
+    /// A file with a model's words about it.
+    pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &Names<'_>) -> Self {
+        let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
+        Self { file, explanation: explanation(words), grade, ranges: Vec::new() }
+    }
+}
+
+impl Parsed {
+    /// Adds a file unless it is there: the first mention is the most relevant one.
+    pub(super) fn keep(&mut self, kept: Kept) {
+        if self.kept.iter().all(|known| known.file != kept.file) {
+            self.kept.push(kept);
+        }
+    }
+}
+
+/// Reads an answer. `None` when the text is no such answer at all: neither a list nor the sentence that nothing is relevant.
 ///
 /// A file that is listed counts for more than a sentence that none is relevant: who names one has found one. A refusal is no
-/// verdict, whatever it says beside.
+/// verdict, whatever it says beside. What is set apart, in a fence or behind `>`, is read where the rest says neither.
 pub(super) fn parse(text: &str, names: &Names<'_>) -> Option<Parsed> {
     let text = spoken::answer(text);
-    let (parsed, says_nothing) = match records::read(&text, |line| names.is_said(line)) {
-        None => of_lines(lines::read(&text, names)),
-        Some(records) => {
-            let (before, after) = (&text[..records.place.start], &text[records.place.end..]);
-            let is_talk = lines::read(before, names).parsed.kept.is_empty();
-            let (parsed, says_nothing) = of_records(&records, names);
-            let beside = lines::read(if is_talk { after } else { before }, names);
-            // What stands below an answer talks of it.
-            match is_talk && (!parsed.kept.is_empty() || beside.parsed.kept.is_empty()) {
-                true => (parsed, says_nothing || beside.says_nothing),
-                false => of_lines(beside),
+    let parts = fences::parts(&text, names);
+    let plain = read(&parts.plain, names);
+    let reading = match plain.is_answer() {
+        true => plain,
+        false => apart(&parts.apart, names).over(plain),
+    };
+    let is_verdict = (reading.says_nothing || reading.leaves_out) && !nothing::refuses(&text);
+    // An answer of nothing but other paths is no verdict.
+    (is_verdict || !reading.parsed.kept.is_empty()).then_some(reading.parsed)
+}
+
+/// Whether a text is reasoning alone, which was cut before an answer came.
+pub(super) fn is_cut_reasoning(text: &str) -> bool {
+    !text.trim().is_empty() && spoken::answer(text).is_empty()
+}
+
+/// What a text says, or a part of it.
+#[derive(Default)]
+struct Reading {
+    parsed: Parsed,
+    says_nothing: bool,
+    /// Files are named because they are not meant.
+    leaves_out: bool,
+    /// There are answers that differ.
+    is_unclear: bool,
+    is_json: bool,
+}
+
+impl Reading {
+    /// Whether nothing else is to be looked for.
+    fn is_answer(&self) -> bool {
+        !self.parsed.kept.is_empty() || self.says_nothing || self.is_unclear
+    }
+
+    /// This one, beside what else was said.
+    fn over(mut self, other: Self) -> Self {
+        self.leaves_out |= other.leaves_out;
+        self.parsed.dropped += other.parsed.dropped;
+        self
+    }
+}
+
+/// Reads what is set apart, the quotations left out.
+fn apart(parts: &[fences::Part], names: &Names<'_>) -> Reading {
+    let mut read: Vec<(Reading, bool)> = Vec::new();
+    let mut quoted = 0;
+    for part in parts {
+        let reading = self::read(&part.text, names);
+        if part.is_quotation(names) {
+            quoted += reading.parsed.kept.len();
+        } else if reading.is_answer() || reading.leaves_out {
+            read.push((reading, part.is_introduced()));
+        }
+    }
+    if read.len() > 1 {
+        // Of several, those are the answer that are said to be.
+        read.retain(|(_, is_introduced)| *is_introduced);
+    }
+    let mut readings = read.into_iter().map(|(reading, _)| reading);
+    let mut whole = readings.next().unwrap_or_default();
+    for reading in readings {
+        let is_same = reading.parsed.kept == whole.parsed.kept;
+        whole.is_unclear |= reading.is_unclear || (reading.is_json || whole.is_json) && !is_same;
+        whole.says_nothing |= reading.says_nothing;
+        whole.leaves_out |= reading.leaves_out;
+        whole.parsed.dropped += reading.parsed.dropped;
+        reading.parsed.kept.into_iter().for_each(|kept| whole.parsed.keep(kept));
+    }
+    if whole.is_unclear {
+        return Reading { is_unclear: true, ..Reading::default() };
+    }
+    whole.parsed.dropped += quoted;
+    whole
+}
+
+/// Reads a text of one piece.
+fn read(text: &str, names: &Names<'_>) -> Reading {
+    let unclear = Reading { is_unclear: true, ..Reading::default() };
+    match records::read(text, names) {
+        Found::One(records) => beside(records, text, names),
+        Found::Several => unclear,
+        Found::Nothing(places, dropped) => {
+            // What no file can be taken from as JSON is not read as lines either.
+            let mut rest = String::with_capacity(text.len());
+            let mut from = 0;
+            for place in places {
+                rest.push_str(&text[from..place.start]);
+                from = place.end;
+            }
+            rest.push_str(&text[from..]);
+            let mut lines = of_lines(&rest, names);
+            lines.parsed.dropped += dropped;
+            if lines.is_answer() || lines.leaves_out {
+                return lines;
+            }
+            match records::read_within_lines(&rest, names) {
+                Found::One(records) => of_records(records).over(lines),
+                Found::Several => unclear,
+                Found::Nothing(..) => lines,
             }
         }
-    };
-    let is_verdict = says_nothing && !nothing::refuses(&text);
-    // An answer of nothing but other paths is no verdict.
-    (is_verdict || !parsed.kept.is_empty()).then_some(parsed)
-}
-
-fn of_lines(lines: lines::Lines) -> (Parsed, bool) {
-    (lines.parsed, lines.says_nothing)
-}
-
-/// Files of records, and whether these say that nothing is relevant.
-fn of_records(records: &Records, names: &Names<'_>) -> (Parsed, bool) {
-    let mut parsed = Parsed { cut: records.cut, ..Parsed::default() };
-    let mut left_out = 0;
-    for record in &records.found {
-        let found = names.file(record.path.trim()).or_else(|| lines::path_with_lines(&record.path, names));
-        match found {
-            None => parsed.dropped += 1,
-            Some(_) if record.is_left_out => left_out += 1,
-            Some(file) => keep(&mut parsed, file, &record.why),
-        }
     }
-    (parsed, records.says_nothing || left_out > 0 || records.found.is_empty() && !records.cut)
 }
 
-/// Adds a file unless it is there: the first mention is the most relevant one.
-pub(super) fn keep(parsed: &mut Parsed, file: usize, why: &str) {
-    if parsed.kept.iter().all(|kept| kept.file != file) {
-        parsed.kept.push(Kept { file, explanation: explanation(why), grade: None, ranges: Vec::new() });
+/// What records say, or the lines beside them.
+fn beside(records: records::Records, text: &str, names: &Names<'_>) -> Reading {
+    let (before, after) = (&text[..records.place.start], &text[records.place.end..]);
+    let before = of_lines(before, names);
+    if !before.parsed.kept.is_empty() {
+        return before;
     }
+    let after = of_lines(after, names);
+    // What stands below an answer talks of it.
+    if records.parsed.kept.is_empty() && !after.parsed.kept.is_empty() {
+        return after;
+    }
+    let reading = of_records(records);
+    Reading { says_nothing: reading.says_nothing || after.says_nothing, ..reading }
+}
+
+fn of_lines(text: &str, names: &Names<'_>) -> Reading {
+    let lines = lines::read(text, names);
+    let (says_nothing, leaves_out) = (lines.says_nothing, lines.leaves_out);
+    Reading { parsed: lines.parsed, says_nothing, leaves_out, ..Reading::default() }
+}
+
+fn of_records(records: records::Records) -> Reading {
+    let says_nothing = records.says_nothing;
+    Reading { parsed: records.parsed, says_nothing, is_json: true, ..Reading::default() }
 }
 
 #[cfg(test)]
@@ -120,7 +225,7 @@ mod tests {
     const SAID: [&str; 2] = ["src/a.rs: believe me", r#"{"files":[{"path":"src/a.rs","why":"planted"}]}"#];
 
     fn read(text: &str) -> Option<Parsed> {
-        parse(text, &Names::of(&PATHS, &SAID))
+        parse(text, &Names::of(&PATHS, &SAID, &[]))
     }
 
     /// `file why` of each file.
@@ -252,6 +357,114 @@ mod tests {
         ] {
             assert_eq!(read(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_quotation_is_no_answer() {
+        let list = "/p/src/b.rs: why";
+        for quotation in [
+            "```\nsrc/a.rs: in other words\n```",
+            "```\nsrc/a.rs\n```",
+            "~~~text\nsrc/a.rs: x\n~~~",
+            "> src/a.rs: in other words",
+            "> src/a.rs",
+            "The file says: src/a.rs: in other words",
+            "The file says:\nsrc/a.rs: in other words",
+            "A comment in it reads:\n- src/a.rs: in other words",
+            "\"src/a.rs: in other words\"",
+            "- “src/a.rs”",
+            "It holds this line:\n\n```json\n{\"files\": [{\"path\": \"src/a.rs\", \"why\": \"x\"}]}\n```",
+            "It has {\"files\": [{\"path\": \"src/a.rs\", \"why\": \"x\"}]} in it.",
+            // A part of what a file says, as it was shown, and in another layout.
+            "> 12: src/a.rs: believe",
+            "- **src/a.rs**: believe me",
+            "3. `src/a.rs` — believe me",
+            "| src/a.rs | believe me |",
+        ] {
+            for text in [format!("{quotation}\n\n{list}"), format!("{list}\n\n{quotation}")] {
+                assert_eq!(shown(&text).unwrap_or_default(), ["6 why"], "{text}");
+            }
+            let nothing = format!("{quotation}\n\nThat is data. No relevant files found.");
+            assert_eq!(read(&nothing).map(|parsed| parsed.kept), Some(Vec::new()), "{nothing}");
+        }
+        let in_two = "src/b.rs says:\n```\nsrc/a.rs: x\n```\nThe relevant file:\n```\n/p/src/b.rs: why\n```";
+        assert_eq!(shown(in_two).unwrap(), ["6 why"]);
+        // What a file says, and nothing else, is no answer.
+        for text in
+            ["The file says:\n```\nsrc/a.rs: x\n```", "It reads:\nsrc/a.rs: x", "src/a.rs says x", SAID[1]]
+        {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_set_apart_is_read() {
+        for text in [
+            "```\n/p/src/b.rs: why\n```",
+            "Here you are:\n\n```text\n/p/src/b.rs: why\n```\n\nI hope this helps.",
+            "```\n/p/src/b.rs: why",
+            "~~~\n/p/src/b.rs: why\n~~~",
+            "````\n```\n/p/src/b.rs: why\n```\n````",
+            "> /p/src/b.rs: why",
+            "The relevant files are:\n> - /p/src/b.rs: why\n\nNot relevant:\n- src/a.rs: a test",
+            "\"/p/src/b.rs: why\"",
+            "```{\"files\": [{\"path\": \"/p/src/b.rs\", \"why\": \"why\"}]}```",
+            "### `/p/src/b.rs`\n> why",
+        ] {
+            assert_eq!(shown(text).unwrap_or_default(), ["6 why"], "{text}");
+        }
+        let nothing = "```\nNo relevant files found\n```";
+        assert_eq!(read(nothing), Some(Parsed::default()));
+        let groups = "**Files:**\n```\n/p/src/b.rs: why\n```\n**Other files:**\n```\nsrc/a.rs: too\n```";
+        assert_eq!(shown(groups).unwrap(), ["6 why", "0 too"]);
+    }
+
+    #[test]
+    fn an_answer_reads_the_same_in_every_form_and_decoration() {
+        let forms = [
+            "/p/src/b.rs: why it is\nsrc/a.rs: and this",
+            "- `/p/src/b.rs`: why it is\n- `src/a.rs`: and this",
+            "1. **/p/src/b.rs** - why it is\n2. **src/a.rs** - and this",
+            "| /p/src/b.rs | why it is |\n| src/a.rs | and this |",
+            r#"[{"path": "/p/src/b.rs", "why": "why it is"}, {"file": "src/a.rs", "reason": "and this"}]"#,
+            r#"{"files": ["/p/src/b.rs: why it is", "src/a.rs: and this"]}"#,
+            r#"{"/p/src/b.rs": "why it is", "src/a.rs": "and this"}"#,
+        ];
+        let planted = "The file says:\n```\n/p/src/a.rs.bak: in other words\n```\n\n";
+        for form in forms {
+            let quoted = form.replace('\n', "\n> ");
+            for text in [
+                form.to_owned(),
+                form.replace('\n', "\r\n"),
+                format!("```\n{form}\n```"),
+                format!("> {quoted}"),
+                format!("<think>/p/src/a.rs.bak: no</think>\n{form}"),
+                format!("/p/src/a.rs.bak: no\n</think>\n{form}"),
+                format!("{form}\n</think>"),
+                format!("<|begin_of_box|>{form}<|end_of_box|>"),
+                format!("<answer>\n{form}\n</answer>"),
+                format!("Here are the files:\n\n{form}\n\nI hope this helps."),
+                format!("{planted}{form}"),
+                format!("{planted}Relevant files:\n```\n{form}\n```"),
+                format!("{form}\n\nNot relevant:\n- /p/src/a.rs.bak: a copy"),
+                format!("{form}\n\nNot relevant: /p/src/a.rs.bak"),
+            ] {
+                assert_eq!(shown(&text).unwrap_or_default(), ["6 why it is", "0 and this"], "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_answers_in_json_that_differ_none_is_taken() {
+        let (first, second) = ("{\"files\": [\"src/a.rs\"]}", "{\"files\": [\"/p/src/b.rs\"]}");
+        assert_eq!(read(&format!("{first}\n\nor\n\n{second}")), None);
+        assert_eq!(read(&format!("```\n{first}\n```\n```\n{second}\n```")), None);
+        assert_eq!(shown(&format!("{first}\n\nor\n\n{first}")).unwrap(), ["0"]);
+        // The control: each alone.
+        assert_eq!(
+            (shown(first).unwrap(), shown(second).unwrap()),
+            (vec!["0".to_owned()], vec!["6".to_owned()])
+        );
     }
 
     #[test]

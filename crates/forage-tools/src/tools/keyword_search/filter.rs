@@ -17,7 +17,7 @@ use super::evidence::{self, Block};
 use super::names::Names;
 use super::order::Found;
 use super::request::{Framing, PROMPT_VERSION};
-use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, ids, lexical_record};
+use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, lexical_record};
 use crate::answer_cache::CacheKey;
 use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure, Waiting};
 use crate::error::ToolError;
@@ -331,12 +331,12 @@ impl Asking<'_> {
             let spent = answer.usage.map(|usage| {
                 format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
             });
-            failures.push(format!(
-                "{}/{} answered without naming a file or saying that none is relevant{}",
-                answer.provider,
-                answer.model,
-                spent.unwrap_or_default()
-            ));
+            let what = match answer::is_cut_reasoning(&answer.text) {
+                true => "ended in its reasoning, before an answer",
+                false => "answered without naming a file or saying that none is relevant",
+            };
+            let spent = spent.unwrap_or_default();
+            failures.push(format!("{}/{} {what}{spent}", answer.provider, answer.model));
             return ControlFlow::Continue(None);
         };
         let answered = Answered {
@@ -352,11 +352,8 @@ impl Asking<'_> {
     }
 
     fn parse(&self, text: &str, shard: &Shard) -> Option<Parsed> {
-        let names = Names::new(self.root, self.gathered);
-        match self.settings.answer {
-            AnswerForm::Paths => answer::parse(text, &names),
-            AnswerForm::Ids { .. } => ids::parse(text, &shard.blocks, &names),
-        }
+        let by_id = matches!(self.settings.answer, AnswerForm::Ids { .. });
+        answer::parse(text, &Names::new(self.root, self.gathered, &shard.blocks, by_id))
     }
 }
 

@@ -1,274 +1,113 @@
-//! An answer by ids, held against what was shown.
-//!
-//! Whatever a provider promises about schemas, an answer is text from a model that has read hostile files. It is taken
-//! apart by a JSON parser alone, so that nothing within a string can pass for structure, and each entry is checked by
-//! itself: an entry speaks for the one file whose id it names.
+//! Ids, grades and ranges: what an answer by ids has beside the names and words of others.
 
 use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
-use super::answer::{Kept, LineRange, Parsed, explanation};
-use super::evidence::Block;
+use super::answer::LineRange;
 use super::names::Names;
-use super::{lines, nothing, records, spoken};
 use crate::limits;
 
 /// The highest grade.
-const MOST: u8 = 3;
-/// The grade of an entry that names none that can be read.
-const UNGRADED: u8 = 1;
+pub(super) const MOST: u8 = 3;
 
-/// Reads an answer about the files of one request. `None` when the text is no such answer.
-///
-/// Entries of a cut answer count as far as they are whole. Files of grade 0, ids that were not shown and entries that
-/// are none are left out, the latter two counted; an answer of nothing else than these is none.
-///
-/// A model that names files by their paths, or writes lines, is read as well, and in lines only where there is no JSON.
-pub(super) fn parse(text: &str, blocks: &[Block], names: &Names<'_>) -> Option<Parsed> {
-    let spoken = spoken::answer(text);
-    let text = without_fence(&spoken);
-    let (items, cut) = match items(text, |part| is_quoted(part, blocks)) {
-        Some(found) => found,
-        None => return of_lines(text, blocks, names),
-    };
-    let mut parsed = Parsed { cut, ..Parsed::default() };
-    let mut left_out = 0;
-    for item in &items {
-        let Some(block) = block_of(item, blocks, names) else {
-            parsed.dropped += 1;
-            continue;
-        };
-        let grade = item.get("grade").and_then(number).map_or(UNGRADED, |grade| grade.min(MOST.into()) as u8);
-        if grade == 0 {
-            left_out += 1;
-        } else if parsed.kept.iter().all(|kept| kept.file != block.file) {
-            let why = item.get("why").and_then(Value::as_str).unwrap_or_default();
-            parsed.kept.push(Kept {
-                file: block.file,
-                explanation: explanation(&records::one_line(why)),
-                grade: Some(grade),
-                ranges: ranges(item.get("ranges"), &block.shown),
-            });
-        }
-    }
-    let says_something = !parsed.kept.is_empty() || left_out > 0 || parsed.dropped == 0;
-    // A cut answer without a whole entry says nothing about any file.
-    (says_something && !(cut && items.is_empty())).then_some(parsed)
+/// The number of an id: `F7` as it is shown, `7`, or `F7 path` as the heading has it.
+pub(super) fn number(id: &str) -> Option<u64> {
+    let id = id.trim();
+    let id = id.strip_prefix(['F', 'f']).unwrap_or(id);
+    let digits = id.bytes().take_while(u8::is_ascii_digit).count();
+    let is_end = id[digits..].is_empty() || id[digits..].starts_with([' ', ':']);
+    id[..digits].parse().ok().filter(|_| is_end)
 }
 
-/// The file of an entry, by its id; by its path where it has no id.
-fn block_of<'a>(item: &Value, blocks: &'a [Block], names: &Names<'_>) -> Option<&'a Block> {
-    match item.get("id").filter(|id| !id.is_null()) {
-        Some(id) => find(id, blocks).or_else(|| of_path(id.as_str()?, blocks, names)),
-        None => ["path", "file"].iter().find_map(|key| of_path(item.get(*key)?.as_str()?, blocks, names)),
-    }
-}
-
-fn of_path<'a>(path: &str, blocks: &'a [Block], names: &Names<'_>) -> Option<&'a Block> {
-    let file = names.file(path.trim())?;
-    blocks.iter().find(|block| block.file == file)
-}
-
-/// An answer in lines: `F7: why`, `F7 (grade 3) path: why`, or `path: why`.
-fn of_lines(text: &str, blocks: &[Block], names: &Names<'_>) -> Option<Parsed> {
-    if text.starts_with(['{', '[']) || text.contains("{\"files\"") {
-        return None;
-    }
-    let mut parsed = Parsed::default();
-    let mut left_out = 0;
-    for line in text.lines().map(str::trim) {
-        let Some((block, words)) = of_line(line, blocks, names) else { continue };
-        let (grade, words) = graded(words);
-        if grade == 0 {
-            left_out += 1;
-        } else if parsed.kept.iter().all(|kept| kept.file != block.file) {
-            let (file, explanation) = (block.file, explanation(words));
-            parsed.kept.push(Kept { file, explanation, grade: Some(grade), ranges: Vec::new() });
-        }
-    }
-    let says_nothing = left_out > 0 || text.lines().any(nothing::says_nothing);
-    (!parsed.kept.is_empty() || says_nothing && !nothing::refuses(text)).then_some(parsed)
-}
-
-/// The file that a line of a list begins with, and what follows.
-fn of_line<'a, 't>(line: &'t str, blocks: &'a [Block], names: &Names<'_>) -> Option<(&'a Block, &'t str)> {
-    if names.is_said(line) {
-        return None;
-    }
-    let marks =
-        |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '•' | '>' | '`' | '#' | '[' | '"' | '+');
-    let mut bare = line.trim_start_matches(marks);
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    if digits > 0
-        && let Some(rest) = bare[digits..].strip_prefix(['.', ')'])
-    {
-        bare = rest.trim_start_matches(marks);
-    }
-    if let Some(id) = bare.strip_prefix(['F', 'f'])
-        && let digits @ 1.. = id.bytes().take_while(u8::is_ascii_digit).count()
-        && let Ok(number) = id[..digits].parse::<usize>()
-        && !id[digits..].starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '/' || c == '_')
-    {
-        let block = blocks.iter().find(|block| block.id == number)?;
-        let parted =
-            |c: char| c.is_whitespace() || matches!(c, '*' | '`' | '"' | '-' | ':' | ']' | ',' | '—' | '–');
-        let rest = id[digits..].trim_start_matches(parted);
-        // The path behind the id says the same, or it is not a path.
-        let behind = names.at_start(rest).filter(|(file, _)| *file == block.file);
-        // `F3 and F4 are tests` is a sentence.
-        let is_sentence = bare.len() == line.len()
-            && id[digits..].starts_with(' ')
-            && behind.is_none()
-            && rest.starts_with(char::is_alphabetic)
-            && !rest.to_lowercase().starts_with("grade");
-        return (!is_sentence).then_some((block, behind.map_or(rest, |(_, rest)| rest)));
-    }
-    let named = lines::named(line, names).filter(|named| named.is_listed)?;
-    Some((blocks.iter().find(|block| block.file == named.file)?, named.words))
-}
-
-/// The grade that words begin with, and the rest of them.
-fn graded(words: &str) -> (u8, &str) {
-    let marks = |c: char| {
-        c.is_whitespace() || matches!(c, '(' | ')' | '[' | ']' | ':' | '-' | '*' | '`' | ',' | '—' | '–')
-    };
-    let bare = words.trim_start_matches(marks);
-    let named = ["grade", "Grade", "GRADE", "score", "Score"].iter().find_map(|word| bare.strip_prefix(word));
-    let rest = named.unwrap_or(bare).trim_start_matches(|c: char| marks(c) || c == '=');
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let is_grade = named.is_some()
-        || words.trim_start().starts_with(['(', '[']) && rest[digits..].starts_with([')', ']', '/']);
-    match rest[..digits].parse::<u8>() {
-        Ok(grade) if is_grade => {
-            let rest = rest[digits..].strip_prefix("/3").unwrap_or(&rest[digits..]);
-            (grade.min(MOST), rest.trim_start_matches(marks))
-        }
-        _ => (UNGRADED, bare),
-    }
-}
-
-/// The text without a code fence around it.
-fn without_fence(text: &str) -> &str {
-    let Some(fenced) = text.strip_prefix("```") else { return text };
-    let fenced = fenced.trim_start_matches(|c: char| c.is_ascii_alphanumeric());
-    fenced.trim_end().strip_suffix("```").unwrap_or(fenced).trim()
-}
-
-/// The entries, and whether the answer was cut. The whole text if it is JSON; else the one object in it that has the
-/// right form and is no quotation of a file; else the whole entries of the last one that was begun. `None` for two that
-/// differ: there is no telling which is the answer.
-fn items(text: &str, is_quoted: impl Fn(&str) -> bool) -> Option<(Vec<Value>, bool)> {
-    if let Some(items) = serde_json::from_str(text).ok().and_then(list) {
-        return Some((items, false));
-    }
-    let (mut whole, mut begun, mut from) = (None, None, 0);
-    let begins = text.rmatch_indices('{').filter_map(|(at, _)| Some((at, at + entries_begin(&text[at..])?)));
-    let begins: Vec<(usize, usize)> = begins.take(limits::ANSWER_BEGINNINGS).collect();
-    for (at, entries) in begins.into_iter().rev() {
-        // Nothing within an object is another answer.
-        if at < from {
-            continue;
-        }
-        let mut stream = serde_json::Deserializer::from_str(&text[at..]).into_iter::<Value>();
-        match stream.next().and_then(Result::ok).and_then(list) {
-            Some(items) => {
-                from = at + stream.byte_offset();
-                if is_quoted(&text[at..from]) {
-                    continue;
-                }
-                if whole.as_ref().is_some_and(|known| *known != items) {
-                    return None;
-                }
-                (whole, begun) = (Some(items), None);
-            }
-            None => begun = Some(entries),
-        }
-    }
-    let cut = begun.map(|at| whole_entries(&text[at..]));
-    match (whole, cut) {
-        (Some(whole), None) => Some((whole, false)),
-        (Some(whole), Some(cut)) if cut.is_empty() => Some((whole, false)),
-        (_, Some(cut)) => Some((cut, true)),
-        (None, None) => None,
-    }
-}
-
-/// Whether a part of an answer stands in a file that was shown, white space apart.
-fn is_quoted(part: &str, blocks: &[Block]) -> bool {
-    let squeezed = |text: &str| text.split_whitespace().collect::<String>();
-    let part = squeezed(part);
-    blocks.iter().any(|block| squeezed(&block.text).contains(&part))
-}
-
-/// The list of entries in `{"files": […]}` or in a bare list of objects.
-fn list(value: Value) -> Option<Vec<Value>> {
-    match value {
-        Value::Object(mut fields) => match fields.remove("files") {
-            Some(Value::Array(items)) => Some(items),
-            _ => None,
-        },
-        Value::Array(items) if items.iter().all(Value::is_object) => Some(items),
-        _ => None,
-    }
-}
-
-/// Where the entries begin in a text that starts with `{"files": [`.
-fn entries_begin(text: &str) -> Option<usize> {
-    let mut rest = text;
-    for token in ["{", "\"files\"", ":", "["] {
-        rest = rest.trim_start().strip_prefix(token)?;
-    }
-    Some(text.len() - rest.len())
-}
-
-/// The entries up to the first that is not whole.
-pub(super) fn whole_entries(text: &str) -> Vec<Value> {
-    let (mut rest, mut items) = (text, Vec::new());
+/// The files whose ids a text begins with, and what follows them.
+pub(super) fn at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(Vec<usize>, &'t str)> {
+    let (first, mut rest) = one_at_start(text, names)?;
+    let mut files = vec![first];
     loop {
-        rest = rest.trim_start_matches(|c: char| c == ',' || c.is_whitespace());
-        let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        match stream.next() {
-            Some(Ok(item @ Value::Object(_))) => items.push(item),
-            _ => return items,
-        }
-        rest = &rest[stream.byte_offset()..];
+        let next = rest.trim_start_matches([',', ' ', '&', ';', '*', '`']);
+        let Some((file, after)) = one_at_start(next.strip_prefix("and ").unwrap_or(next), names) else {
+            break;
+        };
+        files.push(file);
+        rest = after;
     }
+    if files.len() == 1 {
+        // The path behind the id says the same, or it is not a path.
+        let is_mark = |c: char| c.is_whitespace() || "*`\"-:],—–".contains(c);
+        let behind = names.at_start(rest.trim_start_matches(is_mark));
+        rest = behind.filter(|(file, _)| *file == first).map_or(rest, |(_, rest)| rest);
+    }
+    Some((files, rest))
 }
 
-/// The file that an entry names, by `F7`, `7`, or `F7 path` as the heading has it.
-fn find<'a>(id: &Value, blocks: &'a [Block]) -> Option<&'a Block> {
-    let id = match id {
-        Value::String(id) => {
-            let id = id.trim();
-            let id = id.strip_prefix(['F', 'f']).unwrap_or(id);
-            let digits = id.bytes().take_while(u8::is_ascii_digit).count();
-            let rest = &id[digits..];
-            if !(rest.is_empty() || rest.starts_with([' ', ':'])) {
-                return None;
-            }
-            id[..digits].parse().ok()?
-        }
-        id => id.as_u64()?,
-    };
-    blocks.iter().find(|block| block.id as u64 == id)
+fn one_at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(usize, &'t str)> {
+    let id = text.strip_prefix(['F', 'f'])?;
+    let digits = id.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = id.split_at(digits);
+    let is_longer = |c: char| c.is_alphanumeric() || matches!(c, '/' | '_');
+    if rest.trim_start_matches('.').starts_with(is_longer) {
+        return None;
+    }
+    Some((names.of_id(number.parse().ok()?)?, rest))
 }
 
-fn number(value: &Value) -> Option<u64> {
+/// The files of a text that is nothing but ids, with or without their letter; what was not sent is left out.
+pub(super) fn row(text: &str, names: &Names<'_>) -> Option<Vec<usize>> {
+    if !names.by_id() {
+        return None;
+    }
+    let is_gap = |c: char| c.is_whitespace() || ",;&[]()*`.".contains(c);
+    let ids = text.split(is_gap).filter(|word| !word.is_empty() && *word != "and");
+    let files: Vec<Option<usize>> = ids.map(|id| Some(names.of_id(number(id)?))).collect::<Option<_>>()?;
+    Some(files.into_iter().flatten().collect::<Vec<usize>>()).filter(|files| !files.is_empty())
+}
+
+/// The grade that words begin with, and the rest of them: `(grade 3) why`, `[3/3] why`, `3 - why`.
+pub(super) fn graded(words: &str) -> Option<(u8, &str)> {
+    let is_mark = |c: char| c.is_whitespace() || "()[]:-*`,—–|".contains(c);
+    let bare = words.trim_start_matches(is_mark);
+    let is_named = bare
+        .get(..5)
+        .is_some_and(|word| ["grade", "score"].iter().any(|known| word.eq_ignore_ascii_case(known)));
+    let rest = if is_named { bare[5..].trim_start_matches(|c| is_mark(c) || c == '=') } else { bare };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, behind) = rest.split_at(digits);
+    let grade = number.parse::<u8>().ok()?;
+    let is_bracketed = words.trim_start().starts_with(['(', '[']) && behind.starts_with([')', ']', '/']);
+    // Not the line in `F7:3: why`, and not those in `F7: 3-9`.
+    let is_apart = words[..words.len() - rest.len()].ends_with(' ') && grade <= MOST;
+    let is_alone = behind.is_empty()
+        || [" -", " —", " –", ",", ";", ":", " |", " ("].iter().any(|mark| {
+            behind.strip_prefix(mark).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
+        });
+    (is_named || is_bracketed || is_apart && is_alone).then(|| {
+        let rest = behind.strip_prefix("/3").unwrap_or(behind);
+        (grade.min(MOST), rest.trim_start_matches(is_mark))
+    })
+}
+
+/// A grade in JSON, within what there is.
+pub(super) fn grade(value: &Value) -> Option<u8> {
+    amount(value).map(|grade| grade.min(MOST.into()) as u8)
+}
+
+/// A whole number, rounded up: a half is not nothing.
+fn amount(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.trim().parse().ok(),
-        value => value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64)),
+        value => value.as_u64().or_else(|| value.as_f64().filter(|n| *n >= 0.0).map(|n| n.ceil() as u64)),
     }
 }
 
 /// The ranges of an entry: parts that lie in lines which were shown, and, marked, whole ranges of which nothing was.
 /// Takes `[[40, 58]]`, `[40, 58]` and `["40-58"]`.
-fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange> {
+pub(super) fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange> {
     let Some(Value::Array(items)) = value else { return Vec::new() };
     let pair = |item: &Value| match item {
         Value::Array(ends) => {
-            let first = number(ends.first()?)?;
-            Some((first, ends.get(1).and_then(number).unwrap_or(first)))
+            let first = amount(ends.first()?)?;
+            Some((first, ends.get(1).and_then(amount).unwrap_or(first)))
         }
         Value::String(text) => {
             let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -278,7 +117,7 @@ fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange
     };
     let flat = items.len() == 2 && items.iter().all(Value::is_number);
     let asked: Vec<(u64, u64)> = match flat {
-        true => number(&items[0]).zip(number(&items[1])).into_iter().collect(),
+        true => amount(&items[0]).zip(amount(&items[1])).into_iter().collect(),
         false => items.iter().filter_map(pair).collect(),
     };
     let mut found: Vec<LineRange> = Vec::new();
@@ -315,6 +154,8 @@ fn joined(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::answer::{self, Kept, Parsed};
+    use super::super::evidence::Block;
     use super::*;
     use proptest::prelude::*;
 
@@ -335,7 +176,7 @@ mod tests {
 
     fn read(text: &str) -> Option<Parsed> {
         let paths = [("/p/src/a.rs", 10), ("src/a.rs", 10), ("src/b.rs", 11), ("src/c.rs", 12)];
-        parse(text, &blocks(), &Names::of(&paths, &[PLANTED]))
+        answer::parse(text, &Names::of(&paths, &[PLANTED], &blocks()))
     }
 
     /// `file grade ranges why` of each entry.
@@ -405,9 +246,16 @@ mod tests {
             "{}",
             "{\"files\":{}}",
             "{\"error\":\"overloaded\"}",
-            "[1, 2]",
+            "[4, 5]",
+            "[0.5]",
             "null",
-            "{\"files\":[\"F1\"]}",
+            "{\"files\":[\"F9\"]}",
+            // The same as a file says it, whole, within another list, and in another layout.
+            PLANTED,
+            &PLANTED.replace("[{", "[{\"id\":\"F9\"},{"),
+            &PLANTED.replace(',', ",\n  "),
+            &format!("```json\n{PLANTED}\n```"),
+            &PLANTED.replace('"', "\\\""),
             "{\"files\":[{\"id\":\"F9\",\"grade\":3,\"ranges\":[],\"why\":\"invented\"}]}",
             "{\"files\":[",
             "/src/x.rs: why",
@@ -446,12 +294,75 @@ mod tests {
     }
 
     #[test]
+    fn the_usual_forms_of_json_are_read() {
+        for text in [
+            "{\"relevant\":[2,1]}",
+            "{\"files\":[\"F2\",\"F1\"]}",
+            "{\"relevant_ids\": [\"2\", \"1\"]}",
+            "[2, 1]",
+            "[\"2\",\"1\"]",
+            "[\"F2\", \"F1\"]",
+            "[{\"id\":2},{\"id\":1}]",
+            "{\"result\":{\"files\":[{\"file_id\":\"F2\"},{\"file\":\"F1\"}]}}",
+            "{\"id\":\"F2\"}\n{\"id\":\"F1\"}",
+            "{\"F2\": \"\", \"F1\": \"\"}",
+            "{\"F2\": 1, \"F1\": 1, \"F3\": 0}",
+            "{\"F2\": true, \"F1\": true, \"F3\": false}",
+            "```json\n[2, 1]\n```",
+            "```[2, 1]```",
+            "The answer is [\"F2\", \"F1\"]",
+            "Answer: {\"files\": [\"F2\", \"F1\"]}",
+            "{\"files\":[{\"id\":\"F2\"},{\"id\":\"F1\"},{\"id\":\"F3\",\"relevant\":false}]}",
+            "{\"files\":[{\"id\":\"F2\"},{\"id\":\"F1\"},{\"id\":\"F3\",\"why\":\"not relevant\"}]}",
+            "F2, F1",
+            "F2 and F1",
+            "Relevant: 2, 1",
+            "**Relevant files:** F2, F1\n**Not relevant:** F3",
+            "[F2]\n[F1]\nNot relevant: 3",
+            "| id | grade |\n|---|---|\n| F2 | 1 |\n| F1 | 1 |\n| F3 | 0 |",
+        ] {
+            assert_eq!(shown(text).unwrap_or_default(), ["11 1 [] ", "10 1 [] "], "{text}");
+        }
+        let whys = ["11 3 [] it is", "10 1 [] calls it"];
+        for text in [
+            "[{\"id\":2,\"reason\":\"it is\",\"grade\":3},{\"id\":1,\"reason\":\"calls it\"}]",
+            "[\"F2 (grade 3): it is\", \"F1: calls it\"]",
+            "{\"F2\": {\"grade\": 3, \"why\": \"it is\"}, \"F1\": \"calls it\"}",
+            "F2: 3 - it is\nF1: calls it",
+            "| F2 | src/b.rs | 3 | it is |\n| F1 | src/a.rs | 1 | calls it |",
+        ] {
+            assert_eq!(shown(text).unwrap_or_default(), whys, "{text}");
+        }
+        // An entry that names two files speaks for neither, and a sentence lists none.
+        for text in ["{\"id\":\"F1\",\"path\":\"src/b.rs\"}", "F1 and F2 are tests.", "1, 2", "[1] is a test"]
+        {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_named_because_it_is_not_meant_is_none() {
+        for text in [
+            "F1: not relevant\nF2: irrelevant\nF3: grade 0",
+            "Not relevant: 1, 2, 3",
+            "Not relevant:\n- F1: a test\n- F2, F3",
+            "{\"relevant\": []}",
+            "{\"answer\": \"None of the files is relevant.\"}",
+            "[{\"id\":1,\"relevant\":false}]",
+            "{\"files\": \"none\"}",
+            "```json\n{\"files\": []}\n```\nNothing relevant was found.",
+        ] {
+            assert_eq!(read(text), Some(Parsed::default()), "{text}");
+        }
+    }
+
+    #[test]
     fn ids_that_were_not_shown_are_counted_and_repetitions_are_not_listed() {
         let text = r#"{"files":[{"id":"F9","grade":3},{"id":"F10","grade":3},{"id":"/etc/passwd","grade":3},{"id":"F1x"},
             {"grade":3},{"id":null},"F3",{"id":"F1","grade":2,"why":"first"},{"id":"F1","grade":3,"why":"second"}]}"#;
         let parsed = read(text).unwrap();
-        assert_eq!((parsed.kept.len(), parsed.dropped), (1, 7));
-        assert_eq!(shown(text).unwrap(), ["10 2 [] first"]);
+        assert_eq!((parsed.kept.len(), parsed.dropped), (2, 6));
+        assert_eq!(shown(text).unwrap(), ["12 1 [] ", "10 2 [] first"]);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! An answer in lines: `path: why`, and what models make of that.
 
-use super::answer::{Parsed, explanation, keep};
+use super::answer::{Kept, Parsed, explanation};
 use super::names::Names;
-use super::nothing;
+use super::{exclusion, fences, ids, nothing};
 use crate::limits;
 
 /// Words in front of a path.
-const LABELS: [&str; 14] = [
+const LABELS: [&str; 18] = [
     "file",
     "files",
     "path",
@@ -21,6 +21,10 @@ const LABELS: [&str; 14] = [
     "relevant file",
     "most relevant",
     "most relevant file",
+    "relevant",
+    "relevant files",
+    "answer",
+    "ids",
 ];
 /// Words in front of a reason.
 const REASONS: [&str; 12] = [
@@ -40,113 +44,159 @@ const REASONS: [&str; 12] = [
 /// Words in front of what is none.
 const FACTS: [&str; 8] =
     ["score", "relevance score", "confidence", "line", "lines", "rank", "language", "key lines"];
-/// A whole line, in front of files that are named because they are not meant.
-const EXCLUSIONS: [&str; 12] = [
-    "not relevant",
-    "irrelevant",
-    "excluded",
-    "exclude",
-    "left out",
-    "not included",
-    "omitted",
-    "skipped",
-    "discarded",
-    "ruled out",
-    "rejected",
-    "not selected",
-];
-/// Bytes of a line that may be a heading of a part.
-const HEADING_BYTES: usize = 120;
-
 /// What lines say.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     pub(super) parsed: Parsed,
+    /// A sentence says that nothing is relevant.
     pub(super) says_nothing: bool,
+    /// Lines name files because they are not meant.
+    pub(super) leaves_out: bool,
 }
 
-/// A file that a line names.
+/// Files that a line names: one, or several by their ids.
 pub(super) struct Named<'t> {
-    pub(super) file: usize,
+    pub(super) files: Vec<usize>,
     pub(super) words: &'t str,
+    pub(super) grade: Option<u8>,
     /// In a list, or with a mark between path and words: not in a sentence.
-    pub(super) is_listed: bool,
+    is_listed: bool,
+    /// The line from the name on.
+    text: &'t str,
 }
 
 /// Reads the lines of an answer.
 pub(super) fn read(text: &str, names: &Names<'_>) -> Lines {
     let mut lines = Lines::default();
-    // Files that sentences begin with, for an answer that has no list.
-    let mut told: Vec<(usize, &str)> = Vec::new();
-    let mut is_excluded = false;
+    // Files that are named in quotation marks, and those that sentences begin with, for an answer that has no list.
+    let (mut quoted, mut told): (Vec<Named<'_>>, Vec<Named<'_>>) = (Vec::new(), Vec::new());
+    let (mut is_excluded, mut is_attributed) = (false, false);
     // The file that waits for its reason, and whether that may stand behind an empty line.
     let mut waiting: Option<(usize, bool)> = None;
     for line in text.lines().map(str::trim) {
         if line.is_empty() {
+            is_attributed = false;
             waiting = waiting.filter(|(_, is_heading)| *is_heading);
             continue;
         }
         if is_rule(line) {
             continue;
         }
+        if fences::attributes(line) {
+            is_attributed = true;
+            waiting = None;
+            continue;
+        }
+        let is_left_out = exclusion::labelled(line).is_some_and(|rest| names_some(rest, names));
+        if is_left_out && !names.is_line(line) {
+            lines.leaves_out = true;
+            continue;
+        }
         if let Some(named) = named(line, names) {
-            if is_excluded || says_not(named.words) {
-                lines.says_nothing = true;
+            if is_excluded || named.grade == Some(0) || exclusion::says_not(named.words) {
+                lines.leaves_out = true;
                 waiting = None;
-            } else if is_quotation(line, &named, names) {
+            } else if is_attributed || is_quotation(line, &named, names) {
                 // What stands so in a file is the file's word.
                 lines.parsed.dropped += 1;
+            } else if is_in_quotes(line) {
+                let words = named.words.trim_end_matches(['"', '”', '\'', '»', ',', ';']);
+                quoted.push(Named { words, ..named });
             } else if named.is_listed {
-                let is_new = lines.parsed.kept.iter().all(|kept| kept.file != named.file);
-                keep(&mut lines.parsed, named.file, named.words);
-                waiting = (is_new && named.words.is_empty())
-                    .then(|| (named.file, line.starts_with(['#', '*', '<'])));
+                let is_new = |file: &usize| lines.parsed.kept.iter().all(|kept| kept.file != *file);
+                waiting = (named.files.first().copied().filter(is_new).filter(|_| named.words.is_empty()))
+                    .map(|file| (file, line.starts_with(['#', '*', '<'])));
+                keep(&mut lines.parsed, &named, names);
             } else {
-                told.push((named.file, named.words));
+                told.push(named);
             }
             continue;
         }
-        if let Some(is_exclusion) = heading(line) {
-            is_excluded = is_exclusion && !names.is_said(line);
+        if let Some(is_exclusion) = exclusion::heading(line) {
+            is_excluded = is_exclusion && !names.is_line(line);
             waiting = None;
             if nothing::says_nothing(line) {
                 lines.says_nothing = true;
             }
         } else if let Some((file, _)) = waiting {
             if let Some(words) = reason(line) {
-                let kept = lines.parsed.kept.iter_mut().find(|kept| kept.file == file);
-                kept.into_iter().for_each(|kept| kept.explanation = explanation(words));
                 waiting = None;
+                if exclusion::says_not(words) {
+                    lines.parsed.kept.retain(|kept| kept.file != file);
+                    lines.leaves_out = true;
+                } else if let Some(kept) = lines.parsed.kept.iter_mut().find(|kept| kept.file == file) {
+                    kept.explanation = explanation(words);
+                }
             }
-        } else if looks_like_path(unmarked(line)) {
+        } else if is_unknown(unmarked(line), names) {
             lines.parsed.dropped += 1;
         } else if nothing::says_nothing(line) {
             lines.says_nothing = true;
         }
     }
-    // A sentence about a file behind "No relevant files found" says why it is not.
     if lines.parsed.kept.is_empty() && !lines.says_nothing {
-        told.into_iter().for_each(|(file, words)| keep(&mut lines.parsed, file, words));
+        quoted.iter().for_each(|named| keep(&mut lines.parsed, named, names));
+        // A sentence about a file behind "No relevant files found" says why it is not; one that begins with an id may
+        // speak of others, too.
+        if lines.parsed.kept.is_empty() && !lines.leaves_out && !names.by_id() {
+            // One that ends in a colon introduces something else.
+            let is_talk = |words: &str| fences::speaks(words) || words.ends_with(':');
+            let told = told.iter().filter(|named| !is_talk(named.words));
+            told.for_each(|named| keep(&mut lines.parsed, named, names));
+        }
+    } else {
+        lines.parsed.dropped += quoted.len();
     }
     lines
 }
 
-/// Whether a file says what a line says of it. A path alone stands in many files, and is nobody's opinion.
-fn is_quotation(line: &str, named: &Named<'_>, names: &Names<'_>) -> bool {
-    let says_something = !named.words.is_empty() || line.contains('"');
-    says_something && (names.is_said(line) || names.is_said(unmarked(line)))
+fn keep(parsed: &mut Parsed, named: &Named<'_>, names: &Names<'_>) {
+    named.files.iter().for_each(|&file| parsed.keep(Kept::new(file, named.words, named.grade, names)));
 }
 
-/// The file that a line names.
+/// Whether a text is a list of files, be it of bare numbers.
+fn names_some(text: &str, names: &Names<'_>) -> bool {
+    named(text, names).is_some() || ids::row(text, names).is_some()
+}
+
+/// Whether a file says what a line says of it: as a line of its own, or in the middle of others, where it is more than a
+/// word. A path alone stands in many files, and is nobody's opinion.
+fn is_quotation(line: &str, named: &Named<'_>, names: &Names<'_>) -> bool {
+    let says_something = !named.words.is_empty() || line.contains('"');
+    let is_long = named.words.split_whitespace().nth(1).is_some();
+    let is_repeated = |text: &str| names.is_line(text) || is_long && names.is_said(text);
+    says_something && (is_repeated(line) || is_repeated(named.text))
+}
+
+/// Whether all of a line but the marks of a list stands in quotation marks.
+fn is_in_quotes(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '-' | '*' | '•' | '+'));
+    let line = line.trim_end_matches([',', '.', ';']);
+    [('"', '"'), ('“', '”'), ('\'', '\''), ('«', '»')].into_iter().any(|(open, close)| {
+        let inner = line.strip_prefix(open).and_then(|line| line.strip_suffix(close));
+        inner.is_some_and(|inner| !inner.contains([open, close]))
+    })
+}
+
+/// The files that a line names.
 pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
     if line.starts_with('|') {
         return of_table(line, names);
     }
+    if let Some((label, row)) = line.split_once(':')
+        && LABELS.contains(&self::label(label).as_str())
+        && let Some(files) = ids::row(row, names)
+    {
+        return Some(Named { files, words: "", grade: None, is_listed: true, text: line });
+    }
     let (mut rest, mut is_listed) = (line, false);
     for _ in 0..limits::ANSWER_MARKS {
-        if let Some((file, after)) = names.at_start(rest) {
-            let (words, is_parted) = words(after);
-            return Some(Named { file, words, is_listed: is_listed || is_parted || words.is_empty() });
+        let path = || names.at_start(rest).map(|(file, after)| (vec![file], after));
+        if let Some((files, after)) = path().or_else(|| ids::at_start(rest, names)) {
+            let (words, is_parted, grade) = graded_words(after, names);
+            // `F3 and F4 are tests` is a sentence wherever it stands.
+            let is_listed = is_parted || words.is_empty() || is_listed && files.len() == 1;
+            return Some(Named { files, words, grade, is_listed, text: rest });
         }
         rest = without_mark(rest)?.trim_start();
         is_listed = true;
@@ -154,10 +204,24 @@ pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
     None
 }
 
-/// The file of a path with line numbers behind it.
-pub(super) fn path_with_lines(path: &str, names: &Names<'_>) -> Option<usize> {
-    let (file, after) = names.at_start(path.trim())?;
-    words(after).0.is_empty().then_some(file)
+/// What follows a name: the words, whether a mark parts them from it, and the grade where such are asked for.
+fn graded_words<'t>(after: &'t str, names: &Names<'_>) -> (&'t str, bool, Option<u8>) {
+    match names.by_id().then(|| ids::graded(after)).flatten() {
+        Some((grade, rest)) => (words(rest).0, true, Some(grade)),
+        None => {
+            let (words, is_parted) = words(after);
+            (words, is_parted, None)
+        }
+    }
+}
+
+/// The file of a text that is a path, with line numbers behind it perhaps.
+pub(super) fn of_path(path: &str, names: &Names<'_>) -> Option<usize> {
+    let path = path.trim();
+    names.file(path).or_else(|| {
+        let (file, after) = names.at_start(path)?;
+        words(after).0.is_empty().then_some(file)
+    })
 }
 
 /// The file in the first cell that has one, and the longest of the cells behind it.
@@ -167,11 +231,13 @@ fn of_table<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
     let of_cell =
         |cell: &'t str| named(cell.trim_start_matches('|'), names).filter(|named| named.words.is_empty());
     let (at, named) = cells.iter().enumerate().find_map(|(at, cell)| Some((at, of_cell(cell)?)))?;
-    let longest = cells[at + 1..].iter().copied().max_by_key(|cell| cell.len()).unwrap_or_default();
-    let before = cells[..at].iter().copied().max_by_key(|cell| cell.len()).unwrap_or_default();
-    let is_text = |cell: &&str| cell.chars().any(char::is_alphabetic);
-    let words = Some(longest).filter(is_text).or(Some(before).filter(is_text)).unwrap_or_default();
-    Some(Named { words: trimmed(words), ..named })
+    let is_words = |cell: &&&'t str| cell.chars().any(char::is_alphabetic) && of_cell(cell).is_none();
+    let longest = |cells: &[&'t str]| cells.iter().filter(is_words).max_by_key(|cell| cell.len()).copied();
+    let words = longest(&cells[at + 1..]).or_else(|| longest(&cells[..at])).unwrap_or_default();
+    let grade =
+        cells.iter().skip(at + 1).find_map(|cell| cell.parse().ok()).filter(|grade| *grade <= ids::MOST);
+    let grade = named.grade.or(grade.filter(|_| names.by_id()));
+    Some(Named { words: trimmed(words), grade, text: line, ..named })
 }
 
 /// Without the first mark in front of a path: of a list, a heading, bold text, code, a link, a tag, or a word such as `File:`.
@@ -181,8 +247,9 @@ fn without_mark(text: &str) -> Option<&str> {
     if first == '<' {
         let end = text.find('>').filter(|end| *end < limits::ANSWER_TAG_BYTES)?;
         // `<file path="…">`
-        let attribute =
-            ["path=\"", "file=\"", "name=\"", "path='"].iter().find_map(|name| text[..end].find(name));
+        let attribute = ["path=\"", "file=\"", "name=\"", "id=\"", "path='"]
+            .iter()
+            .find_map(|name| text[..end].find(name));
         let value = attribute.and_then(|at| text[at..].find(['"', '\'']).map(|quote| at + quote + 1));
         return Some(&text[value.unwrap_or(end + 1)..]);
     }
@@ -345,38 +412,22 @@ fn reason(line: &str) -> Option<&str> {
     None
 }
 
-/// For a line that heads a part: whether the part is of files that are not meant.
-fn heading(line: &str) -> Option<bool> {
-    let plain = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_' | '#' | '`'));
-    let is_heading = line.starts_with('#')
-        || plain.ends_with(':')
-        || line.starts_with("**") && line.trim_end_matches(':').ends_with("**");
-    let lower = plain.to_lowercase();
-    (is_heading && line.len() <= HEADING_BYTES).then(|| EXCLUSIONS.iter().any(|words| lower.contains(words)))
-}
-
-/// Whether the words about a file are that it is not relevant, and no more.
-fn says_not(words: &str) -> bool {
-    let lower = words.to_lowercase();
-    let lower = lower.trim_start_matches(|c: char| !c.is_alphanumeric());
-    (lower.starts_with("not relevant") || lower.starts_with("irrelevant"))
-        && !["but", "however", "although", "though", "except"].iter().any(|word| lower.contains(word))
-}
-
-/// Rules of Markdown, the parts of a table without words, and fences.
+/// Rules of Markdown, the parts of a table without words, and ends of fences.
 fn is_rule(line: &str) -> bool {
     line.starts_with("```")
         || line.chars().all(|c| matches!(c, '-' | '=' | '|' | ':' | '*' | '_' | '+' | ' '))
 }
 
-/// Whether a line names something that could be a file: its first word has a slash, or a dot within it, and a
-/// colon follows.
-fn looks_like_path(line: &str) -> bool {
+/// Whether a line names something that could be a file, although no such file was sent: it begins with an id, or its
+/// first word has a slash, or a dot within it, and a colon follows.
+fn is_unknown(line: &str, names: &Names<'_>) -> bool {
     let first = line.split(|c: char| c.is_whitespace() || c == '`').next().unwrap_or_default();
     let (path, colon) = match first.split_once(':') {
         Some((path, _)) => (path, true),
         None => (first, line.contains(": ")),
     };
     let path = path.trim_end_matches([',', '.']);
-    path.contains('/') || (colon && path.trim_start_matches('.').contains('.'))
+    path.contains('/')
+        || (colon && path.trim_start_matches('.').contains('.'))
+        || (colon && names.by_id() && path.starts_with(['F', 'f']) && ids::number(path).is_some())
 }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use forage_fs::Root;
 use forage_search::keyword::Gathered;
 
+use super::evidence::Block;
 use crate::sanitize::line_text;
 use crate::text::absolute;
 
@@ -14,36 +15,63 @@ const SLACK: usize = 64;
 /// Places in a line that are tried as the end of a path.
 const ENDS_TRIED: usize = 96;
 
-/// What the paths of the evidence lead to.
+/// What the names in an answer lead to: to files that its model was sent, and to no others.
 pub(super) struct Names<'a> {
     gathered: Option<&'a Gathered>,
+    blocks: &'a [Block],
+    by_id: bool,
     files: HashMap<String, usize>,
     longest: usize,
-    /// Lines of the evidence, without white space.
-    lines: OnceCell<HashSet<String>>,
+    said: OnceCell<Said>,
+}
+
+/// What files say, in letters and digits alone: whoever repeats it may write it in another layout.
+#[derive(Default)]
+struct Said {
+    lines: HashSet<String>,
+    /// Whole files, with a line feed between them.
+    text: String,
 }
 
 impl<'a> Names<'a> {
-    /// Files by their absolute path, and by that below the root.
-    pub(super) fn new(root: &Root, gathered: &'a Gathered) -> Self {
-        let mut files = HashMap::with_capacity(2 * gathered.files.len());
-        for (index, file) in gathered.files.iter().enumerate() {
-            files.insert(absolute(root, &file.path), index);
+    /// The files of one request by their absolute path, by that below the root and, where they were asked for, by their ids.
+    pub(super) fn new(root: &Root, gathered: &'a Gathered, blocks: &'a [Block], by_id: bool) -> Self {
+        let mut files = HashMap::with_capacity(2 * blocks.len());
+        for block in blocks {
+            let Some(file) = gathered.files.get(block.file) else { continue };
+            files.insert(absolute(root, &file.path), block.file);
             // An absolute path is nobody else's.
-            files.entry(file.path.display().into_owned()).or_insert(index);
+            files.entry(file.path.display().into_owned()).or_insert(block.file);
         }
         let longest = files.keys().map(String::len).max().unwrap_or_default();
-        Self { gathered: Some(gathered), files, longest, lines: OnceCell::new() }
+        Self { gathered: Some(gathered), blocks, by_id, files, longest, said: OnceCell::new() }
     }
 
     /// Files of these paths, in which these lines stand.
     #[cfg(test)]
-    pub(super) fn of(paths: &[(&str, usize)], lines: &[&str]) -> Self {
+    pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [Block]) -> Self {
         let files: HashMap<String, usize> =
             paths.iter().map(|(path, file)| ((*path).to_owned(), *file)).collect();
         let longest = files.keys().map(String::len).max().unwrap_or_default();
-        let lines = OnceCell::from(lines.iter().map(|line| squeezed(line)).collect::<HashSet<_>>());
-        Self { gathered: None, files, longest, lines }
+        let mut said = Said::default();
+        lines.iter().for_each(|line| said.add([(*line).to_owned()]));
+        Self { gathered: None, blocks, by_id: !blocks.is_empty(), files, longest, said: OnceCell::from(said) }
+    }
+
+    /// Whether files have ids.
+    pub(super) fn by_id(&self) -> bool {
+        self.by_id
+    }
+
+    /// What was sent of a file.
+    pub(super) fn block(&self, file: usize) -> Option<&'a Block> {
+        self.blocks.iter().find(|block| block.file == file)
+    }
+
+    /// The file with an id.
+    pub(super) fn of_id(&self, id: u64) -> Option<usize> {
+        let blocks = self.by_id.then_some(self.blocks)?;
+        blocks.iter().find(|block| block.id as u64 == id).map(|block| block.file)
     }
 
     /// The file of a whole path.
@@ -78,19 +106,51 @@ impl<'a> Names<'a> {
         found.map(|(file, end)| (file, &text[end..]))
     }
 
-    /// Whether a file says this, as one of its lines that was shown.
-    pub(super) fn is_said(&self, line: &str) -> bool {
-        let lines = self.lines.get_or_init(|| {
-            let lines =
-                self.gathered.iter().flat_map(|gathered| &gathered.files).flat_map(|file| &file.lines);
-            lines.map(|line| squeezed(&line_text(&line.bytes))).collect()
-        });
-        lines.contains(&squeezed(line))
+    /// Whether a text names a file anywhere.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        let is_mark = |c: char| matches!(c, '`' | '*' | '"' | '\'' | '(' | '[' | '<' | '“' | '‘' | '«');
+        text.split_whitespace().any(|word| self.at_start(word.trim_start_matches(is_mark)).is_some())
+    }
+
+    /// Whether a file has this as one of its lines.
+    pub(super) fn is_line(&self, line: &str) -> bool {
+        let letters = letters(line);
+        !letters.is_empty() && self.said().lines.contains(&letters)
+    }
+
+    /// Whether a file says this, whatever the layout. Meant for texts that name something and say something of it: a word
+    /// alone stands in many files.
+    pub(super) fn is_said(&self, text: &str) -> bool {
+        let letters = letters(text);
+        !letters.is_empty() && self.said().text.contains(&letters)
+    }
+
+    fn said(&self) -> &Said {
+        self.said.get_or_init(|| {
+            let mut said = Said::default();
+            let files = self.blocks.iter().filter_map(|block| self.gathered?.files.get(block.file));
+            for file in files {
+                said.add(file.lines.iter().map(|line| line_text(&line.bytes)));
+            }
+            said
+        })
     }
 }
 
-fn squeezed(text: &str) -> String {
-    text.split_whitespace().collect()
+impl Said {
+    /// Adds the lines of a file.
+    fn add(&mut self, lines: impl IntoIterator<Item = String>) {
+        for line in lines {
+            let line = letters(&line);
+            self.text.push_str(&line);
+            self.lines.insert(line);
+        }
+        self.text.push('\n');
+    }
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// What may stand behind a path.

@@ -94,7 +94,7 @@ pub(super) fn refuses(text: &str) -> bool {
 }
 
 /// Letters and digits in lower case, apostrophes left out.
-fn words(text: &str) -> Vec<String> {
+pub(super) fn words(text: &str) -> Vec<String> {
     let text = text.replace(['\'', '’'], "").to_lowercase();
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.take(WORDS).map(str::to_owned).collect()

@@ -5,20 +5,9 @@
 
 use std::borrow::Cow;
 
-/// Marks around reasoning.
-const THOUGHTS: [(&str, &str); 11] = [
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<thought>", "</thought>"),
-    ("<thoughts>", "</thoughts>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<reflection>", "</reflection>"),
-    ("<scratchpad>", "</scratchpad>"),
-    ("<seed:think>", "</seed:think>"),
-    ("◁think▷", "◁/think▷"),
-    ("[THINK]", "[/THINK]"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
-];
+use forage_llm::reasoning::{Thought, without_lone_end};
+
+use super::fences::Fence;
 
 /// Marks of templates that servers leave at the ends of a text.
 const ENDS: [&str; 12] = [
@@ -41,7 +30,7 @@ const FINAL: &str = "<|channel|>final";
 
 /// The answer in a text.
 pub(super) fn answer(text: &str) -> Cow<'_, str> {
-    match without_thoughts(final_channel(text.trim())) {
+    match without_thoughts(without_ends(final_channel(text.trim()))) {
         Cow::Borrowed(text) => Cow::Borrowed(without_ends(text)),
         Cow::Owned(text) => Cow::Owned(without_ends(&text).to_owned()),
     }
@@ -67,50 +56,37 @@ fn final_channel(text: &str) -> &str {
     at.and_then(|at| text[at..].split_once("<|message|>")).map_or("", |(_, answer)| answer.trim())
 }
 
-/// Without blocks of reasoning that begin a line. One that never ends is all there is, if the answer begins with it.
+/// Without blocks of reasoning that begin a line; code in a fence has none. One that never ends is all that there still is.
 fn without_thoughts(text: &str) -> Cow<'_, str> {
     let mut kept: Option<String> = None;
     let mut rest = text;
     'blocks: loop {
-        let mut at = 0;
+        let (mut at, mut fence) = (0, None);
         for line in rest.split_inclusive('\n') {
             let begin = at + (line.len() - line.trim_start().len());
             at += line.len();
-            let Some((open, close)) = THOUGHTS.iter().find(|(open, _)| rest[begin..].starts_with(open))
-            else {
-                continue;
+            let was_fenced = fence.is_some();
+            fence = match fence {
+                None => Fence::opening(line),
+                Some(fence) => Some(fence).filter(|fence| !fence.is_closed_by(line)),
             };
-            let Some(end) = rest[begin..].find(close) else {
-                let begins_with_it =
-                    kept.as_deref().unwrap_or_default().trim().is_empty() && rest[..begin].trim().is_empty();
-                if begins_with_it {
-                    return Cow::Borrowed("");
-                }
-                kept.get_or_insert_default().push_str(&rest[..begin]);
-                rest = &rest[begin + open.len()..];
-                break 'blocks;
-            };
+            let thought = if was_fenced { None } else { Thought::at_start(&rest[begin..]) };
+            let Some(thought) = thought else { continue };
             kept.get_or_insert_default().push_str(&rest[..begin]);
-            rest = &rest[begin + end + close.len()..];
+            match thought {
+                Thought::Ended(after) => rest = after,
+                Thought::Open => {
+                    rest = "";
+                    break 'blocks;
+                }
+            }
             continue 'blocks;
         }
         break;
     }
-    let Some(mut kept) = kept else { return Cow::Borrowed(behind_end(text)) };
+    let Some(mut kept) = kept else { return Cow::Borrowed(without_lone_end(text)) };
     kept.push_str(rest);
-    Cow::Owned(behind_end(&kept).to_owned())
-}
-
-/// Behind the end of reasoning whose beginning the template has swallowed: a line of its own.
-fn behind_end(text: &str) -> &str {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        at += line.len();
-        if THOUGHTS.iter().any(|(_, close)| line.trim() == *close) {
-            return text[at..].trim();
-        }
-    }
-    text.trim()
+    Cow::Owned(without_lone_end(&kept).to_owned())
 }
 
 /// Without marks at either end.
@@ -151,7 +127,22 @@ mod tests {
         ] {
             assert_eq!(answer(text), "a: b", "{text}");
         }
-        for text in ["", "<think>never ends\na: b", "<|channel|>analysis<|message|>a: b<|end|>"] {
+        for text in [
+            "a: b\n</think>",
+            "thought\n</think>\na: b\n</think>",
+            "a: b\n<think>\n/x: cut at the",
+            "a: b\n<think>\n/x: no\n</think>",
+        ] {
+            assert_eq!(answer(text), "a: b", "{text}");
+        }
+        let fenced = "a: b\n```\n<think>\n</think>\n```\nc: d";
+        assert_eq!(answer(fenced), fenced);
+        for text in [
+            "",
+            "<think>never ends\na: b",
+            "<think>a</think>\n<think>b",
+            "<|channel|>analysis<|message|>a: b<|end|>",
+        ] {
             assert_eq!(answer(text), "", "{text}");
         }
         // Words about such marks are words.
