@@ -307,9 +307,9 @@ fn files_that_were_not_sent_are_not_believed_in_any_form() {
         let answer = search(&context, &["needle"]).unwrap();
         let sent = &model.sent()[0];
         let shown = evidence(sent).lines().filter(|line| line.starts_with('F')).count();
-        let kept = answer.records["files"].as_array().unwrap().len();
+        let kept = answer.records()["files"].as_array().unwrap().len();
         assert!(shown < 400 && kept == shown, "{kept} of {shown}");
-        assert_eq!(answer.records["model"]["dropped_paths"], 400 - shown, "{form:?}");
+        assert_eq!(answer.records()["model"]["dropped_paths"], 400 - shown, "{form:?}");
     }
 }
 
