@@ -10,6 +10,7 @@ use std::hash::{Hash, Hasher};
 use forage_base::Hash64;
 use forage_fs::{RelPath, Root};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::ToolError;
 use crate::tool::Tool;
@@ -39,7 +40,14 @@ where
 {
     let mut question = serde_json::to_value(request).unwrap_or_default();
     if let Some(arguments) = question.as_object_mut() {
-        arguments.retain(|name, _| !NOT_OF_THE_QUESTION.contains(&name.as_str()));
+        // Left out is the same as said to be nothing; no 0 makes other results.
+        let says_nothing = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::Number(number) => number.as_i64() == Some(0),
+            Value::Array(items) => items.is_empty(),
+            _ => false,
+        };
+        arguments.retain(|name, value| !NOT_OF_THE_QUESTION.contains(&name.as_str()) && !says_nothing(value));
     }
     let mut hasher = Hash64::default();
     (T::NAME, root.path(), start.as_bytes(), globs, question.to_string()).hash(&mut hasher);

@@ -272,7 +272,7 @@ fn a_page_says_that_it_continues_and_a_glob_that_fits_nothing_says_so() {
     let run = project.run(&["grep", "needle", "-m", "2", "--json", "-C", "0"]);
     let cursor = run.json()["next_cursor"].as_str().unwrap().to_owned();
     let run = project.run(&["grep", "needle", "-m", "2", "--cursor", &cursor, "-C", "0"]);
-    assert!(run.stdout.starts_with("Found further 3 matches in 2 files (showing 2):"), "{run:?}");
+    assert!(run.stdout.starts_with("Found 3 further matches in 2 files (showing 2):"), "{run:?}");
     let run = project.run(&["grep", "needle", "-g", "*.nothing"]);
     assert!(run.status == 1 && run.stdout.contains("No file fits file_pattern."), "{run:?}");
     project.write("app/[id]/lib/x.ts", "needle in brackets\n");

@@ -82,7 +82,11 @@ fn answers_and_errors_know_the_new_name_alone() {
         ),
         ("show_lines", r#"{"path": "src/long.rs"}"#, "to go on: show_lines(path="),
         ("show_lines", r#"{"path": "src"}"#, "is a directory, not a file; list it with tree_of"),
-        ("show_lines", r#"{"path": "src/*.rs"}"#, "list the directory in front of them with tree_of"),
+        (
+            "show_lines",
+            r#"{"path": "src/*.rs"}"#,
+            "give the directory in front of them to tree_of, or search with globs by find_text",
+        ),
         ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#, "must be two numbers of lines"),
         ("tree_of", r#"{"path": "src/agent.py"}"#, "or read a file with show_lines"),
         ("tree_of", r#"{"pattern": "*.py"}"#, "rank-files with path:… finds files by name"),
