@@ -6,6 +6,7 @@ use forage_base::Stop;
 use serde_json::Value;
 
 use crate::error::ChatError;
+use crate::finish::Finish;
 use crate::redact::Redacted;
 
 /// A conversation so far, to which the model is to say the next thing. What it is made of is the program's own text,
@@ -195,21 +196,6 @@ pub struct Usage {
     pub cached_input_tokens: u64,
     /// Tokens of the answer, reasoning included.
     pub output_tokens: u64,
-}
-
-/// Why the model stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finish {
-    /// It had said everything.
-    Complete,
-    /// It ran into the output limit; the text may end in the middle.
-    Length,
-    /// It waits for the results of its calls.
-    ToolCalls,
-    /// It, or a guard in front of it, refused to answer.
-    Refused,
-    /// Anything else, also when the provider gives no reason or an unknown one.
-    Other,
 }
 
 /// A model that can be asked. Implementations block the calling thread.

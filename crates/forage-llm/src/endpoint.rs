@@ -278,6 +278,11 @@ pub(crate) fn literal_address(host: &str) -> Option<IpAddr> {
     host.parse::<Ipv4Addr>().ok().map(IpAddr::V4)
 }
 
+/// Whether a number is a price.
+pub(crate) fn is_price(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use forage_base::Stopped;
 use thiserror::Error;
 
-use crate::chat::Finish;
 use crate::connect::Halt;
+use crate::finish::Finish;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.
 ///

@@ -9,15 +9,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
 use ureq::Agent;
-use ureq::http::{HeaderMap, HeaderValue, Request, Response};
+use ureq::http::{HeaderMap, Request, Response};
 use ureq::unversioned::transport::RustlsConnector;
 
 use crate::chat::CallBudget;
 use crate::connect::{BudgetConnector, CallState};
 use crate::error::ChatError;
-use crate::key::ApiKey;
+use crate::exchange::{Call, Pieces, Reply, pause};
 use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
 use crate::recording::{Exchange, Exchanges};
@@ -29,58 +28,6 @@ pub(crate) struct HttpClient {
     tls: Arc<RustlsConnector>,
     exchanges: Exchanges,
 }
-
-/// A request to send.
-pub(crate) struct Call<'a> {
-    /// `provider/model`, for errors.
-    pub(crate) name: &'a str,
-    /// The name of the wire protocol.
-    pub(crate) wire: &'static str,
-    /// The model id; empty for a list of models.
-    pub(crate) model: &'a str,
-    /// The key, so that a recording can be kept free of it.
-    pub(crate) key: Option<&'a ApiKey>,
-    /// The address without a trailing slash.
-    pub(crate) base_url: &'a str,
-    /// What comes behind it, query included.
-    pub(crate) path: &'a str,
-    /// Headers beside content type and length.
-    pub(crate) headers: Vec<(&'static str, HeaderValue)>,
-    /// The document to post; none for a `GET`.
-    pub(crate) body: Option<&'a Value>,
-    /// Most bytes of a successful body that are read.
-    pub(crate) limit: usize,
-}
-
-impl Call<'_> {
-    pub(crate) fn cannot(&self, why: String) -> ChatError {
-        ChatError::Recording { model: self.name.to_owned(), why }
-    }
-
-    pub(crate) fn too_large(&self) -> ChatError {
-        ChatError::AnswerTooLarge { model: self.name.to_owned(), limit: self.limit }
-    }
-}
-
-/// A response, whatever its status.
-#[derive(Debug, Default)]
-pub(crate) struct Reply {
-    /// 0 as long as there is none.
-    pub(crate) status: u16,
-    pub(crate) retry_after: Option<Duration>,
-    /// The body of a success, unless it was passed on in pieces; of a 4xx at most [`MAX_ERROR_BODY_BYTES`], as far as
-    /// it could be read; else empty.
-    pub(crate) body: Vec<u8>,
-}
-
-impl Reply {
-    pub(crate) fn is_success(&self) -> bool {
-        matches!(self.status, 200..=299)
-    }
-}
-
-/// Takes the body of a success as it arrives, and says when it has enough.
-pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
 
 impl HttpClient {
     pub(crate) fn new(exchanges: Exchanges) -> Self {
@@ -285,11 +232,13 @@ fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = number("retry-after-ms").map(|ms| ms / 1000.0).or_else(|| number("retry-after"))?;
-    crate::wire::pause(seconds)
+    pause(seconds)
 }
 
 #[cfg(test)]
 mod tests {
+    use ureq::http::HeaderValue;
+
     use super::*;
 
     #[test]

@@ -20,7 +20,9 @@ mod chat;
 mod connect;
 mod endpoint;
 mod error;
+mod exchange;
 mod failover;
+mod finish;
 mod http;
 mod key;
 pub mod limits;
@@ -32,9 +34,10 @@ mod resolve;
 mod sse;
 mod table;
 mod wire;
+mod wire_name;
 
 pub use chat::{
-    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Finish, Message, ModelTurn, ToolCall,
+    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Message, ModelTurn, ToolCall,
     ToolDefinition, ToolResult, Usage,
 };
 pub use endpoint::{
@@ -43,6 +46,7 @@ pub use endpoint::{
 };
 pub use error::ChatError;
 pub use failover::{AllFailed, Passed, complete_first, stream_first};
+pub use finish::Finish;
 pub use key::{ApiKey, KeyError};
 pub use recording::{Exchange, ExchangeSink, Exchanges, RecordedModel, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
@@ -51,4 +55,5 @@ pub use table::{
     Preference, Provider, ProviderSettings, ProviderTable, Resolved, Role, RoleSettings, RoleTable,
     TableError, TableSettings, WireLister, choose,
 };
-pub use wire::{ListedModel, Wire, WireClient};
+pub use wire::{ListedModel, WireClient};
+pub use wire_name::Wire;

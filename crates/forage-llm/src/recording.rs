@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::error::ChatError;
-use crate::http::{Call, Pieces, Reply};
+use crate::exchange::{Call, Pieces, Reply};
 use crate::key::ApiKey;
 use crate::limits::QUOTED_KEY_CHARS;
-use crate::wire::Wire;
+use crate::wire_name::Wire;
 
 /// The version of the format, in every line.
 const FORMAT: u64 = 1;

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::wire::Wire;
+use crate::endpoint::is_price;
+use crate::wire_name::Wire;
 
 pub use choose::{Candidate, Choice, PassedOver, choose};
 pub use facts::FactSettings;
@@ -403,9 +404,4 @@ fn replace<T: Clone>(old: &mut Option<T>, new: &Option<T>) {
     if new.is_some() {
         old.clone_from(new);
     }
-}
-
-/// Whether a number is a price.
-pub(crate) fn is_price(number: f64) -> bool {
-    number.is_finite() && number >= 0.0
 }

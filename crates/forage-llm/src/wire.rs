@@ -9,8 +9,11 @@ mod client;
 #[cfg(test)]
 mod fuzz;
 mod gemini;
+mod listed;
 mod listing;
 mod openai_chat;
+mod protocol;
+mod protocols;
 mod status;
 mod stream;
 #[cfg(test)]
@@ -18,51 +21,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use serde::Deserialize;
-use serde_json::Value;
-use ureq::http::HeaderValue;
-
-use crate::chat::{CallBudget, ChatModel, ChatRequest, Finish, ToolCall, Usage};
+use crate::chat::{CallBudget, ChatModel};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
 use crate::recording::Exchanges;
+use crate::wire_name::Wire;
 
 pub use client::WireClient;
-pub use listing::ListedModel;
-pub(crate) use status::pause;
-
-/// A wire protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wire {
-    /// OpenAI chat completions, which most hosted and all common local servers speak: `POST {base_url}/chat/completions`.
-    #[default]
-    #[serde(rename = "openai-chat")]
-    OpenAiChat,
-    /// Anthropic messages: `POST {base_url}/v1/messages`, with the base address as `ANTHROPIC_BASE_URL` has it.
-    Anthropic,
-    /// Gemini: `POST {base_url}/v1beta/models/{model}:generateContent`.
-    Gemini,
-}
+pub use listed::ListedModel;
 
 impl Wire {
-    /// All there are.
-    pub const ALL: [Self; 3] = [Self::OpenAiChat, Self::Anthropic, Self::Gemini];
-
-    /// Its name in tables and recordings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai-chat",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// The wire with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|wire| wire.name() == name)
-    }
-
     /// A client of the endpoint. Connects only when asked something.
     pub fn client(self, endpoint: Endpoint) -> Arc<dyn ChatModel> {
         Arc::new(WireClient::new(self, endpoint, Exchanges::Live))
@@ -86,121 +54,4 @@ impl Wire {
     ) -> Result<Vec<ListedModel>, ChatError> {
         listing::list(self, endpoint, exchanges, budget)
     }
-
-    fn protocol(self) -> &'static dyn Protocol {
-        match self {
-            Self::OpenAiChat => &openai_chat::OpenAiChat,
-            Self::Anthropic => &anthropic::Anthropic,
-            Self::Gemini => &gemini::Gemini,
-        }
-    }
-}
-
-/// What differs from wire to wire.
-trait Protocol: Sync {
-    /// The path behind the base address. A base address that ends with the path's first segment already holds it.
-    fn path(&self, model: &str, streamed: bool) -> String;
-
-    /// The header that carries a key, and the text in front of the key.
-    fn key_header(&self) -> (&'static str, &'static str);
-
-    /// Further headers.
-    fn headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
-    /// The request's document.
-    fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value;
-
-    /// Reads a whole answer.
-    fn read(&self, answer: Value) -> Result<Said, Fault>;
-
-    /// Begins to read an answer in events.
-    fn events(&self) -> Box<dyn Events>;
-
-    /// The path of the list of models; `cursor` is what the page before said.
-    fn listing_path(&self, cursor: Option<&str>) -> String;
-
-    /// The models of a page, and the cursor of the next one.
-    fn read_listing(&self, page: &Value) -> Option<(Vec<ListedModel>, Option<String>)>;
-}
-
-/// Puts a whole answer together from its events.
-trait Events {
-    /// Takes an event and appends the answer's text in it to `text`. An event that has no meaning is passed over.
-    fn take(&mut self, event: Value, text: &mut String) -> Result<(), Fault>;
-
-    /// Whether the model has said why it stopped, so that all of the answer is there.
-    fn is_whole(&self) -> bool;
-
-    /// Whether nothing more will come.
-    fn is_over(&self) -> bool;
-
-    /// The answer as it would have come whole.
-    fn whole(self: Box<Self>) -> Value;
-}
-
-/// What an answer says, before what all wires share is done to it.
-#[derive(Debug, PartialEq)]
-struct Said {
-    /// The text, perhaps with reasoning in marks.
-    text: String,
-    /// The calls, with [`answer::unique_ids`].
-    calls: Vec<ToolCall>,
-    finish: Finish,
-    usage: Option<Usage>,
-    /// What the provider wants back.
-    state: Option<Value>,
-}
-
-/// Why an answer can't be used.
-#[derive(Debug)]
-enum Fault {
-    /// It is not what the protocol says.
-    Bad(&'static str),
-    /// It is an error of the server's, in a document with an `error`.
-    Error(Value),
-    /// It passed a limit, in bytes.
-    TooLarge(usize),
-}
-
-/// The headers of a request to the endpoint.
-fn headers(
-    protocol: &dyn Protocol,
-    endpoint: &Endpoint,
-) -> Result<Vec<(&'static str, HeaderValue)>, ChatError> {
-    let mut headers: Vec<_> =
-        protocol.headers().iter().map(|(name, value)| (*name, HeaderValue::from_static(value))).collect();
-    if let Some(key) = endpoint.key() {
-        let (name, prefix) = protocol.key_header();
-        // Cannot fail: a key is printable ASCII. An error is still better than a panic.
-        let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose()))
-            .map_err(|_| ChatError::Unauthorized { model: endpoint.name(), status: 401 })?;
-        value.set_sensitive(true);
-        headers.push((name, value));
-    }
-    Ok(headers)
-}
-
-/// The base address, without the path's first segment where the user has written that too.
-fn base<'a>(endpoint: &'a Endpoint, path: &str) -> &'a str {
-    let url = endpoint.base_url();
-    let segment = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-    // Only versions are written twice; `…/chat` + `/chat/completions` could be meant.
-    match segment.starts_with('v') {
-        true => url.strip_suffix(segment).and_then(|url| url.strip_suffix('/')).unwrap_or(url),
-        false => url,
-    }
-}
-
-/// Text as one segment of a path or one value of a query: only what RFC 3986 calls unreserved stays.
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(byte.into()),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::{IdPattern, ProviderTable, is_price};
-use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning};
+use super::{IdPattern, ProviderTable};
+use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning, is_price};
 
 /// Facts about the models whose ids match. For each field of a model the first entry counts that matches and has it.
 #[derive(Debug, Clone, Deserialize)]

@@ -3,7 +3,7 @@
 use super::{Origin, Provider, ProviderTable};
 use crate::endpoint::{Endpoint, EndpointSettings, ModelFacts, is_loopback_url};
 use crate::key::ApiKey;
-use crate::wire::Wire;
+use crate::wire_name::Wire;
 
 /// A provider with its address and its key. `Debug` does not show the key.
 #[derive(Debug, Clone)]

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Said, Wire};
-use crate::chat::{ChatAnswer, Finish, ProviderState, ToolCall};
+use super::protocol::Said;
+use crate::chat::{ChatAnswer, ProviderState, ToolCall};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
+use crate::finish::Finish;
 use crate::reasoning::{self, without_reasoning};
+use crate::wire_name::Wire;
 
 /// The answer, or the error for one that says nothing.
 pub(super) fn build(

@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
-use super::listing::{ListedModel, rfc3339_seconds};
-use super::{Events, Fault, Protocol, Said, Wire, percent_encoded};
-use crate::chat::{AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
+use super::listed::{ListedModel, rfc3339_seconds};
+use super::protocol::{Events, Fault, Protocol, Said, percent_encoded};
+use crate::chat::{AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
 use crate::endpoint::{Endpoint, Reasoning};
+use crate::finish::Finish;
 use crate::limits::{LISTING_PAGE, MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
+use crate::wire_name::Wire;
 
 pub(super) struct Anthropic;
 

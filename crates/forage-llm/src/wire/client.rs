@@ -4,15 +4,19 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::answer;
+use super::protocol::{Fault, base, headers};
+use super::protocols::protocol;
 use super::status::{Refusal, status_of};
 use super::stream::{Ended, StreamReader};
-use super::{Fault, Wire, answer, base, headers};
 use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::http::{Call, HttpClient, Reply};
+use crate::exchange::{Call, Reply};
+use crate::http::HttpClient;
 use crate::limits::{MAX_ANSWER_BYTES, MAX_STREAM_BYTES};
 use crate::recording::Exchanges;
+use crate::wire_name::Wire;
 
 /// A model behind an endpoint. `Debug` does not show the key.
 #[derive(Debug)]
@@ -35,7 +39,7 @@ impl WireClient {
         streamed: bool,
         send: impl FnOnce(&Call<'_>) -> Result<T, ChatError>,
     ) -> Result<T, ChatError> {
-        let protocol = self.wire.protocol();
+        let protocol = protocol(self.wire);
         let path = protocol.path(self.endpoint.model(), streamed);
         send(&Call {
             name: &self.endpoint.name(),
@@ -68,7 +72,7 @@ impl WireClient {
         request: &ChatRequest,
         started: Instant,
     ) -> Result<ChatAnswer, ChatError> {
-        let said = self.wire.protocol().read(document).map_err(|fault| self.error(fault, request))?;
+        let said = protocol(self.wire).read(document).map_err(|fault| self.error(fault, request))?;
         answer::build(self.wire, &self.endpoint, said, started.elapsed())
     }
 
@@ -118,7 +122,7 @@ impl ChatModel for WireClient {
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
         let started = Instant::now();
-        let mut reader = StreamReader::new(self.wire.protocol().events());
+        let mut reader = StreamReader::new(protocol(self.wire).events());
         let mut take = |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));
         let sent = self.call(request, true, |call| self.http.send(call, budget, Some(&mut take)));
         match sent {

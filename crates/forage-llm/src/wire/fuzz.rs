@@ -8,6 +8,10 @@ use super::answer::unique_ids;
 use super::status::{Refusal, status_of};
 use super::stream::{Ended, StreamReader};
 use super::tests::samples;
+use serde_json::Value;
+
+use super::protocol::*;
+use super::protocols::protocol;
 use super::*;
 use crate::endpoint::EndpointSettings;
 use crate::key::ApiKey;
@@ -17,7 +21,7 @@ const KEY: &str = "sk-fuzz-0123456789abcdef0123456789abcdef";
 
 /// What a stream in these pieces says, in words, with the text that was passed on meanwhile.
 fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<Said>) {
-    let mut reader = StreamReader::new(wire.protocol().events());
+    let mut reader = StreamReader::new(protocol(wire).events());
     let (mut text, mut fault) = (String::new(), None);
     for piece in pieces {
         match reader.push(piece, &mut |piece| text.push_str(piece)) {
@@ -34,7 +38,7 @@ fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<Said>) {
         None => reader.end(&mut |piece| text.push_str(piece)),
     };
     let said = ended.and_then(|ended| match ended {
-        Ended::Whole(document) => wire.protocol().read(document).map(Some),
+        Ended::Whole(document) => protocol(wire).read(document).map(Some),
         Ended::Cut => Ok(None),
     });
     let shown = format!("{text} {said:?}");
@@ -78,7 +82,7 @@ fn a_list_of_models_names_only_what_can_be_asked_for() {
     target!(&seeds, |input| {
         let Ok(page) = serde_json::from_slice(input) else { return };
         for wire in Wire::ALL {
-            let Some((models, cursor)) = wire.protocol().read_listing(&page) else { continue };
+            let Some((models, cursor)) = protocol(wire).read_listing(&page) else { continue };
             for model in models {
                 let id = model.id.as_bytes();
                 assert!(!id.is_empty() && id.len() <= MAX_MODEL_ID_BYTES, "{model:?}");
@@ -90,7 +94,7 @@ fn a_list_of_models_names_only_what_can_be_asked_for() {
                 );
             }
             // It comes back in an address, as one value of a query.
-            let path = wire.protocol().listing_path(cursor.as_deref());
+            let path = protocol(wire).listing_path(cursor.as_deref());
             assert!(path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'), "{path}");
         }
     });

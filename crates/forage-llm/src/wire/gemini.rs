@@ -3,13 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
-use super::listing::ListedModel;
-use super::{Events, Fault, Protocol, Said, Wire, percent_encoded};
+use super::listed::ListedModel;
+use super::protocol::{Events, Fault, Protocol, Said, percent_encoded};
 use crate::chat::{
-    AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
+    AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
 };
 use crate::endpoint::{Endpoint, Reasoning};
+use crate::finish::Finish;
 use crate::limits::{LISTING_PAGE, MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
+use crate::wire_name::Wire;
 
 pub(super) struct Gemini;
 

@@ -3,11 +3,13 @@
 use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, unique_ids};
-use super::listing::{ListedModel, context_tokens, price, unix_seconds};
-use super::{Events, Fault, Protocol, Said, Wire};
-use crate::chat::{AnswerSchema, ChatRequest, Finish, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
+use super::listed::{ListedModel, context_tokens, price, unix_seconds};
+use super::protocol::{Events, Fault, Protocol, Said};
+use crate::chat::{AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
 use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
+use crate::finish::Finish;
 use crate::limits::{MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
+use crate::wire_name::Wire;
 
 pub(super) struct OpenAiChat;
 

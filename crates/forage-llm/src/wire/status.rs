@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::chat::ChatRequest;
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::limits::MAX_PAUSE;
+use crate::exchange::pause;
 use crate::message::{reason_of, server_message};
 
 /// A refusal as it came.
@@ -137,11 +137,6 @@ fn retry_delay(document: &Value) -> Option<Duration> {
     let details = document["error"]["details"].as_array()?;
     let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str())?;
     pause(delay.strip_suffix('s')?.parse().ok()?)
-}
-
-/// A pause in seconds, as a server asks for it; none for what is no time. A longer one than any deadline is cut to that.
-pub(crate) fn pause(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok().map(|pause| pause.min(MAX_PAUSE))
 }
 
 /// The status that an error within a successful response stands for. Gateways report the failure of the server behind

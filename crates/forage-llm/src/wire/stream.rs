@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::{Events, Fault};
+use super::protocol::{Events, Fault};
 use crate::limits::{MAX_ANSWER_BYTES, MAX_EVENT_BYTES};
 use crate::reasoning::SpokenText;
 use crate::sse::EventReader;

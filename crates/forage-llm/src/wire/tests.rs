@@ -1,10 +1,13 @@
 //! What holds for every wire: names, addresses, and that an answer in events is the answer that comes whole.
 
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::protocol::*;
+use super::protocols::protocol;
 use super::stream::{Ended, StreamReader};
 use super::*;
+use crate::chat::Usage;
 use crate::endpoint::EndpointSettings;
 use crate::reasoning::without_reasoning;
 
@@ -162,7 +165,7 @@ impl Sample {
 
 /// What a stream in these pieces says, and the text that was passed on meanwhile.
 fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(Said, String)>, Fault> {
-    let mut reader = StreamReader::new(wire.protocol().events());
+    let mut reader = StreamReader::new(protocol(wire).events());
     let mut text = String::new();
     for piece in pieces {
         let flow = reader.push(piece, &mut |piece| text.push_str(piece))?;
@@ -171,7 +174,7 @@ fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(Said, String)>, Faul
         }
     }
     match reader.end(&mut |piece| text.push_str(piece))? {
-        Ended::Whole(document) => Ok(Some((wire.protocol().read(document)?, text))),
+        Ended::Whole(document) => Ok(Some((protocol(wire).read(document)?, text))),
         Ended::Cut => Ok(None),
     }
 }
@@ -179,7 +182,7 @@ fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(Said, String)>, Faul
 #[test]
 fn a_sample_says_all_that_a_wire_knows() {
     for sample in samples() {
-        let said = sample.wire.protocol().read(sample.whole.clone()).unwrap();
+        let said = protocol(sample.wire).read(sample.whole.clone()).unwrap();
         assert_eq!(without_reasoning(&said.text), "Grüße, 世界 😀.");
         let calls: Vec<_> = said.calls.iter().map(|call| (&*call.name, &*call.arguments)).collect();
         assert_eq!(calls[0], ("grep", r#"{"pattern":"ä"}"#));
@@ -224,7 +227,7 @@ proptest! {
             cuts.sort_unstable();
             let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
             let (said, text) = streamed(sample.wire, &pieces).unwrap().unwrap();
-            let whole = sample.wire.protocol().read(sample.whole).unwrap();
+            let whole = protocol(sample.wire).read(sample.whole).unwrap();
             prop_assert_eq!(text, without_reasoning(&whole.text));
             prop_assert_eq!(said, whole);
         }

@@ -1,0 +1,119 @@
+//! A model as its provider lists it, and what is read of it.
+
+use serde_json::Value;
+
+use crate::endpoint::{Price, is_price};
+use crate::limits::MAX_MODEL_ID_BYTES;
+
+/// A model as its provider lists it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedModel {
+    /// The id to ask for. It comes from the server, but is printable ASCII without spaces, of at most
+    /// [`MAX_MODEL_ID_BYTES`].
+    pub id: String,
+    /// When it came to be, in seconds since 1970 (UTC), where the provider says so.
+    pub created: Option<u64>,
+    /// What it costs, where the provider says so.
+    pub price: Option<Price>,
+    /// Tokens of request and answer together, where the provider says so.
+    pub context_tokens: Option<u64>,
+}
+
+impl ListedModel {
+    /// A model of which nothing but the id is known.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), created: None, price: None, context_tokens: None }
+    }
+
+    /// `None` for an id that can't be asked for.
+    pub(super) fn read(id: &str, created: Option<i64>) -> Option<Self> {
+        let is_fit = !id.is_empty()
+            && id.len() <= MAX_MODEL_ID_BYTES
+            && id.bytes().all(|byte| byte.is_ascii_graphic());
+        let created = created.and_then(|created| u64::try_from(created).ok());
+        is_fit.then(|| Self { created, ..Self::new(id) })
+    }
+}
+
+/// `{"prompt": "0.0000001", …}`, dollars per token as text (OpenRouter), or `{"input": 0.1, …}`, dollars per million
+/// tokens (Together).
+pub(super) fn price(pricing: &Value) -> Option<Price> {
+    let number = |field: &str| pricing[field].as_f64().filter(|price| is_price(*price));
+    let text = |field: &str| {
+        // Rounded, so that a decimal fraction stays what it was.
+        let price = (pricing[field].as_str()?.parse::<f64>().ok()? * 1e12).round() / 1e6;
+        is_price(price).then_some(price)
+    };
+    let of = |input: Option<f64>, cached: Option<f64>, output: Option<f64>| {
+        let input = input?;
+        Some(Price { input, cached_input: cached.unwrap_or(input), output: output? })
+    };
+    of(text("prompt"), text("input_cache_read"), text("completion"))
+        .or_else(|| of(number("input"), number("cached_input"), number("output")))
+}
+
+/// Tokens of request and answer together, under the names that servers give them.
+pub(super) fn context_tokens(model: &Value) -> Option<u64> {
+    let names = ["context_length", "context_window", "max_model_len", "max_context_length"];
+    names.iter().find_map(|name| model[*name].as_u64()).filter(|tokens| *tokens > 0)
+}
+
+/// A time in seconds since 1970; some servers write 0 for unknown, some milliseconds.
+pub(super) fn unix_seconds(created: i64) -> Option<i64> {
+    const YEAR_5138: i64 = 100_000_000_000;
+    match created {
+        ..=0 => None,
+        YEAR_5138.. => Some(created / 1000),
+        _ => Some(created),
+    }
+}
+
+/// A time as `2026-10-19T07:00:00Z` in seconds since 1970. Fractions and offsets are left out: they do not change which
+/// model is newer.
+pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    let in_range = (1970..=9999).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0..=60).contains(&second);
+    // Days since the first of March of the year 0, so that a leap day is the last day of its year.
+    let years = if month > 2 { year } else { year - 1 };
+    let days =
+        365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    const DAYS_TO_1970: i64 = 719_468;
+    in_range
+        .then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second)
+        .filter(|at| *at > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(rfc3339_seconds("1970-01-02T00:00:00Z"), Some(86_400));
+        assert_eq!(rfc3339_seconds("2000-02-29T12:34:56Z"), Some(951_827_696));
+        assert_eq!(rfc3339_seconds("2025-10-15T00:00:00.123Z"), Some(1_760_486_400));
+        assert_eq!(rfc3339_seconds("2100-03-01T00:00:00Z"), Some(4_107_542_400));
+        // What Anthropic sends for a model whose date it does not know.
+        assert_eq!(rfc3339_seconds("1970-01-01T00:00:00Z"), None);
+        for odd in ["", "soon", "2025-13-01T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"] {
+            assert_eq!(rfc3339_seconds(odd), None, "{odd}");
+        }
+        assert_eq!(unix_seconds(1_760_486_400_000), Some(1_760_486_400));
+        assert_eq!((unix_seconds(0), unix_seconds(5)), (None, Some(5)));
+    }
+
+    #[test]
+    fn an_id_that_is_none_is_left_out() {
+        assert!(ListedModel::read("a/b:c", None).is_some());
+        for odd in ["", " ", "a\nb", &"x".repeat(300)] {
+            assert!(ListedModel::read(odd, None).is_none(), "{odd}");
+        }
+    }
+}
