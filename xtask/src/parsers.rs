@@ -164,7 +164,7 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage-llm/src/wire/fuzz.rs", "a_refusal_is_an_error_without_the_key")],
     ),
     (
-        "forage-llm/src/wire/listed.rs",
+        "forage-llm/src/wire/listing.rs",
         &[Target("forage-llm/src/wire/fuzz.rs", "a_list_of_models_names_only_what_can_be_asked_for")],
     ),
     (
