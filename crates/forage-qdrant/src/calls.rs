@@ -34,7 +34,7 @@ impl Calls {
     pub(crate) fn new(settings: &ServerSettings) -> Result<Self, StoreError> {
         let address = settings.address()?;
         let server = Server {
-            place: format!("collection `{}` at {address}", crate::error::clean(&settings.collection, None)),
+            place: format!("collection `{}` at {address}", crate::shown::clean(&settings.collection, None)),
             key: settings.api_key.clone(),
             connect_timeout: settings.connect_timeout,
             address,

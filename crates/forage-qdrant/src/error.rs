@@ -1,17 +1,15 @@
 //! What went wrong, in the terms of the interface. Statuses are those of Qdrant 1.18 to 1.20 and of tonic.
 
 use std::error::Error as _;
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use forage_fs::needs_escape;
 use forage_sparse::StoreError;
 use qdrant_client::QdrantError;
 use tonic::{Code, Status};
 
 use crate::key::ApiKey;
-use crate::limits;
 use crate::settings::Address;
+use crate::shown::clean;
 
 /// How the client begins what it says when there is no connection: the one thing that tells it from what a server says.
 const NO_CONNECTION: &str = "Failed to connect to ";
@@ -142,24 +140,4 @@ impl Server {
     fn clean(&self, text: &str) -> String {
         clean(text, self.key.as_ref())
     }
-}
-
-/// A third party's text: without the key, without characters that steer a terminal, and cut.
-pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
-    let hidden = key.map(|key| text.replace(key.expose(), "***"));
-    let text = hidden.as_deref().unwrap_or(text);
-    let mut cleaned = String::new();
-    for (count, character) in text.chars().enumerate() {
-        if count == limits::SERVER_MESSAGE_CHARACTERS {
-            cleaned.push('…');
-            break;
-        }
-        if needs_escape(character) {
-            // Writing to a string does not fail.
-            let _ = write!(cleaned, "{}", character.escape_default());
-        } else {
-            cleaned.push(character);
-        }
-    }
-    cleaned
 }

@@ -14,6 +14,7 @@ mod key;
 pub mod limits;
 mod settings;
 mod shards;
+mod shown;
 mod store;
 
 pub use key::{ApiKey, KeyError};

@@ -6,9 +6,9 @@ use std::time::Duration;
 use forage_sparse::StoreError;
 use tonic::codegen::http::Uri;
 
-use crate::error::clean;
 use crate::key::ApiKey;
 use crate::limits;
+use crate::shown::clean;
 
 /// Which collection of which server, and how it is asked.
 #[derive(Clone, Debug)]

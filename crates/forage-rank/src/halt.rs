@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use tantivy::TantivyError;
 
-use crate::index::IndexError;
+use crate::error::IndexError;
 use crate::limits;
 
 /// The end of a search without an answer.

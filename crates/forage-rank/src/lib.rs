@@ -5,6 +5,7 @@
 //! the files below a root.
 
 mod chunk;
+mod error;
 pub mod evaluation;
 #[cfg(test)]
 mod fuzz;
@@ -21,7 +22,8 @@ mod search;
 mod tokens;
 pub mod tree;
 
-pub use index::{FORMAT, IndexError, RankIndex, Stamp, Writer};
+pub use error::IndexError;
+pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use languages::{Kind, known_language, language_of};
 pub use lines::Words;
 pub use query::QueryWeights;

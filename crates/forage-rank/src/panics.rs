@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
 
-use crate::index::IndexError;
+use crate::error::IndexError;
 
 thread_local! {
     /// Pieces of work within each other whose panics are errors.

@@ -6,8 +6,9 @@ use tantivy::postings::Postings as _;
 use tantivy::schema::{Field, IndexRecordOption, Value as _};
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
+use crate::error::IndexError;
 use crate::halt::{Halt, PATH_STEPS, Pace};
-use crate::index::{ASIDE, FIELD_COUNT, FileRecord, IndexError, Paths, RankIndex, State};
+use crate::index::{ASIDE, FIELD_COUNT, FileRecord, Paths, RankIndex, State};
 use crate::limits;
 use crate::query::{Concept, Query, Role};
 use crate::rules::PathWords;

@@ -1,7 +1,8 @@
 //! A query answered.
 
+use crate::error::IndexError;
 use crate::halt::{Halt, Pace};
-use crate::index::{FileRecord, IndexError, RankIndex};
+use crate::index::{FileRecord, RankIndex};
 use crate::languages::Kind;
 use crate::limits;
 use crate::lines::Words;

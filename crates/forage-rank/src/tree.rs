@@ -17,7 +17,8 @@ use forage_fs::{
     Skipped, Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
 };
 
-use crate::index::{IndexError, Place, RankIndex, Stamp, State, Writer};
+use crate::error::IndexError;
+use crate::index::{Place, RankIndex, Stamp, State, Writer};
 use crate::limits;
 use crate::panics::guarded;
 

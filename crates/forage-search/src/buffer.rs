@@ -9,7 +9,7 @@ use crate::event::{Cut, Event, EventKind, FileEvents};
 use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
-use crate::scan::ScanOptions;
+use crate::options::ScanOptions;
 
 /// Counts lines from where it last stood.
 #[derive(Debug, Default)]

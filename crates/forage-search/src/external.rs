@@ -49,9 +49,10 @@ use forage_fs::{OpenError, RelPath, Root, WalkOptions, WalkReport};
 
 pub use program::{Kind, Program, ResolveError};
 
+use crate::error::PatternError;
 use crate::event::FileEvents;
-use crate::pattern::{PatternError, PatternOptions};
-use crate::scan::ScanOptions;
+use crate::options::ScanOptions;
+use crate::pattern::PatternOptions;
 
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]

@@ -26,9 +26,10 @@ use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, WalkOptions, WalkRep
 pub use account::{EvidenceLine, FileEvidence, TermMatches};
 pub use score::{order, weights};
 
+use crate::error::PatternError;
 use crate::index::{Index, Query};
 use crate::limits;
-use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
+use crate::pattern::{Case, Pattern, PatternOptions};
 use crate::scan::{Scope, Text, with_text};
 use account::Printed;
 use file::{Gathering, TermFinder};

@@ -10,6 +10,7 @@
 
 mod beside;
 mod buffer;
+mod error;
 mod event;
 pub mod external;
 mod fuzzy;
@@ -19,6 +20,7 @@ pub mod keyword;
 mod large;
 pub mod limits;
 mod lines;
+mod options;
 mod pattern;
 mod prefilter;
 mod scan;
@@ -26,9 +28,11 @@ mod shown_part;
 mod size;
 mod stepped;
 
+pub use error::PatternError;
 pub use event::{Cut, Event, EventKind, FileEvents, Span};
 pub use key_blocks::KeyBlocks;
-pub use pattern::{Case, Pattern, PatternError, PatternOptions};
+pub use options::{Delivered, ScanOptions};
+pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::{Delivered, ScanOptions, search};
+pub use scan::search;
 pub use shown_part::{CHARACTER_BYTES, shown_part};

@@ -5,7 +5,7 @@ use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
 use regex_syntax::ast::{self, Ast, ClassPerlKind, ClassSetBinaryOp, ClassSetItem};
 use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, HirKind, Repetition};
 
-use crate::pattern::PatternError;
+use crate::error::PatternError;
 
 /// Bytes of UTF-8 of a character, at the most.
 const CHARACTER_BYTES: u64 = 4;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use super::{KnownQuery, QuerySet, Target, ndcg};
-use crate::index::{IndexError, RankIndex};
+use crate::error::IndexError;
+use crate::index::RankIndex;
 use crate::limits;
 use crate::rules::{RULES, RuleWeights};
 use crate::search::{Request, Weights, search};

@@ -22,8 +22,8 @@ use tantivy::directory::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::IndexError;
 use super::manifest::FileEntry;
+use crate::error::IndexError;
 use crate::limits;
 
 /// The file that names all others.

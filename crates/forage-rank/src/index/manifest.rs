@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{FORMAT, IndexError};
+use super::FORMAT;
+use crate::error::IndexError;
 
 /// A file as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,11 @@ use tantivy::fastfield::AliveBitSet;
 use tantivy::schema::{IndexRecordOption, Schema};
 use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
 
+use super::Stamp;
 use super::files::{Files, Sealed, Trust};
 use super::manifest::SegmentEntry;
 use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS};
-use super::{IndexError, Stamp};
+use crate::error::IndexError;
 use crate::limits;
 
 /// How a segment is opened.

@@ -24,7 +24,8 @@ use super::files::{Staged, Trust};
 use super::manifest::{Manifest, SegmentEntry};
 use super::schema::{BEGINNING, WORDLESS};
 use super::segment::{Opening, Segment, description_name};
-use super::{IndexError, RankIndex, Stamp, State, document, encoded, settings};
+use super::{RankIndex, Stamp, State, document, encoded, settings};
+use crate::error::IndexError;
 use crate::limits;
 use crate::panics::guarded;
 

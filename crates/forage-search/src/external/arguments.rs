@@ -4,8 +4,9 @@
 use forage_base::Stop;
 
 use super::{ExternalError, Kind, Request, dialect};
+use crate::error::PatternError;
 use crate::limits;
-use crate::pattern::{Case, Pattern, PatternError, PatternOptions};
+use crate::pattern::{Case, Pattern, PatternOptions};
 
 /// How one search calls its engine.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use super::process::Halt;
 use crate::buffer::search_text;
 use crate::event::{EventKind, FileEvents};
 use crate::lines::{LineFinder, MatchingLines};
-use crate::scan::ScanOptions;
+use crate::options::ScanOptions;
 
 /// Texts of files, one after the other in path order.
 #[derive(Debug, Default)]

@@ -17,8 +17,8 @@ use crate::key_blocks::KeyBlocks;
 use crate::large::{LineSink, search_reader};
 use crate::limits;
 use crate::lines::LineFinder;
+use crate::options::ScanOptions;
 use crate::pattern::Pattern;
-use crate::scan::ScanOptions;
 
 /// A large file.
 pub(super) struct LargeFile<'a> {

@@ -16,8 +16,9 @@ use super::{ExternalError, Program, Report, Request};
 use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
+use crate::options::ScanOptions;
 use crate::pattern::{Pattern, PatternOptions};
-use crate::scan::{ScanOptions, Text, Worker, with_text};
+use crate::scan::{Text, Worker, with_text};
 
 struct Session<'a> {
     engine: Engine<'a>,

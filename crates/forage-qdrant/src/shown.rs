@@ -1,0 +1,28 @@
+//! What a third party says, as it may be shown.
+
+use std::fmt::Write as _;
+
+use forage_fs::needs_escape;
+
+use crate::key::ApiKey;
+use crate::limits;
+
+/// A third party's text: without the key, without characters that steer a terminal, and cut.
+pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
+    let hidden = key.map(|key| text.replace(key.expose(), "***"));
+    let text = hidden.as_deref().unwrap_or(text);
+    let mut cleaned = String::new();
+    for (count, character) in text.chars().enumerate() {
+        if count == limits::SERVER_MESSAGE_CHARACTERS {
+            cleaned.push('…');
+            break;
+        }
+        if needs_escape(character) {
+            // Writing to a string does not fail.
+            let _ = write!(cleaned, "{}", character.escape_default());
+        } else {
+            cleaned.push(character);
+        }
+    }
+    cleaned
+}
