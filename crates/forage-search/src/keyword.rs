@@ -19,6 +19,7 @@ mod score;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, WalkOptions, WalkReport};
@@ -98,6 +99,8 @@ pub struct TermReport {
     pub lines: u64,
     /// Files with such lines.
     pub files: u64,
+    /// There may be more such lines, or files: they were not all counted.
+    pub lines_at_least: bool,
     /// How much of it is shown, when it is kept.
     pub detail: Detail,
 }
@@ -169,8 +172,11 @@ impl Gathered {
 
     /// Whether a term's lines are not all here with their context.
     fn lacks_something(&self) -> bool {
-        let lacks = |term: &TermReport| matches!(term.fate, TermFate::TooBroad | TermFate::Dropped);
-        self.terms.iter().any(lacks)
+        self.terms.iter().any(Self::lacks)
+    }
+
+    fn lacks(term: &TermReport) -> bool {
+        matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
     }
 }
 
@@ -224,6 +230,8 @@ pub fn gather(
     };
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
+    // What the call ends by, and what the walk does: of what it found something has to be chosen.
+    let (call, stop) = (stop, &if counts_all { leaving_time(stop) } else { stop.clone() });
     let (mut files, mut matching) = (Vec::new(), 0u64);
     let report = if valid == 0 || stop.check().is_some() {
         WalkReport { stopped: stop.check(), ..WalkReport::default() }
@@ -291,14 +299,15 @@ pub fn gather(
     let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
-    // A search that did not end knows too little to choose by: what it has is what fits.
-    if counts_all && gathered.lacks_something() && gathered.report.stopped.is_none() {
+    if counts_all && gathered.lacks_something() {
         let threads = walk_options.thread_count();
         let gathering = Gathering { cuts_lines: true, ..gathering };
         let again =
-            again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop };
+            again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop: call };
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
-        adapt::adapt(&mut gathered, bounds, &again);
+        if !adapt::adapt(&mut gathered, bounds, &again) {
+            show_held(&mut gathered, bounds);
+        }
         return Ok(gathered);
     }
     let kept = gathered.kept_mask();
@@ -309,6 +318,44 @@ pub fn gather(
     });
     gathered.candidates = gathered.files.len() as u64;
     Ok(gathered)
+}
+
+/// When the walk has to end so that there is time to choose from what it found.
+fn leaving_time(stop: &Stop) -> Stop {
+    let Some(deadline) = stop.deadline() else { return stop.clone() };
+    let left = deadline.saturating_duration_since(Instant::now());
+    let kept_back = left.mul_f64(limits::CHOICE_SHARE).min(limits::CHOICE_TIME);
+    stop.by(deadline.checked_sub(kept_back).unwrap_or(deadline))
+}
+
+/// What there is to show when no time is left to choose: of broad terms the lines that were kept until each was found to be
+/// broad.
+fn show_held(gathered: &mut Gathered, bounds: &KeywordOptions) {
+    gathered.candidates = gathered.files.len() as u64;
+    let held = gathered.files.iter().flat_map(|file| &file.lines).fold(0, |terms, line| terms | line.terms);
+    let (lacks, is_sent) = (Gathered::lacks, matches!(bounds.breadth, Breadth::Adaptive));
+    let broad = mask_of((0..gathered.terms.len()).filter(|&term| lacks(&gathered.terms[term])));
+    for (index, term) in gathered.terms.iter_mut().enumerate().filter(|(i, _)| (broad & held) >> i & 1 == 1) {
+        (term.fate, term.lines_at_least) = (TermFate::Kept, true);
+        if is_sent {
+            let lines = |file: &FileEvidence| {
+                file.lines.iter().filter(|line| line.terms >> index & 1 == 1).count() as u64
+            };
+            let per_file = gathered.files.iter().map(lines).filter(|&lines| lines > 0);
+            let (lines, files) = per_file.fold((0, 0), |(lines, files), more| (lines + more, files + 1));
+            term.detail = Detail::Best { lines, files };
+        }
+    }
+    gathered.bytes = match is_sent {
+        true => drop_until_it_fits(&mut gathered.terms, &gathered.files, bounds),
+        false => printed_bytes(&gathered.terms, &gathered.files),
+    };
+    let kept = gathered.kept_mask();
+    gathered.files.retain_mut(|file| {
+        file.retain(kept);
+        file.keep_counts(kept);
+        !file.lines.is_empty()
+    });
 }
 
 fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {
@@ -397,6 +444,7 @@ impl Counter {
             at_least: over,
             lines: if over { 0 } else { self.lines.load(Ordering::Relaxed) },
             files: if over { 0 } else { self.files.load(Ordering::Relaxed) },
+            lines_at_least: over,
             detail: Detail::Whole,
         }
     }

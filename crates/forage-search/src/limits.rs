@@ -84,12 +84,22 @@ pub const EVIDENCE_CONTEXT: u64 = 10;
 /// Lines of one file that are counted for a term that the file alone makes too broad. More say nothing more of the file.
 pub const COUNTED_LINES: u32 = 1_000;
 
+/// Part of the time that a search has left, and how much at the most, in which evidence is chosen from what was found by
+/// then. To read some hundred files again takes a tenth of a second.
+pub const CHOICE_SHARE: f64 = 0.125;
+/// See [`CHOICE_SHARE`].
+pub const CHOICE_TIME: Duration = Duration::from_secs(2);
+
 /// Files among which the evidence of broad terms is chosen, some 200 bytes each. Those behind them in path order are
 /// counted.
 pub const CANDIDATES: usize = 200_000;
 
 /// Bytes that a line of chosen evidence counts as at the most: of a longer one 400 are shown, with marks of how many are not.
 pub const CHOSEN_LINE_BYTES: u64 = 460;
+
+/// Bytes of a line that are kept for evidence that is chosen: what is shown of it, and 4 KiB on either side, in which a secret
+/// may begin that ends there.
+pub const KEPT_LINE_BYTES: usize = 9 << 10;
 
 /// Files of which more than the best lines can be shown when evidence is chosen: with an eighth of what is left for each,
 /// nothing is left behind them.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use forage_fs::RelPath;
 
 use crate::key_blocks::KeyBlocks;
+use crate::limits::KEPT_LINE_BYTES;
 
 /// What ripgrep prints between groups of lines that do not touch.
 pub(super) const SEPARATOR: &str = "--\n";
@@ -20,8 +21,10 @@ pub struct EvidenceLine {
     pub first_match: usize,
     /// Where the line begins in the file's text.
     pub(super) start: u64,
-    /// The line with its line feed, if it has one.
+    /// The line with its line feed, if it has one; of a very long one a part.
     pub bytes: Vec<u8>,
+    /// Bytes of the line that are left out in front of `bytes`, and behind them.
+    pub cut: (usize, usize),
     /// The parts of it that lie in a block of a private key, wherever in the file that begins.
     pub in_key: Vec<Range<usize>>,
     /// It is a part of the evidence. Others are there because they may show that a line beside them has a secret.
@@ -44,6 +47,31 @@ pub struct TermMatches {
 }
 
 impl EvidenceLine {
+    /// Keeps of a very long line what is around its first match: it is shown in part, and read for secrets so far as one
+    /// can reach into that part.
+    pub(super) fn shorten(&mut self) {
+        let feed = usize::from(self.bytes.last() == Some(&b'\n'));
+        let length = self.bytes.len() - feed;
+        if length <= KEPT_LINE_BYTES {
+            return;
+        }
+        let is_border = |at: usize| at >= length || self.bytes[at] & 0b1100_0000 != 0b1000_0000;
+        let middle = self.first_match.saturating_sub(KEPT_LINE_BYTES / 2).min(length - KEPT_LINE_BYTES);
+        let from = (middle.saturating_sub(3)..=middle).rev().find(|&at| is_border(at)).unwrap_or(middle);
+        let end = from + KEPT_LINE_BYTES;
+        let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
+        self.bytes.truncate(length);
+        self.bytes.truncate(to);
+        self.bytes.drain(..from);
+        self.bytes.extend(std::iter::repeat_n(b'\n', feed));
+        self.bytes.shrink_to_fit();
+        self.cut = (from, length - to);
+        self.first_match = self.first_match.saturating_sub(from);
+        let within = |at: usize| at.clamp(from, to) - from;
+        self.in_key.iter_mut().for_each(|part| *part = within(part.start)..within(part.end));
+        self.in_key.retain(|part| !part.is_empty());
+    }
+
     pub(super) fn mark_keys(&mut self, keys: &KeyBlocks) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         self.in_key = keys.within(self.start, line);
@@ -225,6 +253,44 @@ impl<O: Output> Printed<O> {
             if line.bytes.last() != Some(&b'\n') {
                 self.output.text("\n");
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// What is kept of a long line is a part of it with its match, of whole characters, and its marks stand where they
+        /// stood.
+        #[test]
+        fn a_shortened_line_is_a_part_with_its_match(
+            text in proptest::collection::vec("[a-zé€\u{1f600}]", 9_000..24_000),
+            at in 0.0..1.0f64, key in 0.0..1.0f64, has_feed: bool
+        ) {
+            let whole = text.concat();
+            let border = |part: f64| (0..=(whole.len() as f64 * part) as usize).rev().find(|&at| whole.is_char_boundary(at));
+            let (first_match, key) = (border(at).unwrap(), border(key).unwrap());
+            let mut bytes = whole.clone().into_bytes();
+            bytes.extend(has_feed.then_some(b'\n'));
+            let in_key = std::iter::once(key..whole.len()).collect();
+            let mut line =
+                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: (0, 0), in_key, is_shown: true };
+            line.shorten();
+            let (before, after) = line.cut;
+            let kept = std::str::from_utf8(&line.bytes).unwrap();
+            prop_assert_eq!(kept.ends_with('\n'), has_feed);
+            let kept = kept.trim_end_matches('\n');
+            prop_assert!(kept.len() <= KEPT_LINE_BYTES && kept.len() + 6 > KEPT_LINE_BYTES.min(whole.len()));
+            prop_assert_eq!(kept, &whole[before..whole.len() - after]);
+            prop_assert_eq!(before + line.first_match, first_match);
+            let in_key: Vec<_> = line.in_key.iter().map(|part| before + part.start..before + part.end).collect();
+            let end = before + kept.len();
+            let expected = key.clamp(before, end)..end;
+            prop_assert_eq!(in_key, if expected.is_empty() { vec![] } else { vec![expected] });
         }
     }
 }

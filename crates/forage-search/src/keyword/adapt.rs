@@ -51,15 +51,16 @@ struct Tally {
     is_part: bool,
 }
 
-/// Chooses the evidence anew, from the counts of all files.
-pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Again<'_>) {
+/// Chooses the evidence anew, from the counts of all files that were looked at. False when the time was over before any of
+/// them was read again.
+#[must_use]
+pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Again<'_>) -> bool {
     gathered.files.truncate(limits::CANDIDATES);
     let heading = again.root.path().as_os_str().len() as u64 + HEADING_BYTES;
     let tallies = tally(gathered, heading);
     refuse(gathered, &tallies, bounds);
     let usable = gathered.kept_mask();
     gathered.files.retain_mut(|file| {
-        file.lines = Vec::new();
         file.keep_counts(usable);
         !file.matched.is_empty()
     });
@@ -72,7 +73,12 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
             let paths: Vec<_> =
                 order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
             let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
-            gathered.files = again.read(&paths, usable, wish);
+            let read = again.read(&paths, usable, wish);
+            if read.is_empty() && !paths.is_empty() && again.stop.check().is_some() {
+                gathered.report.stopped = again.stop.check();
+                return false;
+            }
+            gathered.files = read;
             gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
             gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
             paths.len() - gathered.files.len()
@@ -85,6 +91,10 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
                 |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
             let read =
                 again.read(&paths, usable, |place| Wish { complete, most: most(place), worth: &worth });
+            if read.is_empty() && !paths.is_empty() && again.stop.check().is_some() {
+                gathered.report.stopped = again.stop.check();
+                return false;
+            }
             let missing = paths.len() - read.len();
             let drafts = read.into_iter().map(Draft::new).collect();
             let others = usable & !complete;
@@ -96,8 +106,9 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
     gathered.files.sort_by(|a, b| a.path.cmp(&b.path));
     // Files that were there a moment ago, and are missing: the time was over.
     if missing > 0 {
-        gathered.report.stopped = again.stop.check();
+        gathered.report.stopped = gathered.report.stopped.or(again.stop.check());
     }
+    true
 }
 
 /// What is known of each term; the reports get it, too.
@@ -112,20 +123,22 @@ fn tally(gathered: &mut Gathered, heading: u64) -> Vec<Tally> {
         tally.share += f64::from(matches.share);
         tally.is_part |= matches.is_part;
     }
+    let is_partial = gathered.beyond > 0 || gathered.report.stopped.is_some();
     for (term, tally) in gathered.terms.iter_mut().zip(&tallies) {
         (term.lines, term.files) = (tally.lines, tally.files);
-        term.at_least |= tally.is_part;
+        term.lines_at_least = tally.is_part || is_partial;
     }
     tallies
 }
 
-/// Keeps all terms but those that are on nearly every line, for which there is no telling one file from another.
+/// Keeps all terms but those that are on nearly every line, for which there is no telling one file from another. What a
+/// search has seen that did not end says nothing of the rest, and refuses none.
 fn refuse(gathered: &mut Gathered, tallies: &[Tally], bounds: &KeywordOptions) {
-    let visited = gathered.report.visited as f64;
+    let (visited, is_whole) = (gathered.report.visited as f64, gathered.report.stopped.is_none());
     for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
         let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
         let is_on_most = tally.share >= tally.files as f64 * limits::NEARLY_EVERY;
-        let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermFate::TooBroad;
+        let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermFate::TooBroad && is_whole;
         if matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
             && !(may_refuse && is_in_most && is_on_most)
         {

@@ -33,6 +33,18 @@ pub(super) struct Gathering {
     pub(super) cuts_lines: bool,
 }
 
+impl Gathering {
+    /// Bytes from which on no more than a part of a line is kept. By the requirement's rule all of it is printed; beyond
+    /// the bound on a term, that makes it too broad anyway.
+    fn longest_line(&self) -> usize {
+        match (self.counts_all, self.cuts_lines) {
+            (false, _) => usize::MAX,
+            (true, true) => 0,
+            (true, false) => usize::try_from(self.term_bytes).unwrap_or(usize::MAX),
+        }
+    }
+}
+
 /// Which lines of a file are worth being held.
 pub(super) struct Wish<'a> {
     /// Terms of which all lines are.
@@ -399,6 +411,8 @@ impl<'p> TermFinder<'p> {
             file.lines.iter_mut().for_each(|line| line.mark_keys(&keys));
         }
         file.matched = self.matched_of(&file);
+        let longest = self.gathering.longest_line();
+        file.lines.iter_mut().filter(|line| line.bytes.len() > longest).for_each(EvidenceLine::shorten);
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
     }
 
@@ -448,9 +462,14 @@ impl<'p> TermFinder<'p> {
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
                 let (number, in_key, is_shown) = (line_number, Vec::new(), true);
-                let mut line = EvidenceLine { number, terms, first_match, start, bytes, in_key, is_shown };
+                let cut = (0, 0);
+                let mut line =
+                    EvidenceLine { number, terms, first_match, start, bytes, cut, in_key, is_shown };
                 if !keys.is_empty() {
                     line.mark_keys(&keys);
+                }
+                if line.bytes.len() > self.gathering.longest_line() {
+                    line.shorten();
                 }
                 lines.push(line);
                 line_number += 1;
@@ -538,7 +557,17 @@ impl LineSink for Collector<'_, '_> {
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
         let (bytes, in_key, is_shown) = (line.to_vec(), Vec::new(), true);
-        self.file.lines.push(EvidenceLine { number, terms, first_match, start, bytes, in_key, is_shown });
+        let cut = (0, 0);
+        self.file.lines.push(EvidenceLine {
+            number,
+            terms,
+            first_match,
+            start,
+            bytes,
+            cut,
+            in_key,
+            is_shown,
+        });
         if self.bytes > self.room {
             self.give_up_broad_terms();
         }

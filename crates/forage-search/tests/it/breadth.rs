@@ -172,4 +172,37 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
     assert_eq!(found.files.len(), 7, "{:?}", shown(&found));
     assert!(found.terms.iter().all(|term| term.fate == TermFate::Kept), "{:?}", found.terms);
     assert!(found.bytes < bounds.evidence_bytes);
+    // Of the line of 180,006 bytes the part around the match is held, and how much is not.
+    let bundle = found.files.iter().find(|file| file.path.as_bytes() == b"bundle.js").unwrap();
+    let line = &bundle.lines[0];
+    assert!(line.bytes.len() <= forage_search::limits::KEPT_LINE_BYTES, "{}", line.bytes.len());
+    assert!(line.bytes[line.first_match..].starts_with(b"common"), "{}", line.first_match);
+    assert_eq!(line.cut.0 + line.bytes.len() + line.cut.1, 180_006);
+}
+
+/// A search that its time limit ends shows of a broad term what it has found, and says of no term that it is on nearly every
+/// line.
+#[test]
+fn what_was_found_until_the_time_limit_is_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "the client waits for an answer of the server, and then goes on\n".repeat(100);
+    (0..4_000).for_each(|number| fs::write(directory.path().join(format!("{number}.txt")), &text).unwrap());
+    let mut stopped = 0;
+    for breadth in [Breadth::Adaptive, Breadth::Ranked { files: 20 }] {
+        let bounds = KeywordOptions { breadth, ..KeywordOptions::default() };
+        for milliseconds in (1..10).map(|power| 2 << power) {
+            let stop = Stop::after(std::time::Duration::from_millis(milliseconds));
+            let (root, options) = (open(directory.path()), WalkOptions::default());
+            let found =
+                gather(&root, &RelPath::root(), &options, &named(&["client"]), &bounds, &stop).unwrap();
+            if found.report.stopped.is_none() || found.report.searched() < 50 {
+                continue;
+            }
+            stopped += 1;
+            let what = format!("{breadth:?}, {milliseconds} ms: {:?}", found.terms);
+            assert_eq!(found.terms[0].fate, TermFate::Kept, "{what}");
+            assert!(found.terms[0].lines_at_least && !found.files.is_empty(), "{what}");
+        }
+    }
+    assert!(stopped > 0, "no search was ended by its time limit");
 }

@@ -132,6 +132,9 @@ struct TermRecord {
     bytes: u64,
     lines: u64,
     files: u64,
+    /// Both are lower bounds: not all were counted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    lines_at_least: bool,
     /// How much of it the model was shown, where that is less than all lines with all their context.
     #[serde(skip_serializing_if = "Option::is_none")]
     shown: Option<ShownRecord>,
@@ -382,6 +385,7 @@ fn response(
         bytes: term.bytes,
         lines: term.lines,
         files: term.files,
+        lines_at_least: term.lines_at_least,
         shown: shown(term),
     };
     Response {
@@ -439,14 +443,29 @@ fn fill_lexical(response: &mut Response, found: &Found<'_>) {
     response.files = best.filter_map(|&index| lexical_record(found, index)).collect();
 }
 
+/// The part of a line around its first match that is shown without a model.
+fn around_match(text: &str, line: &EvidenceLine) -> String {
+    let shown = text.trim_start();
+    // Redaction moves what comes after it; the offset is a place to look around.
+    let removed = (text.len() - shown.len()) + line.bytes.len().saturating_sub(text.len() + 1);
+    let middle = line.first_match.saturating_sub(removed);
+    let (before, part, after) = evidence::window(shown, middle, LEXICAL_LINE_BYTES);
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    format!("{}{part}{}", mark(before + line.cut.0 > 0), mark(after + line.cut.1 > 0))
+}
+
 fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     let Found { root, gathered, .. } = *found;
     let file = gathered.files.get(index)?;
-    let hits = |term: usize| file.lines_of(term);
-    let terms = gathered.terms.iter().enumerate().map(|(term, report)| (report, hits(term)));
-    let named: Vec<String> = terms
-        .filter(|(_, hits)| *hits > 0)
-        .map(|(report, hits)| format!("{} ×{hits}", quoted(&report.term)))
+    let named: Vec<String> = file
+        .matched
+        .iter()
+        .filter_map(|matches| Some((matches, gathered.terms.get(usize::from(matches.term))?)))
+        .filter(|(matches, _)| matches.lines > 0)
+        .map(|(matches, report)| {
+            let more = if matches.is_part { " or more" } else { "" };
+            format!("{} ×{}{more}", quoted(&report.term), matches.lines)
+        })
         .collect();
     let mut record = file_record(root, gathered, index, format!("matches {}", named.join(", ")))?;
     let chosen = lexical::best_lines(file, LEXICAL_LINES);
@@ -468,12 +487,9 @@ fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     let texts = border.lines(&lines);
     let shown = near.iter().zip(texts).filter(|((at, _), _)| chosen.contains(at));
     record.evidence = shown
-        .map(|((_, line), text)| LineRecord {
-            line_number: line.number,
-            text: clip(
-                line_text(text.as_deref().map_or(&line.bytes, str::as_bytes)).trim(),
-                LEXICAL_LINE_BYTES,
-            ),
+        .map(|((_, line), text)| {
+            let text = line_text(text.as_deref().map_or(&line.bytes, str::as_bytes));
+            LineRecord { line_number: line.number, text: around_match(text.trim_end(), line) }
         })
         .collect();
     Some(record)

@@ -204,6 +204,8 @@ pub(super) struct Line {
     pub(super) text: String,
     /// A byte to show when it is too long to be shown whole.
     pub(super) middle: usize,
+    /// Bytes of it that are not in `text`, in front and behind.
+    cut: (usize, usize),
     /// Secrets taken out of it, but for private keys.
     redacted: usize,
     /// It was a line of a private key.
@@ -215,7 +217,7 @@ impl Line {
     fn cut(&self, limit: usize) -> String {
         let (before, shown, after) = window(&self.text, self.middle, limit);
         let ellipsis = |cut: usize| if cut > 0 { "…" } else { "" };
-        format!("{}{shown}{}", ellipsis(before), ellipsis(after))
+        format!("{}{shown}{}", ellipsis(before + self.cut.0), ellipsis(after + self.cut.1))
     }
 }
 
@@ -356,7 +358,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
             // The file may hold such marks itself, and lose them to a rule.
             let others = |text: &str| marks(text, MARK) - marks(text, KEY_MARK);
             let redacted = others(whole).saturating_sub(others(raw));
-            lines.push(Line { text: whole.to_owned(), middle, redacted, in_key });
+            lines.push(Line { text: whole.to_owned(), middle, cut: line.cut, redacted, in_key });
         }
     }
     lines

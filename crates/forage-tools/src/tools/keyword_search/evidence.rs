@@ -90,7 +90,7 @@ fn chosen(root: &Root, file: usize, evidence: &FileEvidence, redactor: &Redactor
         }
         let mark = if line.terms == 0 { ' ' } else { '>' };
         let _ = write!(text, "{mark} {}: ", line.number);
-        push_cut(&mut text, &redacted.text, redacted.middle);
+        push_cut(&mut text, &redacted.text, redacted.middle, line.cut);
     }
     let redacted = compact::secrets_of(&shown.iter().map(|(_, line)| *line).collect::<Vec<_>>());
     Block { file, id, text, shown: ranges, redacted }
@@ -108,13 +108,14 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
     // Redaction moves what comes after it; the offset is a place to look around, not a border.
     let removed = raw.len().saturating_sub(whole.as_str().len());
     let middle = line.first_match.saturating_sub(removed);
-    push_cut(text, whole.as_str(), middle);
+    push_cut(text, whole.as_str(), middle, line.cut);
     whole.counts().total()
 }
 
-/// Adds a line, cut around a place in it when it is long.
-fn push_cut(text: &mut String, whole: &str, middle: usize) {
+/// Adds a line, cut around a place in it when it is long, of which so many bytes were cut off before.
+fn push_cut(text: &mut String, whole: &str, middle: usize, cut: (usize, usize)) {
     let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
+    let (before, after) = (before + cut.0, after + cut.1);
     if before > 0 {
         let _ = write!(text, "[{} bytes] …", grouped(before as u64));
     }

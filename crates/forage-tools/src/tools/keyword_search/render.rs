@@ -1,5 +1,6 @@
 //! The answer of `keyword_search` as text.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::answer::LineRange;
@@ -109,9 +110,14 @@ fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> Str
     text
 }
 
-/// The path as other tools name it: below the root. A quoted one is not taken apart.
-fn below<'a>(path: &'a str, root: &str) -> &'a str {
-    path.strip_prefix(root).and_then(|path| path.strip_prefix('/')).unwrap_or(path)
+/// The path as other tools name it: below the root.
+fn below<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
+    let within = |path: &'a str| path.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
+    match path.strip_prefix('"') {
+        // A root whose own name is quoted is written in another way there.
+        Some(quoted) => within(quoted).map_or(Cow::Borrowed(path), |rest| Cow::Owned(format!("\"{rest}"))),
+        None => Cow::Borrowed(within(path).unwrap_or(path)),
+    }
 }
 
 /// The lines that the model points at. Those that it was not shown are marked: it can't know them.
@@ -153,6 +159,10 @@ fn term_notes(response: &Response, is_cut: bool) -> Vec<String> {
         term.error.as_ref().map(|error| format!("invalid term, left out: {}: {error}", quoted(&term.term)))
     };
     let (broad, dropped) = match response.breadth {
+        FilterBreadth::Adaptive if is_cut => (
+            "terms that match too much for anything to be chosen of them before the search ended".to_owned(),
+            "terms left out because their lines would push out those of rarer ones".to_owned(),
+        ),
         FilterBreadth::Adaptive => (
             "terms skipped because they are on nearly every line".to_owned(),
             "terms left out because their lines would push out those of rarer ones".to_owned(),
@@ -181,13 +191,16 @@ fn less_shown(response: &Response) -> Option<String> {
             ShownRecord::Less { context_lines } => {
                 format!("{} of context", count(*context_lines, "line"))
             }
-            ShownRecord::Best { lines, files } => format!(
-                "{} of {} lines, in {} of {} files",
-                grouped(*lines),
-                grouped(term.lines),
-                grouped(*files),
-                grouped(term.files)
-            ),
+            ShownRecord::Best { lines, files } => {
+                let at_least = if term.lines_at_least { "at least " } else { "" };
+                format!(
+                    "{} of {at_least}{} lines, in {} of {at_least}{} files",
+                    grouped(*lines),
+                    grouped(term.lines),
+                    grouped(*files),
+                    grouped(term.files)
+                )
+            }
         };
         Some(format!("{} ({shown})", quoted(&term.term)))
     };
