@@ -101,6 +101,8 @@ struct Hit {
 /// The matching lines of a file, as they are found term by term.
 struct Hits {
     found: Vec<Hit>,
+    /// The last line that terms match of which no more lines are held: worth it if yet another term matches it.
+    passed: Option<Hit>,
     /// What is known of each term's lines.
     counts: Vec<Count>,
     /// Terms that the file alone makes too broad: their lines must not pile up.
@@ -129,7 +131,16 @@ struct Count {
 impl Hits {
     fn new(path_bytes: usize, terms: usize, gathering: Gathering, wanted: u64) -> Self {
         let counts = vec![Count::default(); terms.min(TERMS)];
-        Self { found: Vec::new(), counts, over: 0, full: 0, wanted, head: path_bytes as u64 + 3, gathering }
+        Self {
+            found: Vec::new(),
+            passed: None,
+            counts,
+            over: 0,
+            full: 0,
+            wanted,
+            head: path_bytes as u64 + 3,
+            gathering,
+        }
     }
 
     /// Takes a line; false when the term is not to be looked for any more.
@@ -143,17 +154,36 @@ impl Hits {
         let printed = if self.gathering.cuts_lines { count.cut } else { count.printed };
         if printed > self.gathering.term_bytes {
             self.over |= 1 << term;
+            if self.gathering.cuts_lines {
+                self.pass(term, line);
+                return true;
+            }
             let is_enough = !self.gathering.counts_all || count.lines >= COUNTED_LINES;
             self.full |= u64::from(is_enough) << term;
             return !is_enough;
         }
         if self.wanted >> term & 1 == 1 {
+            let passed = self.passed.take_if(|passed| passed.line.start == line.start);
+            let terms = 1 << term | passed.map_or(0, |passed| passed.terms);
             match self.found.last_mut() {
-                Some(last) if last.line.start == line.start => last.terms |= 1 << term,
-                _ => self.found.push(Hit { line: line.clone(), terms: 1 << term }),
+                Some(last) if last.line.start == line.start => last.terms |= terms,
+                _ => self.found.push(Hit { line: line.clone(), terms }),
             }
         }
         true
+    }
+
+    /// Takes a line of a term that has enough of them, for the case that others match it too: such a line says most.
+    fn pass(&mut self, term: usize, line: &Range<usize>) {
+        match self.found.last_mut() {
+            Some(last) if last.line.start == line.start => last.terms |= 1 << term,
+            _ => match self.passed.take() {
+                Some(passed) if passed.line.start == line.start => {
+                    self.found.push(Hit { terms: passed.terms | 1 << term, ..passed });
+                }
+                _ => self.passed = Some(Hit { line: line.clone(), terms: 1 << term }),
+            },
+        }
     }
 
     /// All terms that match somewhere.

@@ -206,3 +206,22 @@ fn what_was_found_until_the_time_limit_is_shown() {
     }
     assert!(stopped > 0, "no search was ended by its time limit");
 }
+
+/// Of a file that is full of each term the line with all of them is shown, wherever it stands.
+#[test]
+fn the_line_with_most_terms_is_found_at_the_end_of_a_large_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let filler = |word: &str| format!("{word} {}\n", "x".repeat(80)).repeat(3_000);
+    let text = [filler("alpha"), filler("beta"), filler("gamma"), "alpha beta gamma\n".to_owned()].concat();
+    fs::write(directory.path().join("full.txt"), &text).unwrap();
+    (0..5).for_each(|number| {
+        fs::write(directory.path().join(format!("{number}.txt")), "other\n".repeat(9)).unwrap();
+    });
+    for breadth in [Breadth::Adaptive, Breadth::Ranked { files: 20 }] {
+        let bounds = KeywordOptions { breadth, ..KeywordOptions::default() };
+        let found = gathered(directory.path(), &named(&["alpha", "beta", "gamma"]), &bounds, 1);
+        let shown = found.files[0].lines.iter().filter(|line| line.is_shown && line.terms == 0b111);
+        assert_eq!(shown.map(|line| line.number).collect::<Vec<_>>(), [9_001], "{breadth:?}");
+        assert_eq!(found.files[0].lines_of(0), 3_001, "{breadth:?}");
+    }
+}
