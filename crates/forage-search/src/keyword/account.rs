@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use forage_fs::RelPath;
+use forage_fs::{RelPath, needs_escape};
 
 use crate::key_blocks::KeyBlocks;
 use crate::limits::KEPT_LINE_BYTES;
@@ -217,6 +217,18 @@ pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     bytes.utf8_chunks().map(length).sum::<usize>() as u64
 }
 
+/// Bytes of a line as a model is sent it at the most: what steers or hides is written out there, as `\x1B` or `\u{202E}`.
+pub(super) fn sent_bytes(line: &[u8]) -> u64 {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let written_out = |c: char| match c {
+        c if c == '\t' || !needs_escape(c) => 0,
+        c if c.is_ascii() => 3,
+        c => 4 + if c > '\u{ffff}' { 5 } else { 4 } - c.len_utf8() as u64,
+    };
+    let more = |chunk: std::str::Utf8Chunk<'_>| chunk.valid().chars().map(written_out).sum::<u64>();
+    lossy_bytes(line) + 1 + line.utf8_chunks().map(more).sum::<u64>()
+}
+
 /// Prints evidence as `rg -C 10 --line-number --with-filename` does.
 pub(super) struct Printed<O> {
     output: O,
@@ -262,6 +274,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_is_written_out_counts_as_it_is_written() {
+        let cases: [(&[u8], &str); 6] = [
+            (b"plain\n", "plain\n"),
+            (b"a\tb", "a\tb\n"),
+            (b"\x1b[2J\n", "\\x1B[2J\n"),
+            ("\u{202e}x".as_bytes(), "\\u{202E}x\n"),
+            ("\u{e0041}".as_bytes(), "\\u{E0041}\n"),
+            (b"\xff\n", "\u{fffd}\n"),
+        ];
+        for (line, sent) in cases {
+            assert_eq!(sent_bytes(line), sent.len() as u64, "{line:?}");
+        }
+    }
 
     proptest! {
         /// What is kept of a long line is a part of it with its match, of whole characters, and its marks stand where they

@@ -1,6 +1,6 @@
 //! What of a file is shown, while that is being decided, and what it costs.
 
-use super::account::{FileEvidence, SEPARATOR, lossy_bytes};
+use super::account::{FileEvidence, SEPARATOR, sent_bytes};
 use super::file::Worth;
 use crate::limits::CHOSEN_LINE_BYTES;
 
@@ -61,7 +61,7 @@ impl Draft {
                 cost += SEPARATOR.len() as u64 + 2;
             }
             previous = Some(line.number);
-            cost += self.file.head_bytes(line) + lossy_bytes(&line.bytes).min(CHOSEN_LINE_BYTES);
+            cost += self.file.head_bytes(line) + sent_bytes(&line.bytes).min(CHOSEN_LINE_BYTES);
         }
         if cost > 0 { cost + heading } else { 0 }
     }

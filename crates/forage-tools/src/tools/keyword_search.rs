@@ -32,7 +32,7 @@ use self::answer::LineRange;
 use self::order::Found;
 use crate::arguments::Foreign;
 use crate::border::{Border, Line};
-use crate::context::{Context, FilterBreadth, FilterMode, FilterSettings};
+use crate::context::{Context, EvidenceForm, FilterBreadth, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::Outcome;
@@ -386,7 +386,7 @@ fn response(
         lines: term.lines,
         files: term.files,
         lines_at_least: term.lines_at_least,
-        shown: shown(term),
+        shown: shown(term, settings),
     };
     Response {
         query: request.query.clone(),
@@ -405,9 +405,10 @@ fn response(
     }
 }
 
-fn shown(term: &TermReport) -> Option<ShownRecord> {
+/// What was chosen of a term. Compact evidence is chosen once more from that, so it says nothing of what is sent there.
+fn shown(term: &TermReport, settings: &FilterSettings) -> Option<ShownRecord> {
     match term.detail {
-        _ if term.fate != TermFate::Kept => None,
+        _ if term.fate != TermFate::Kept || settings.evidence == EvidenceForm::Compact => None,
         Detail::Whole => None,
         Detail::Context(context_lines) => Some(ShownRecord::Less { context_lines }),
         Detail::Best { lines, files } => Some(ShownRecord::Best { lines, files }),
