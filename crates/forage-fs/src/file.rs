@@ -67,7 +67,7 @@ impl OpenedFile {
     /// text, and compares the state afterwards.
     ///
     /// A file whose last change is some time ago is written back first, so that none of its pages can be changed through
-    /// a mapping without the times of the file: see [`limits::SETTLING`] for how long ago.
+    /// a mapping without the times of the file: see [`limits::SETTLING`](crate::limits::SETTLING) for how long ago.
     pub fn settle(&self) -> Option<(FileState, Telling)> {
         let now = nanoseconds_now();
         // It would have to be done again, and whoever writes it is not to be held up.

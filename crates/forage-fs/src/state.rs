@@ -6,7 +6,7 @@ use crate::limits;
 
 /// What tells a file from what it was before: whoever changes its content changes one of these, unless that happens
 /// within the granularity of the clock, or through a mapping of a page that was changed so before and has not been written
-/// back since. [`OpenedFile::settle`] gives one that tells of every change.
+/// back since. [`OpenedFile::settle`](crate::OpenedFile::settle) gives one that tells of every change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState {
     /// Bytes.

@@ -1,6 +1,6 @@
 //! The calls to the operating system, one name at a time beneath an open directory.
 //!
-//! Nothing here follows a link: a path is resolved by [`crate::open_path`], and what is opened afterwards is
+//! Nothing here follows a link: a path is resolved by [`crate::root`], and what is opened afterwards is
 //! opened without links, so that a link put in place in between makes the call fail instead of leading out.
 
 #[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]

@@ -48,7 +48,7 @@ pub(crate) struct Reply {
     /// 0 as long as there is none.
     pub(crate) status: u16,
     pub(crate) retry_after: Option<Duration>,
-    /// The body of a success, unless it was passed on in pieces; of a 4xx at most [`MAX_ERROR_BODY_BYTES`], as far as
+    /// The body of a success, unless it was passed on in pieces; of a 4xx at most [`MAX_ERROR_BODY_BYTES`](crate::limits::MAX_ERROR_BODY_BYTES), as far as
     /// it could be read; else empty.
     pub(crate) body: Vec<u8>,
 }

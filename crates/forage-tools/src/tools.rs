@@ -18,7 +18,10 @@ pub use keyword_lookup::{
     NameRecord as LookupName, Presence, Record as LookupHit, Request as LookupRequest,
     Response as LookupResponse, Status as LookupStatus, fallback as lookup_fallback,
 };
-pub use keyword_search::{KeywordSearch, WITHOUT_MODEL};
+pub use keyword_search::{
+    FileRecord as KeywordFile, FromCache, KeywordSearch, LineRange, LineRecord as KeywordLine, ModelRecord,
+    Request as KeywordRequest, Response as KeywordResponse, ShownRecord, TermRecord, WITHOUT_MODEL,
+};
 pub use list_directory::{
     ListDirectory, Record as ListEntry, Request as ListRequest, Response as ListResponse,
 };

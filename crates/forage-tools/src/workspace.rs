@@ -15,9 +15,10 @@ use crate::outcome::Outcome;
 use crate::registry;
 use crate::tool::Tool;
 use crate::tools::{
-    GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ListRequest,
-    ListResponse, LookupRequest, LookupResponse, RankRequest, RankResponse, ReadFile, ReadRequest,
-    ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest, SearchResponse, search,
+    GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordRequest, KeywordResponse, KeywordSearch,
+    ListDirectory, ListRequest, ListResponse, LookupRequest, LookupResponse, RankRequest, RankResponse,
+    ReadFile, ReadRequest, ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest, SearchResponse,
+    search,
 };
 
 /// Why a directory can't be opened as a workspace.
@@ -196,10 +197,7 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no model and none was renounced, all models failed, or an argument can't be used.
-    pub fn keyword(
-        &self,
-        request: <KeywordSearch as Tool>::Request,
-    ) -> Result<Outcome<<KeywordSearch as Tool>::Response>, ToolError> {
+    pub fn keyword(&self, request: KeywordRequest) -> Result<Outcome<KeywordResponse>, ToolError> {
         self.call::<KeywordSearch>(request)
     }
 }

@@ -16,7 +16,7 @@ use forage_base::Stop;
 
 impl Snapshot {
     /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing, if it
-    /// is over [`limits::SNAPSHOT_BYTES`], and when it was stopped.
+    /// is over [`limits::SNAPSHOT_BYTES`](crate::limits::SNAPSHOT_BYTES), and when it was stopped.
     ///
     /// # Errors
     /// The root can't be walked.

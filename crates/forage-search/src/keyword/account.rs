@@ -5,7 +5,7 @@ use std::ops::Range;
 use forage_fs::{RelPath, needs_escape};
 
 use crate::key_blocks::KeyBlocks;
-use crate::limits::KEPT_LINE_BYTES;
+use crate::limits::{CHOSEN_LINE_BYTES, KEPT_LINE_BYTES};
 
 /// What ripgrep prints between groups of lines that do not touch.
 pub(super) const SEPARATOR: &str = "--\n";
@@ -60,6 +60,9 @@ impl EvidenceLine {
         let from = (middle.saturating_sub(3)..=middle).rev().find(|&at| is_border(at)).unwrap_or(middle);
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
+        // A word that is cut may be the half of a secret, which no rule would know for one.
+        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter()) } else { from };
+        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev()) } else { to };
         self.bytes.truncate(length);
         self.bytes.truncate(to);
         self.bytes.drain(..from);
@@ -76,6 +79,13 @@ impl EvidenceLine {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         self.in_key = keys.within(self.start, line);
     }
+}
+
+/// Bytes of the word that these begin with, in the characters that secrets are written in; of one that is too long for a
+/// secret, so many as are not shown.
+fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
+    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
+    bytes.take(KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize).take_while(is_word).count()
 }
 
 /// The evidence from one file: matching lines and those around them, in order.
@@ -186,6 +196,8 @@ pub(super) trait Output {
     fn text(&mut self, text: &str);
     /// Bytes that may not be UTF-8: each invalid sequence becomes U+FFFD.
     fn lossy(&mut self, bytes: &[u8]);
+    /// Bytes that are printed and not kept.
+    fn left_out(&mut self, bytes: usize);
 }
 
 impl Output for String {
@@ -196,6 +208,8 @@ impl Output for String {
     fn lossy(&mut self, bytes: &[u8]) {
         self.push_str(&String::from_utf8_lossy(bytes));
     }
+
+    fn left_out(&mut self, _: usize) {}
 }
 
 impl Output for u64 {
@@ -205,6 +219,10 @@ impl Output for u64 {
 
     fn lossy(&mut self, bytes: &[u8]) {
         *self += lossy_bytes(bytes);
+    }
+
+    fn left_out(&mut self, bytes: usize) {
+        *self += bytes as u64;
     }
 }
 
@@ -262,6 +280,7 @@ impl<O: Output> Printed<O> {
             self.output.text(&line.number.to_string());
             self.output.text(mark);
             self.output.lossy(&line.bytes);
+            self.output.left_out(line.cut.0 + line.cut.1);
             if line.bytes.last() != Some(&b'\n') {
                 self.output.text("\n");
             }
@@ -311,7 +330,13 @@ mod tests {
             let kept = std::str::from_utf8(&line.bytes).unwrap();
             prop_assert_eq!(kept.ends_with('\n'), has_feed);
             let kept = kept.trim_end_matches('\n');
-            prop_assert!(kept.len() <= KEPT_LINE_BYTES && kept.len() + 6 > KEPT_LINE_BYTES.min(whole.len()));
+            prop_assert!(kept.len() <= KEPT_LINE_BYTES && kept.len() >= CHOSEN_LINE_BYTES as usize);
+            let is_half = |at: usize| {
+                let word = |at: Option<usize>| at.is_some_and(|at| whole.as_bytes()[at].is_ascii_alphanumeric());
+                word(at.checked_sub(1)) && word(Some(at).filter(|&at| at < whole.len()))
+            };
+            prop_assert!(before == 0 || !is_half(before));
+            prop_assert!(after == 0 || !is_half(whole.len() - after));
             prop_assert_eq!(kept, &whole[before..whole.len() - after]);
             prop_assert_eq!(before + line.first_match, first_match);
             let in_key: Vec<_> = line.in_key.iter().map(|part| before + part.start..before + part.end).collect();

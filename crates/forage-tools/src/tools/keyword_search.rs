@@ -28,7 +28,7 @@ use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::answer::LineRange;
+pub use self::answer::LineRange;
 use self::order::Found;
 use crate::arguments::Foreign;
 use crate::border::{Border, Line};
@@ -45,138 +45,177 @@ use crate::verdict::{Verdict, unseen_matches};
 pub struct KeywordSearch;
 
 /// The arguments of `keyword_search`.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Request {
     /// A detailed statement of what you're trying to find or learn.
-    query: String,
+    pub query: String,
     /// List of search terms in descending order of importance.
-    search_terms: Vec<String>,
+    pub search_terms: Vec<String>,
+}
+
+impl Request {
+    /// Returns the request for what is to be found or learned, and what to search for, the most important term first.
+    pub fn new(query: impl Into<String>, search_terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { query: query.into(), search_terms: search_terms.into_iter().map(Into::into).collect() }
+    }
 }
 
 /// The records of `keyword_search`.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Response {
-    query: String,
+    /// The query, as the caller wrote it.
+    pub query: String,
     /// Absolute path of the directory that was searched.
-    root: String,
+    pub root: String,
     /// That of the root which it is in; the text names files from there.
     #[serde(skip)]
     project: String,
     /// `model`, `lexical`, `lexical_after_model_failure`, or `model_in_part` when a part of the files could not be
     /// judged and follows in lexical order.
-    filter: &'static str,
+    pub filter: &'static str,
     /// Most relevant first.
-    files: Vec<FileRecord>,
+    pub files: Vec<FileRecord>,
     /// Files that any kept term matches.
-    candidate_files: u64,
-    terms: Vec<TermRecord>,
+    pub candidate_files: u64,
+    /// What became of each term, in their order.
+    pub terms: Vec<TermRecord>,
     /// Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown.
-    evidence_bytes: u64,
-    files_searched: u64,
+    pub evidence_bytes: u64,
+    /// Files whose text was searched.
+    pub files_searched: u64,
     #[serde(skip)]
     breadth: FilterBreadth,
     /// Bytes of one term, and of all, for the notes.
     #[serde(skip)]
     bounds: (u64, u64),
+    /// What the models say of themselves; none without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<ModelRecord>,
+    pub model: Option<ModelRecord>,
     /// For a search without hits: what is in files that were not searched.
-    not_searched: Verdict,
+    pub not_searched: Verdict,
 }
 
+/// A file of the answer.
 #[derive(Debug, JsonSchema, Serialize)]
-struct FileRecord {
-    path: String,
+pub struct FileRecord {
+    /// The absolute path of the file.
+    pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path_bytes: Option<String>,
-    explanation: String,
+    pub path_bytes: Option<String>,
+    /// Why it is there, in the words of a model or of the ranking.
+    pub explanation: String,
     /// How relevant the model finds it, 3 most; only from answers by ids.
     #[serde(skip_serializing_if = "Option::is_none")]
-    grade: Option<u8>,
+    pub grade: Option<u8>,
     /// Lines that the model points at; only from answers by ids.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    ranges: Vec<LineRange>,
+    pub ranges: Vec<LineRange>,
     /// No model has judged this file, although others of the same answer were judged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    not_filtered: bool,
+    pub not_filtered: bool,
     /// Numbers of the lines that a term matches, from our own search.
-    match_lines: Vec<u64>,
+    pub match_lines: Vec<u64>,
     /// At least so many more match.
     #[serde(skip_serializing_if = "is_zero")]
-    more_match_lines: u64,
+    pub more_match_lines: u64,
     /// The lines that say most, without a model's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    evidence: Vec<LineRecord>,
+    pub evidence: Vec<LineRecord>,
 }
 
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// A line of a file.
 #[derive(Debug, JsonSchema, Serialize)]
-struct LineRecord {
-    line_number: u64,
-    text: String,
+pub struct LineRecord {
+    /// From 1.
+    pub line_number: u64,
+    /// The line without indent; of a long one the part around its first match.
+    pub text: String,
 }
 
+/// What became of a term.
 #[derive(Debug, JsonSchema, Serialize)]
-struct TermRecord {
-    term: String,
+pub struct TermRecord {
+    /// The term, as the caller wrote it.
+    pub term: String,
     /// `kept`, `no_hits`, `too_broad`, `dropped` or `invalid`.
-    fate: &'static str,
+    pub fate: &'static str,
+    /// Why it is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
+    pub error: Option<String>,
     /// Bytes that ripgrep prints for this term alone; a lower bound for a term that is too broad.
-    bytes: u64,
-    lines: u64,
-    files: u64,
+    pub bytes: u64,
+    /// Matching lines.
+    pub lines: u64,
+    /// Files with such lines.
+    pub files: u64,
     /// Both are lower bounds: not all were counted.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    lines_at_least: bool,
+    pub lines_at_least: bool,
     /// How much of it the model was shown, where that is less than all lines with all their context.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shown: Option<ShownRecord>,
+    pub shown: Option<ShownRecord>,
 }
 
+/// How much of a term was shown.
 #[derive(Debug, JsonSchema, Serialize)]
 #[serde(untagged)]
-enum ShownRecord {
+pub enum ShownRecord {
     /// All its lines.
-    Less { context_lines: u64 },
+    Less {
+        /// Lines of context around each.
+        context_lines: u64,
+    },
     /// The best of its lines.
-    Best { lines: u64, files: u64 },
+    Best {
+        /// Lines that were shown.
+        lines: u64,
+        /// Files in which they are.
+        files: u64,
+    },
 }
 
+/// What was asked of models.
 #[derive(Debug, JsonSchema, Serialize)]
-struct ModelRecord {
-    name: String,
-    input_tokens: Option<u64>,
-    cached_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+pub struct ModelRecord {
+    /// `provider/model`, of several requests the one that was asked first.
+    pub name: String,
+    /// Tokens of the requests, where all providers tell.
+    pub input_tokens: Option<u64>,
+    /// Those of them that were read from a cache of the provider.
+    pub cached_input_tokens: Option<u64>,
+    /// Tokens of the answers.
+    pub output_tokens: Option<u64>,
     /// What the requests cost in US dollars, when tokens and prices of all are known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cost_usd: Option<f64>,
+    pub cost_usd: Option<f64>,
     /// Time until all had answered.
-    elapsed_ms: u64,
+    pub elapsed_ms: u64,
     /// Requests that the evidence was split into, where it was.
     #[serde(skip_serializing_if = "Option::is_none")]
-    shards: Option<usize>,
+    pub shards: Option<usize>,
     /// Answers that came from the cache and cost nothing now.
     #[serde(skip_serializing_if = "Option::is_none")]
-    from_cache: Option<FromCache>,
+    pub from_cache: Option<FromCache>,
     /// Secrets taken out of what was sent.
-    redacted: usize,
+    pub redacted: usize,
     /// Lines or entries of the answer that name files which were not sent.
-    dropped_paths: usize,
+    pub dropped_paths: usize,
 }
 
+/// What came from the cache of answers.
 #[derive(Debug, JsonSchema, Serialize)]
-struct FromCache {
-    answers: usize,
+pub struct FromCache {
+    /// Answers that were kept.
+    pub answers: usize,
     /// Age of the oldest.
-    age_seconds: u64,
+    pub age_seconds: u64,
 }
 
 /// What can be asked without a model; a template for [`Names::fill`](crate::Names::fill).

@@ -1,16 +1,15 @@
 //! The forms in which `keyword_search` asks its models: what they are shown, what is made of their answers, what
 //! hostile files can do about either.
 
+mod cache;
+
 use std::collections::HashMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
-use forage_tools::{
-    Answer, AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterMode,
-    OnModelFailure, ToolError,
-};
+use forage_tools::{Answer, AnswerForm, Context, EvidenceForm, FilterMode, OnModelFailure, ToolError};
 use serde_json::{Value, json};
 
 use crate::support::{Tree, call, within};
@@ -586,100 +585,6 @@ fn a_shard_that_panics_is_a_failed_shard() {
     });
     let error = search(&sharded(&tree, 4, &[&model]), &["needle"]).unwrap_err().to_string();
     assert!(error.contains("1 of 4 requests failed: a request ended by a fault of this program"), "{error}");
-}
-
-#[derive(Default)]
-struct MemoryCache {
-    answers: Mutex<HashMap<CacheKey, String>>,
-}
-
-impl AnswerCache for MemoryCache {
-    fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
-        let text = self.answers.lock().unwrap().get(key)?.clone();
-        Some(CachedAnswer { text, age: Duration::from_secs(7_300) })
-    }
-
-    fn put(&self, key: &CacheKey, text: &str) {
-        self.answers.lock().unwrap().insert(key.clone(), text.to_owned());
-    }
-}
-
-#[test]
-fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
-    let tree = Tree::new();
-    tree.write("a.txt", numbered(30, &[2]));
-    for form in [AnswerForm::Paths, IDS] {
-        let text = match form {
-            AnswerForm::Paths => "a.txt: it is".to_owned(),
-            AnswerForm::Ids { .. } => json!({"files": [entry("F1", 3)]}).to_string(),
-        };
-        let model = Scripted::saying(text);
-        let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
-        context.filter.cache = Some(Arc::new(MemoryCache::default()));
-        let asked = |context: &Context, query: &str, terms: &[&str]| {
-            let before = model.requests.lock().unwrap().len();
-            let answer =
-                call(context, "keyword_search", json!({"query": query, "search_terms": terms})).unwrap();
-            assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
-            let asked = model.requests.lock().unwrap().len() - before;
-            assert_eq!(
-                answer.text.contains("[answer from the cache, 2 h old]"),
-                asked == 0,
-                "{}",
-                answer.text
-            );
-            asked
-        };
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
-        assert_eq!(asked(&context, "q", &["needle"]), 0);
-        assert_eq!(asked(&context, "another q", &["needle"]), 1);
-        assert_eq!(asked(&context, "q", &["needle", "line 5$"]), 1);
-        context.filter.evidence = EvidenceForm::Requirement;
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
-        context.filter.evidence = EvidenceForm::Compact;
-        // A line that the model sees changes: nothing has to be told to forget.
-        tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
-        assert_eq!(asked(&context, "q", &["needle"]), 1);
-        // One that it does not see.
-        tree.write(
-            "a.txt",
-            numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"),
-        );
-        assert_eq!(asked(&context, "q", &["needle"]), 0);
-        tree.write("a.txt", numbered(30, &[2]));
-    }
-}
-
-#[test]
-fn failures_and_halves_are_not_kept() {
-    let tree = Tree::new();
-    tree.write("a.txt", numbered(3, &[2]));
-    let good = json!({"files": [entry("F1", 3)]}).to_string();
-    let cut = format!("{},{{\"id\":", &good[..good.len() - 2]);
-    let replies: Vec<(String, Finish)> =
-        vec![("{}".to_owned(), Finish::Complete), (cut, Finish::Complete), (good.clone(), Finish::Length)];
-    for (text, finish) in replies {
-        let cache = Arc::new(MemoryCache::default());
-        let model = Scripted::new("small", move |_, _| Ok(ends(says(&text), finish)));
-        let mut context = context(&tree, EvidenceForm::Compact, IDS, &[&model]);
-        context.filter.cache = Some(Arc::clone(&cache) as Arc<dyn AnswerCache>);
-        let _ = search(&context, &["needle"]);
-        assert!(cache.answers.lock().unwrap().is_empty());
-    }
-}
-
-#[test]
-fn only_the_shards_that_are_not_in_the_cache_are_asked() {
-    let tree = wide_tree();
-    let model = failing_for_the_first();
-    let mut context = sharded(&tree, 4, &[&model]);
-    context.filter.cache = Some(Arc::new(MemoryCache::default()));
-    search(&context, &["needle"]).unwrap_err();
-    let healed = Scripted::saying("[]");
-    context.filter.models = vec![Arc::clone(&healed) as Arc<dyn ChatModel>].into();
-    let answer = search(&context, &["needle"]).unwrap();
-    assert_eq!(healed.sent().len(), 1);
-    assert!(answer.text.contains("[3 answers from the cache, up to 2 h old]"), "{}", answer.text);
 }
 
 /// A line that is shown alone is redacted with those around it in view, as if they were shown, too.

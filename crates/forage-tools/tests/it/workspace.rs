@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use forage_tools::kept::Store;
 use forage_tools::tools::{
-    GrepRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
+    GrepRequest, KeywordRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
 };
-use forage_tools::{Outcome, Stop, ToolError, Workspace, WorkspaceError};
+use forage_tools::{FilterMode, Outcome, Stop, ToolError, Workspace, WorkspaceError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -54,6 +54,14 @@ fn typed_calls_answer_as_those_of_json_do() {
     assert_eq!(found.response.lines, ["pub fn backoff() {}"]);
     let request = json!({"path": "src/retry.rs", "start_line": 2, "end_line": 2});
     assert_same(&workspace, "read_file", request, &found);
+
+    let mut lexical = workspace.clone();
+    lexical.context_mut().filter.mode = FilterMode::Lexical;
+    let found = lexical.keyword(KeywordRequest::new("how long is waited", ["backoff", "absent"])).unwrap();
+    assert_eq!(found.response.files[0].match_lines, [2, 5]);
+    assert_eq!((found.response.terms[0].lines, found.response.terms[1].fate), (3, "no_hits"));
+    let request = json!({"query": "how long is waited", "search_terms": ["backoff", "absent"]});
+    assert_same(&lexical, "keyword_search", request, &found);
 
     let found = workspace.list(ListRequest::new().recursive(true)).unwrap();
     assert_eq!(found.response.entries.len(), 4);

@@ -28,11 +28,13 @@ pub(super) struct Kept {
 
 /// Lines of a file that a model points at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-pub(super) struct LineRange {
-    pub(super) first: u64,
-    pub(super) last: u64,
+pub struct LineRange {
+    /// From 1.
+    pub first: u64,
+    /// The last line of them.
+    pub last: u64,
     /// Whether the model was shown them. Of others it can't know what they hold, or whether they exist.
-    pub(super) shown: bool,
+    pub shown: bool,
 }
 
 /// An answer in the order of the model.
