@@ -162,7 +162,7 @@ impl KeptIndexes {
     }
 
     /// The files of the index of a root.
-    fn store(&self, root: &Path) -> Store {
+    pub(crate) fn store(&self, root: &Path) -> Store {
         Store::new(self.place.clone(), root)
     }
 

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::kept::{self, KeptIndexes, Lifetime, Mode};
+use crate::kept::{self, KeptIndexes, Lifetime, Mode, StoreError};
 use crate::outcome::Outcome;
 use crate::registry;
 use crate::tool::Tool;
@@ -31,6 +31,9 @@ pub enum WorkspaceError {
     /// The directory for indexes lies in the workspace, where nothing is ever written.
     #[error("the directory for indexes, {}, lies in the workspace, where nothing is written", _0.display())]
     IndexesInside(PathBuf),
+    /// The index can't be made.
+    #[error(transparent)]
+    Index(#[from] StoreError),
 }
 
 /// A directory with typed calls on what is below it, and with indexes that make them fast.
@@ -71,22 +74,36 @@ impl Workspace {
         Ok(Self { context, kept: None })
     }
 
-    /// Keeps indexes below this directory, in which each root has one of its own: from the second search on, one reads the
-    /// files alone that can match. The index of a tree of thousands of files is made in the background of the first search;
-    /// a ranking waits for its own. [`kept::shared_directory`] is where the command line keeps them.
+    /// Uses the indexes below this directory, in which each root has one of its own: a search reads the files alone that can
+    /// match, and a ranking reads those that have changed. [`kept::shared_directory`] is where the command line keeps them.
+    /// For a program that ends with its searches, as a command does: the instant index is read where it is needed, and is
+    /// made by [`Workspace::build_index`]. A ranked one is made and kept by the first ranking.
     ///
     /// # Errors
     /// The directory lies in the workspace.
     pub fn keep_indexes(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
-        self.keep(directory.as_ref(), Lifetime::Session)
+        self.keep(directory.as_ref(), Lifetime::Search)
     }
 
-    /// The same for a program that goes on for long: it watches the tree as well, so that no search lists its directories.
+    /// The same for a program that goes on: it has the index in memory, makes and updates it in the background, and watches
+    /// the tree, so that no search lists its directories.
     ///
     /// # Errors
     /// The directory lies in the workspace.
     pub fn keep_indexes_and_watch(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         self.keep(directory.as_ref(), Lifetime::Server)
+    }
+
+    /// Makes the instant index, or brings it up to date. Without a directory for indexes nothing is done.
+    ///
+    /// # Errors
+    /// It can't be written, or the work was stopped.
+    pub fn build_index(&self) -> Result<(), WorkspaceError> {
+        let Some(kept) = &self.kept else { return Ok(()) };
+        for root in self.context.roots.all() {
+            kept.store(root.path()).update(root, &self.context.walk_options(), &self.context.stop)?;
+        }
+        Ok(())
     }
 
     fn keep(mut self, directory: &Path, lifetime: Lifetime) -> Result<Self, WorkspaceError> {

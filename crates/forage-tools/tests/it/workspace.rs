@@ -124,32 +124,42 @@ fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
     assert!(outcome.response.files_searched < 300, "{}", outcome.response.files_searched);
 }
 
-/// A program that goes on for a while gets the same index that the command line keeps.
+/// A program gets the same index that the command line keeps, and one that goes on makes it by itself.
 #[test]
 fn indexes_are_kept_and_used() {
-    let (tree, _) = shop();
+    let (tree, plain) = shop();
     for file in 0..2_100 {
         tree.write(format!("many/{file}.txt"), format!("hay {file}\n"));
     }
     std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
-    let indexes = tree.outside().join("indexes");
-    let workspace = Workspace::open(tree.root()).unwrap().keep_indexes(&indexes).unwrap();
-    let grep = || workspace.grep(GrepRequest::new("backoff")).unwrap().response;
-    let first = grep();
-    let root = workspace.context().roots.main();
-    let store = Store::new(indexes, root.path());
+    let grep = |workspace: &Workspace| workspace.grep(GrepRequest::new("backoff")).unwrap().response;
+    let first = grep(&plain);
+    let same = |workspace: &Workspace| {
+        let again = grep(workspace);
+        assert_eq!((again.match_count, again.files_searched), (first.match_count, first.files_searched));
+    };
+    let index = |workspace: &Workspace| {
+        let context = workspace.context();
+        let index = context.indexes.as_ref().unwrap().of(context.roots.main());
+        index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
+    };
+    // The control: what ends with its search makes none.
+    let brief = plain.clone().keep_indexes(tree.outside().join("brief")).unwrap();
+    same(&brief);
+    assert_eq!(index(&brief), None);
+    brief.build_index().unwrap();
+    same(&brief);
+    assert_eq!(index(&brief), Some(2_103));
+    assert!(Store::new(tree.outside().join("brief"), &tree.root()).exists());
+
+    let lasting = plain.keep_indexes_and_watch(tree.outside().join("lasting")).unwrap();
     let began = Instant::now();
-    while !store.exists() {
+    while index(&lasting).is_none() {
+        same(&lasting);
         assert!(began.elapsed() < Duration::from_secs(60), "no index was made");
         std::thread::sleep(Duration::from_millis(20));
     }
-    let indexed = || workspace.context().indexes.as_ref().unwrap().of(root);
-    while indexed().is_none() {
-        assert!(began.elapsed() < Duration::from_secs(60), "the index is not used");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let again = grep();
-    assert_eq!((again.match_count, again.files_searched), (first.match_count, first.files_searched));
-    assert_eq!(indexed().unwrap().layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>(), 2_103);
-    workspace.close();
+    same(&lasting);
+    assert_eq!(index(&lasting), Some(2_103));
+    lasting.close();
 }
