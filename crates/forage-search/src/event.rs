@@ -109,3 +109,10 @@ impl FileEvents {
             + size_of::<Self>()
     }
 }
+
+/// Returns the bytes of the word that these begin with, in the characters that secrets are written in: where a line is cut, it
+/// may be the half of one. Of a word that is too long for a secret it is `most`.
+pub fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>, most: usize) -> usize {
+    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
+    bytes.take(most).take_while(is_word).count()
+}

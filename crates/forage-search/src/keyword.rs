@@ -172,11 +172,14 @@ impl Gathered {
 
     /// Whether a term's lines are not all here with their context.
     fn lacks_something(&self) -> bool {
-        self.terms.iter().any(Self::lacks)
+        self.terms.iter().any(TermReport::lacks_something)
     }
+}
 
-    fn lacks(term: &TermReport) -> bool {
-        matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
+impl TermReport {
+    /// Whether its lines are not all here with their context.
+    fn lacks_something(&self) -> bool {
+        matches!(self.fate, TermFate::TooBroad | TermFate::Dropped)
     }
 }
 
@@ -306,6 +309,7 @@ pub fn gather(
             again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop: call };
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
         if !adapt::adapt(&mut gathered, bounds, &again) {
+            gathered.report.stopped = call.check();
             show_held(&mut gathered, bounds);
         }
         return Ok(gathered);
@@ -333,8 +337,8 @@ fn leaving_time(stop: &Stop) -> Stop {
 fn show_held(gathered: &mut Gathered, bounds: &KeywordOptions) {
     gathered.candidates = gathered.files.len() as u64;
     let held = gathered.files.iter().flat_map(|file| &file.lines).fold(0, |terms, line| terms | line.terms);
-    let (lacks, is_sent) = (Gathered::lacks, matches!(bounds.breadth, Breadth::Adaptive));
-    let broad = mask_of((0..gathered.terms.len()).filter(|&term| lacks(&gathered.terms[term])));
+    let is_sent = bounds.breadth == Breadth::Adaptive;
+    let broad = mask_of((0..gathered.terms.len()).filter(|&term| gathered.terms[term].lacks_something()));
     for (index, term) in gathered.terms.iter_mut().enumerate().filter(|(i, _)| (broad & held) >> i & 1 == 1) {
         (term.fate, term.lines_at_least) = (TermFate::Kept, true);
         if is_sent {

@@ -8,7 +8,7 @@ use forage_tools::{Workspace, kept};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [directory, pattern] = [1, 2].map(|nth| args().nth(nth).unwrap_or_else(|| ".".to_owned()));
-    let indexes = kept::shared_directory().ok_or("there is no cache directory")?;
+    let indexes = kept::shared_place().ok_or("there is no cache directory")?;
     let workspace = Workspace::open(directory)?.keep_indexes(indexes)?;
     let found = workspace.grep(GrepRequest::new(pattern).context_lines(0))?.response;
     for file in &found.files {

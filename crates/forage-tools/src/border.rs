@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use forage_fs::RelPath;
 use forage_llm::{RedactionCounts, Redactor};
-use forage_search::{CHARACTER_BYTES, Event, EventKind, KeyBlocks, ScanOptions, Span};
+use forage_search::{CHARACTER_BYTES, Event, EventKind, KeyBlocks, ScanOptions, Span, word_bytes};
 
 use crate::limits;
 use crate::text::{count, grouped};
@@ -423,7 +423,7 @@ fn keep_best(spans: &mut Vec<Span>, most: usize) {
 fn drop_cut_words(event: &mut Event) {
     let mut kept = 0..event.bytes.len();
     if event.cut.before > 0 {
-        kept.start = word_bytes(event.bytes.iter());
+        kept.start = word_bytes(event.bytes.iter(), limits::BORDER_LINE_BYTES);
     }
     if event.cut.after > 0 {
         kept.end = kept.start + without_cut_word(&event.bytes[kept.start..]).len();
@@ -433,14 +433,7 @@ fn drop_cut_words(event: &mut Event) {
 
 /// A line that was cut, without the word at its end.
 pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
-    &line[..line.len() - word_bytes(line.iter().rev())]
-}
-
-/// Bytes of the word that these begin with, in the characters that secrets are written in; of one that is too long for a
-/// secret, so many as are not shown.
-fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
-    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
-    bytes.take(limits::BORDER_LINE_BYTES).take_while(is_word).count()
+    &line[..line.len() - word_bytes(line.iter().rev(), limits::BORDER_LINE_BYTES)]
 }
 
 #[cfg(test)]

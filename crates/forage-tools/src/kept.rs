@@ -379,18 +379,22 @@ fn is_large(root: &Arc<Root>) -> bool {
 }
 
 /// Returns the directory in which the command line keeps indexes, so that a program can share them: `index` below
-/// `forage` in the user's cache directory. It reads `XDG_CACHE_HOME`, else `HOME` (on Windows `LOCALAPPDATA`), as nothing else
-/// of the libraries does; `None` where they are not set.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a program that asks for it wants what the user's environment says"
-)]
-pub fn shared_directory() -> Option<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let cache = variable("XDG_CACHE_HOME")
-        .or_else(|| if cfg!(windows) { variable("LOCALAPPDATA") } else { None })
-        .or_else(|| Some(variable("HOME")?.join(".cache")))?;
-    Some(cache.join("forage").join("index"))
+/// [`cache_place`].
+pub fn shared_place() -> Option<PrivatePlace> {
+    Some(cache_place()?.join("index"))
+}
+
+/// Returns `forage` in the user's cache directory; `None` where there is no telling where that is. It reads `XDG_CACHE_HOME`, on
+/// Windows `LOCALAPPDATA`, else the home directory, as nothing else of the libraries does: a variable that is empty or names no
+/// absolute path counts as unset.
+#[expect(clippy::disallowed_methods, reason = "who asks for it wants what the user's environment says")]
+pub fn cache_place() -> Option<PrivatePlace> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let named = || variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
+    let home = || std::env::home_dir().filter(|home| home.is_absolute());
+    let cache = named().or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
+    Some(PrivatePlace::below(cache).join("forage"))
 }
 
 /// What a call holds of [`KeptIndexes`].

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy};
+use forage_fs::{PrivatePlace, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy};
 use thiserror::Error;
 
 use crate::context::Context;
@@ -75,14 +75,14 @@ impl Workspace {
     }
 
     /// Uses the indexes below this directory, in which each root has one of its own: a search reads the files alone that can
-    /// match, and a ranking reads those that have changed. [`kept::shared_directory`] is where the command line keeps them.
+    /// match, and a ranking reads those that have changed. [`kept::shared_place`] is where the command line keeps them.
     /// For a program that ends with its searches, as a command does: the instant index is read where it is needed, and is
     /// made by [`Workspace::build_index`]. A ranked one is made and kept by the first ranking.
     ///
     /// # Errors
     /// The directory lies in the workspace.
-    pub fn keep_indexes(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
-        self.keep(directory.as_ref(), Lifetime::Search)
+    pub fn keep_indexes(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
+        self.keep(directory, Lifetime::Search)
     }
 
     /// The same for a program that goes on: it has the index in memory, makes and updates it in the background, and watches
@@ -90,8 +90,8 @@ impl Workspace {
     ///
     /// # Errors
     /// The directory lies in the workspace.
-    pub fn keep_indexes_and_watch(self, directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
-        self.keep(directory.as_ref(), Lifetime::Server)
+    pub fn keep_indexes_and_watch(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
+        self.keep(directory, Lifetime::Server)
     }
 
     /// Makes the instant index, or brings it up to date. Without a directory for indexes nothing is done.
@@ -106,7 +106,11 @@ impl Workspace {
         Ok(())
     }
 
-    fn keep(mut self, directory: &Path, lifetime: Lifetime) -> Result<Self, WorkspaceError> {
+    fn keep(
+        mut self,
+        directory: impl Into<PrivatePlace>,
+        lifetime: Lifetime,
+    ) -> Result<Self, WorkspaceError> {
         let kept = KeptIndexes::new(directory, Mode::Auto, lifetime, self.context.timeout);
         match kept::for_roots(&kept, &self.context.roots) {
             Some(indexes) => self.context.indexes = Some(indexes),

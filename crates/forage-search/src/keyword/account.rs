@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use forage_fs::{RelPath, needs_escape};
 
+use crate::event::{Cut, word_bytes};
 use crate::key_blocks::KeyBlocks;
 use crate::limits::{CHOSEN_LINE_BYTES, KEPT_LINE_BYTES};
 
@@ -24,7 +25,7 @@ pub struct EvidenceLine {
     /// The line with its line feed, if it has one; of a very long one a part.
     pub bytes: Vec<u8>,
     /// Bytes of the line that are left out in front of `bytes`, and behind them.
-    pub cut: (usize, usize),
+    pub cut: Cut,
     /// The parts of it that lie in a block of a private key, wherever in the file that begins.
     pub in_key: Vec<Range<usize>>,
     /// It is a part of the evidence. Others are there because they may show that a line beside them has a secret.
@@ -61,14 +62,14 @@ impl EvidenceLine {
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
         // A word that is cut may be the half of a secret, which no rule would know for one.
-        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter()) } else { from };
-        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev()) } else { to };
-        self.bytes.truncate(length);
+        let most = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
+        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), most) } else { from };
+        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), most) } else { to };
         self.bytes.truncate(to);
         self.bytes.drain(..from);
         self.bytes.extend(std::iter::repeat_n(b'\n', feed));
         self.bytes.shrink_to_fit();
-        self.cut = (from, length - to);
+        self.cut = Cut { before: from, after: length - to };
         self.first_match = self.first_match.saturating_sub(from);
         let within = |at: usize| at.clamp(from, to) - from;
         self.in_key.iter_mut().for_each(|part| *part = within(part.start)..within(part.end));
@@ -79,13 +80,6 @@ impl EvidenceLine {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         self.in_key = keys.within(self.start, line);
     }
-}
-
-/// Bytes of the word that these begin with, in the characters that secrets are written in; of one that is too long for a
-/// secret, so many as are not shown.
-fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
-    let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
-    bytes.take(KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize).take_while(is_word).count()
 }
 
 /// The evidence from one file: matching lines and those around them, in order.
@@ -280,7 +274,7 @@ impl<O: Output> Printed<O> {
             self.output.text(&line.number.to_string());
             self.output.text(mark);
             self.output.lossy(&line.bytes);
-            self.output.left_out(line.cut.0 + line.cut.1);
+            self.output.left_out(line.cut.before + line.cut.after);
             if line.bytes.last() != Some(&b'\n') {
                 self.output.text("\n");
             }
@@ -324,9 +318,9 @@ mod tests {
             bytes.extend(has_feed.then_some(b'\n'));
             let in_key = std::iter::once(key..whole.len()).collect();
             let mut line =
-                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: (0, 0), in_key, is_shown: true };
+                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: Cut::default(), in_key, is_shown: true };
             line.shorten();
-            let (before, after) = line.cut;
+            let Cut { before, after } = line.cut;
             let kept = std::str::from_utf8(&line.bytes).unwrap();
             prop_assert_eq!(kept.ends_with('\n'), has_feed);
             let kept = kept.trim_end_matches('\n');

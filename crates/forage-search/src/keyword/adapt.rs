@@ -73,11 +73,7 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
             let paths: Vec<_> =
                 order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
             let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
-            let read = again.read(&paths, usable, wish);
-            if read.is_empty() && !paths.is_empty() && again.stop.check().is_some() {
-                gathered.report.stopped = again.stop.check();
-                return false;
-            }
+            let Some(read) = again.read(&paths, usable, wish) else { return false };
             gathered.files = read;
             gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
             gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
@@ -89,12 +85,8 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
             let paths: Vec<_> = files.map(|file| file.path.clone()).collect();
             let most =
                 |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
-            let read =
-                again.read(&paths, usable, |place| Wish { complete, most: most(place), worth: &worth });
-            if read.is_empty() && !paths.is_empty() && again.stop.check().is_some() {
-                gathered.report.stopped = again.stop.check();
-                return false;
-            }
+            let wish = |place| Wish { complete, most: most(place), worth: &worth };
+            let Some(read) = again.read(&paths, usable, wish) else { return false };
             let missing = paths.len() - read.len();
             let drafts = read.into_iter().map(Draft::new).collect();
             let others = usable & !complete;
@@ -139,9 +131,7 @@ fn refuse(gathered: &mut Gathered, tallies: &[Tally], bounds: &KeywordOptions) {
         let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
         let is_on_most = tally.share >= tally.files as f64 * limits::NEARLY_EVERY;
         let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermFate::TooBroad && is_whole;
-        if matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
-            && !(may_refuse && is_in_most && is_on_most)
-        {
+        if term.lacks_something() && !(may_refuse && is_in_most && is_on_most) {
             term.fate = TermFate::Kept;
         }
     }

@@ -26,13 +26,14 @@ pub(super) struct Again<'a> {
 
 impl Again<'_> {
     /// The best lines for `terms` of some files, in their order; what has gone or changed since, and what comes after the
-    /// deadline, is left out. `wish` says what is wanted of the file at a place.
+    /// deadline, is left out. `wish` says what is wanted of the file at a place. `None` when the time was over before any was
+    /// read.
     pub(super) fn read<'w>(
         &self,
         paths: &[RelPath],
         terms: u64,
         wish: impl Fn(usize) -> Wish<'w> + Sync,
-    ) -> Vec<FileEvidence> {
+    ) -> Option<Vec<FileEvidence>> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut finder = TermFinder::new(self.patterns, terms, self.start, self.gathering, self.stop);
@@ -59,7 +60,8 @@ impl Again<'_> {
             read
         });
         read.sort_by_key(|(place, _)| *place);
-        read.into_iter().map(|(_, file)| file).collect()
+        let is_over = read.is_empty() && !paths.is_empty() && self.stop.check().is_some();
+        (!is_over).then(|| read.into_iter().map(|(_, file)| file).collect())
     }
 
     fn one(

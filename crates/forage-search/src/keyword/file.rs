@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
-use crate::event::EventKind;
+use crate::event::{Cut, EventKind};
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
@@ -492,7 +492,7 @@ impl<'p> TermFinder<'p> {
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
                 let (number, in_key, is_shown) = (line_number, Vec::new(), true);
-                let cut = (0, 0);
+                let cut = Cut::default();
                 let mut line =
                     EvidenceLine { number, terms, first_match, start, bytes, cut, in_key, is_shown };
                 if !keys.is_empty() {
@@ -587,7 +587,7 @@ impl LineSink for Collector<'_, '_> {
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
         let (bytes, in_key, is_shown) = (line.to_vec(), Vec::new(), true);
-        let cut = (0, 0);
+        let cut = Cut::default();
         self.file.lines.push(EvidenceLine {
             number,
             terms,

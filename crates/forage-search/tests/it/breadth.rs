@@ -177,7 +177,7 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
     let line = &bundle.lines[0];
     assert!(line.bytes.len() <= forage_search::limits::KEPT_LINE_BYTES, "{}", line.bytes.len());
     assert!(line.bytes[line.first_match..].starts_with(b"common"), "{}", line.first_match);
-    assert_eq!(line.cut.0 + line.bytes.len() + line.cut.1, 180_006);
+    assert_eq!(line.cut.before + line.bytes.len() + line.cut.after, 180_006);
 }
 
 /// A search that its time limit ends shows of a broad term what it has found, and says of no term that it is on nearly every

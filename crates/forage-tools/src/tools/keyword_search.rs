@@ -489,9 +489,7 @@ fn around_match(text: &str, line: &EvidenceLine) -> String {
     // Redaction moves what comes after it; the offset is a place to look around.
     let removed = (text.len() - shown.len()) + line.bytes.len().saturating_sub(text.len() + 1);
     let middle = line.first_match.saturating_sub(removed);
-    let (before, part, after) = evidence::window(shown, middle, LEXICAL_LINE_BYTES);
-    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
-    format!("{}{part}{}", mark(before + line.cut.0 > 0), mark(after + line.cut.1 > 0))
+    evidence::elided(shown, middle, LEXICAL_LINE_BYTES, line.cut)
 }
 
 fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {

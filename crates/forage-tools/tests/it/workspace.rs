@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use forage_fs::PrivatePlace;
 use forage_tools::kept::Store;
 use forage_tools::tools::{
     GrepRequest, KeywordRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
@@ -144,13 +145,15 @@ fn indexes_are_kept_and_used() {
         index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
     };
     // The control: what ends with its search makes none.
-    let brief = plain.clone().keep_indexes(tree.outside().join("brief")).unwrap();
+    // Below directories that are made with it, as in a home that has no cache yet.
+    let place = PrivatePlace::below(tree.outside()).join("forage").join("index");
+    let brief = plain.clone().keep_indexes(place.clone()).unwrap();
     same(&brief);
     assert_eq!(index(&brief), None);
     brief.build_index().unwrap();
     same(&brief);
     assert_eq!(index(&brief), Some(2_103));
-    assert!(Store::new(tree.outside().join("brief"), &tree.root()).exists());
+    assert!(Store::new(place, &tree.root()).exists());
 
     let lasting = plain.keep_indexes_and_watch(tree.outside().join("lasting")).unwrap();
     let began = Instant::now();

@@ -1,4 +1,5 @@
-//! The only place that reads the environment. All variables of the product are named here.
+//! The only place of the program that reads the environment, but for the cache directory, which the library finds for other
+//! programs, too. All variables of the product are named here.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
 use std::ffi::{OsStr, OsString};
@@ -43,13 +44,7 @@ pub(super) fn config_file() -> PathBuf {
     directory.join("forage").join("config.toml")
 }
 
-/// The directory of Forage in the user's cache directory; `None` when there is no telling where that is.
-pub(super) fn cache_directory() -> Option<PrivatePlace> {
-    let directory = absolute("XDG_CACHE_HOME");
-    let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
-    let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
-    Some(PrivatePlace::below(directory).join("forage"))
-}
+pub(super) use forage_tools::kept::cache_place as cache_directory;
 
 /// The directory of Forage in the user's data directory; `None` when there is no telling where that is.
 pub(super) fn data_directory() -> Option<PrivatePlace> {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use forage_fs::PrivatePlace;
 
-use super::{Config, environment};
+use super::Config;
 use crate::answer_cache;
-use forage_tools::kept::{KeptIndexes, Lifetime, Mode, Store};
+use forage_tools::kept::{self, KeptIndexes, Lifetime, Mode, Store};
 
 impl Config {
     pub(super) fn check_index(&self) -> anyhow::Result<()> {
@@ -61,7 +61,5 @@ impl Config {
 
 /// The directory of all indexes.
 fn index_directory() -> anyhow::Result<PrivatePlace> {
-    let directory = environment::cache_directory();
-    let directory = directory.context("there is no telling where your cache directory is")?;
-    Ok(directory.join("index"))
+    kept::shared_place().context("there is no telling where your cache directory is")
 }

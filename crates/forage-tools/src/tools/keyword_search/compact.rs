@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
 use forage_llm::Redactor;
+use forage_search::Cut;
 use forage_search::keyword::{FileEvidence, Gathered};
 
-use super::evidence::{Block, window, without_keys};
+use super::evidence::{Block, elided, without_keys};
 use super::lexical;
 use super::order::Found;
 use crate::border::{KEY_MARK, MARK};
@@ -205,7 +206,7 @@ pub(super) struct Line {
     /// A byte to show when it is too long to be shown whole.
     pub(super) middle: usize,
     /// Bytes of it that are not in `text`, in front and behind.
-    cut: (usize, usize),
+    cut: Cut,
     /// Secrets taken out of it, but for private keys.
     redacted: usize,
     /// It was a line of a private key.
@@ -215,9 +216,7 @@ pub(super) struct Line {
 impl Line {
     /// Its text, within a limit.
     fn cut(&self, limit: usize) -> String {
-        let (before, shown, after) = window(&self.text, self.middle, limit);
-        let ellipsis = |cut: usize| if cut > 0 { "…" } else { "" };
-        format!("{}{shown}{}", ellipsis(before + self.cut.0), ellipsis(after + self.cut.1))
+        elided(&self.text, self.middle, limit, self.cut)
     }
 }
 

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use forage_fs::Root;
 use forage_llm::Redactor;
+use forage_search::Cut;
 use forage_search::keyword::{EvidenceLine, FileEvidence, Gathered};
 
 use super::compact;
@@ -113,9 +114,9 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
 }
 
 /// Adds a line, cut around a place in it when it is long, of which so many bytes were cut off before.
-fn push_cut(text: &mut String, whole: &str, middle: usize, cut: (usize, usize)) {
+fn push_cut(text: &mut String, whole: &str, middle: usize, cut: Cut) {
     let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
-    let (before, after) = (before + cut.0, after + cut.1);
+    let (before, after) = (before + cut.before, after + cut.after);
     if before > 0 {
         let _ = write!(text, "[{} bytes] …", grouped(before as u64));
     }
@@ -124,6 +125,13 @@ fn push_cut(text: &mut String, whole: &str, middle: usize, cut: (usize, usize)) 
         let _ = write!(text, "… [{} bytes more]", grouped(after as u64));
     }
     text.push('\n');
+}
+
+/// The part of a line around a place in it, with a mark where something is left out, now or before.
+pub(super) fn elided(line: &str, middle: usize, limit: usize, cut: Cut) -> String {
+    let (before, shown, after) = window(line, middle, limit);
+    let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+    format!("{}{shown}{}", mark(before + cut.before > 0), mark(after + cut.after > 0))
 }
 
 /// A line as text, with the mark in place of what lies in a private key: that it does is known from the whole file, and

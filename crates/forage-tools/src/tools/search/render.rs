@@ -52,12 +52,8 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
 
 fn headline(outcome: &Outcome<Response>, has_context: bool) -> String {
     let response = &outcome.response;
-    let (at_least, further) = match (outcome.truncated_by.is_some(), response.continued) {
-        (true, false) => ("at least ", ""),
-        (true, true) => ("at least ", "further "),
-        (false, true) => ("", "further "),
-        (false, false) => ("", ""),
-    };
+    let at_least = if outcome.truncated_by.is_some() { "at least " } else { "" };
+    let further = if response.continued { "further " } else { "" };
     let mut files: Vec<&str> = response.matches.iter().filter(|record| record.is_match()).map(path).collect();
     files.sort_unstable();
     files.dedup();
