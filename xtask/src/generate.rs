@@ -44,7 +44,9 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     };
     let setup = ["setup", "--command", "forage", "--config", "/dev/null"];
     let clients = workspace.forage_json(&[&setup[..], &["--json"]].concat())?;
+    let schema = workspace.forage_json(&["config", "--schema"])?;
     let mut files = vec![
+        ("docs/configuration.md".to_owned(), crate::configuration::page(&schema)?),
         ("docs/tools.md".to_owned(), tools_page(&tools(&["--all"])?, &tools(&[])?)?),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
     ];
@@ -222,7 +224,7 @@ fn meaning(property: &Value) -> String {
 }
 
 /// Text without what Markdown would take for a tag. What stands between backticks is literal already.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let part = |(index, part): (usize, &str)| match index % 2 {
         0 => part.replace('<', "&lt;"),
         _ => part.to_owned(),

@@ -15,6 +15,7 @@ mod advisories;
 mod cargo;
 mod check;
 mod clients;
+mod configuration;
 mod direction;
 mod frameworks;
 mod generate;

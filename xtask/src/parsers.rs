@@ -253,8 +253,8 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/child/line.rs", "fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing")],
     ),
     (
-        "forage/src/config/file.rs",
-        &[Target("forage/src/config/file.rs", "fuzz_a_configuration_is_read_or_refused_by_its_name")],
+        "forage/src/config.rs",
+        &[Target("forage/src/config.rs", "fuzz_a_configuration_is_read_or_refused_by_its_name")],
     ),
     (
         "forage/src/config/model_lists.rs",

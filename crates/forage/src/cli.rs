@@ -20,6 +20,7 @@ mod rank;
 mod read;
 mod search;
 mod session;
+mod setting_options;
 mod settings;
 mod setup;
 mod signals;
@@ -36,6 +37,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use forage_tools::ToolError;
 
 use output::Output;
+use setting_options::{Every, SettingOptions};
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,28 +70,14 @@ struct Cli {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
-    /// Directory beneath which files may be read; may be given several times [default: the git root that holds the
-    /// working directory, else the working directory]
-    #[arg(long, global = true, value_name = "DIR")]
-    root: Vec<PathBuf>,
+    #[command(flatten)]
+    settings: SettingOptions<Every>,
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,
     /// Say on standard error what the index could tell of a search
     #[arg(long, global = true)]
     explain: bool,
-    /// Time limit of a search in milliseconds
-    #[arg(long, global = true, value_name = "MS")]
-    timeout_ms: Option<u64>,
-    /// Bytes of a text answer, 2,000 to 100,000
-    #[arg(long, global = true, value_name = "BYTES")]
-    text_bytes: Option<usize>,
-    /// Leave larger files out of searches
-    #[arg(long, global = true, value_name = "BYTES")]
-    max_file_bytes: Option<u64>,
-    /// Worker threads [default: one per processor]
-    #[arg(long, global = true, value_name = "N")]
-    threads: Option<usize>,
     /// Configuration file [default: ~/.config/forage/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,

@@ -13,8 +13,9 @@ use forage_tools::{Context, Told, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Output;
+use super::setting_options::SettingOptions;
 use super::{Global, Status, session, signals};
-use crate::config::{self, AskOverrides, Config, Overrides};
+use crate::config::{self, Config, Given};
 use crate::conversations::Conversations;
 use servers::Servers;
 use view::{Shown, View};
@@ -28,28 +29,8 @@ use view::{Shown, View};
 pub(crate) struct Arguments {
     /// What you want to know about the repository
     question: String,
-    /// Calls of a turn that run at the same time; 1 runs them one after the other [default: as many as the turn has,
-    /// up to 8]
-    #[arg(long, value_name = "N")]
-    parallel: Option<u64>,
-    /// Turns of the model, the answer included [default: 8]
-    #[arg(long, value_name = "N")]
-    turns: Option<u64>,
-    /// Calls that are run in all [default: 40]
-    #[arg(long, value_name = "N")]
-    calls: Option<u64>,
-    /// Calls that are run in one turn [default: 8]
-    #[arg(long, value_name = "N")]
-    calls_per_turn: Option<u64>,
-    /// Bytes of results that the conversation holds; older ones make room [default: 320000]
-    #[arg(long, value_name = "BYTES")]
-    bytes: Option<u64>,
-    /// Time for everything in milliseconds [default: 120000]
-    #[arg(long, value_name = "MS")]
-    total_ms: Option<u64>,
-    /// Time for one call to a model in milliseconds [default: 60000]
-    #[arg(long, value_name = "MS")]
-    model_timeout_ms: Option<u64>,
+    #[command(flatten)]
+    settings: SettingOptions<super::setting_options::Ask>,
     /// Go on from the last question about this root, and its answer
     #[arg(long = "continue")]
     goes_on: bool,
@@ -61,20 +42,8 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn overrides(&self) -> Overrides {
-        Overrides {
-            ask: AskOverrides {
-                turns: self.turns,
-                calls_per_turn: self.calls_per_turn,
-                calls: self.calls,
-                bytes: self.bytes,
-                total_ms: self.total_ms,
-                model_timeout_ms: self.model_timeout_ms,
-                parallel: self.parallel,
-                ..AskOverrides::default()
-            },
-            ..self.model.overrides()
-        }
+    fn given(&self) -> Given {
+        Given { settings: self.settings.said.clone(), ..self.model.given() }
     }
 }
 
@@ -86,8 +55,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         outside = Some((config.ask_prompt(), start_servers(config, &stop)));
         config.needs_of_agent()
     };
-    let (mut context, config) =
-        session::open_with_config(global, arguments.overrides(), needs, None, output)?;
+    let (mut context, config) = session::open_with_config(global, arguments.given(), needs, None, output)?;
     let (prompt, mut servers) = outside.unwrap_or((Ok(None), Servers::default()));
     context.telemetry.surface = "ask";
     let told = context.telemetry.clone();

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use super::output::Output;
 use super::session;
 use super::{Global, Status};
-use crate::config::{Config, Needs, Overrides};
+use crate::config::{Config, Given, Needs};
 
 /// Bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let needs = |config: &Config| {
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };
-    let (mut context, config) = session::open_with_config(global, Overrides::default(), needs, None, output)?;
+    let (mut context, config) = session::open_with_config(global, Given::default(), needs, None, output)?;
     let tool = find(&config).map_err(|error| anyhow::anyhow!("{error}"))?;
     context.telemetry.surface = "call";
     session::call_tool(tool, request, &context, output)

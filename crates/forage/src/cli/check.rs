@@ -9,7 +9,7 @@ use forage::mcp::Profile;
 use serde_json::{Value, json};
 
 use super::{Global, session, signals};
-use crate::config::{self, ClientDirectories, Config, Overrides};
+use crate::config::{self, ClientDirectories, Config, Given};
 use crate::setup::{
     Call, Client, Consent, Entry, Environment, Failure, Front, Launch, NAME, Permission, Scope, Settings,
     Site, Start, Talk, expanded, program, talk,
@@ -351,7 +351,7 @@ pub(super) fn after_writing(
 ) -> Option<(Site, Checked)> {
     let directories = ClientDirectories::find();
     let site = Site::find(client, scope, &directories, project)?;
-    let flags = session::with_flags(global, Overrides::default());
+    let flags = session::with_flags(global, Given::default());
     let (config, _) = config::load_what_is_valid(global.config.as_deref(), &flags);
     let look = Look { config: &config, directories: &directories, project, is_own_command: true };
     let checked = check(&site, &look);

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::output::Output;
 use super::{Global, Status, session};
-use crate::config::{self, Config, Overrides};
+use crate::config::{self, Config, Given};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.")]
@@ -58,7 +58,7 @@ impl Subject {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let mut report = Report::default();
-    let flags = session::with_flags(global, Overrides::default());
+    let flags = session::with_flags(global, Given::default());
     let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
     let mut subject = Subject { config, roots: Vec::new(), online: arguments.online };
     sections::versions(&mut report);

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 
 /// The tool that is called.
 const TOOL: &str = "grep_search";
@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
+    let context = session::open(global, Given::default(), TOOL, arguments.path.as_deref(), output)?;
     let request = json!({
         "pattern": arguments.pattern,
         "path": path_argument(&context, arguments.path.as_deref())?,

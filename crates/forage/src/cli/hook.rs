@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::output::Output;
 use super::{Global, Status, session};
-use crate::config::{self, Config, Needs, Overrides};
+use crate::config::{self, Config, Given, Needs};
 use crate::setup::{Client, Event, profile, texts};
 
 /// Time for all of it, from the start of the program. The rest of the 100 ms that are promised is the system's, which starts
@@ -79,16 +79,16 @@ fn is_command(command: &str, mut arguments: impl Iterator<Item = String>, valued
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Status {
     let began = Instant::now();
-    let time = global.timeout_ms.map_or(TIME, Duration::from_millis);
+    let time = global.settings.said.limits.timeout_ms.map_or(TIME, Duration::from_millis);
     let (sender, receiver) = mpsc::sync_channel(1);
     let (event, client) = (arguments.event, arguments.client.clone());
-    let (config, roots) = (global.config.clone(), global.root.clone());
+    let mut own = Own { config: global.config.clone(), given: Given::default() };
+    own.given.settings.general.roots = global.settings.said.general.roots.clone();
     let stop = Stop::after(time);
     let work = move || {
-        let global = Own { config, roots };
         let advice = std::panic::catch_unwind(AssertUnwindSafe(|| match event {
-            When::SessionStart => Some(session_start(&client, &global)),
-            When::Search => advise(&client, &global, &stop),
+            When::SessionStart => Some(session_start(&client, &own)),
+            When::Search => advise(&client, &own, &stop),
         }));
         let _ = sender.send(advice.ok().flatten());
     };
@@ -109,14 +109,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 /// What the command line says.
 struct Own {
     config: Option<PathBuf>,
-    roots: Vec<PathBuf>,
+    given: Given,
 }
 
 impl Own {
     fn config(&self) -> Option<Config> {
-        let overrides =
-            Overrides { roots: (!self.roots.is_empty()).then(|| self.roots.clone()), ..Overrides::default() };
-        config::load(self.config.as_deref(), overrides).ok()
+        config::load(self.config.as_deref(), self.given.clone()).ok()
     }
 }
 

@@ -19,7 +19,7 @@ use super::output::Output;
 use super::progress::Progress;
 use super::session;
 use super::{Global, Status};
-use crate::config::{self, Config, Needs, Overrides};
+use crate::config::{self, Config, Given, Needs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -44,7 +44,7 @@ enum Command {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = session::load(global, Overrides::default())?;
+    let config = session::load(global, Given::default())?;
     let working = config::working_directory()?;
     let directories = session::directories(&config, &working, None);
     let keeps = matches!(arguments.command, Command::Build { .. });
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     for directory in &directories {
         let root = session::open_root(&config, directory)?;
         let store = config.index_store(&root)?;
-        let walk = WalkOptions { threads: config.threads.value, ..WalkOptions::default() };
+        let walk = WalkOptions { threads: config.settings.limits.threads.value, ..WalkOptions::default() };
         let done = match arguments.command {
             Command::Status => show(&root, &store, &walk, output),
             Command::Build { ranked: false } => build(&root, &store, walk, output),

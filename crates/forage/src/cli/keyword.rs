@@ -5,8 +5,9 @@ use serde_json::json;
 use super::model_arguments::ModelArguments;
 use super::output::Output;
 use super::session;
+use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::{FilterTable, Overrides};
+use crate::config::Given;
 
 /// The tool that is called.
 const TOOL: &str = "keyword_search";
@@ -21,23 +22,15 @@ pub(crate) struct Arguments {
     /// Search terms in order of importance: regexes, case-insensitive; many specific ones work best
     #[arg(required = true, value_name = "TERM")]
     terms: Vec<String>,
-    /// Who keeps the relevant files: a model, or a deterministic ranking
-    #[arg(long, value_name = "MODE", value_parser = ["model", "lexical"])]
-    filter: Option<String>,
-    /// What becomes of terms that match too much: less is shown of them, or they are left out by the requirement's rule
-    #[arg(long, value_name = "RULE", value_parser = ["adaptive", "requirement"])]
-    breadth: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions<setting_options::Keyword>,
     #[command(flatten)]
     model: ModelArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let overrides = Overrides {
-        filter: arguments.filter.clone(),
-        filter_table: FilterTable::of_breadth(arguments.breadth.clone()),
-        ..arguments.model.overrides()
-    };
-    let context = session::open(global, overrides, TOOL, None, output)?;
+    let given = Given { settings: arguments.settings.said.clone(), ..arguments.model.given() };
+    let context = session::open(global, given, TOOL, None, output)?;
     let request = json!({ "query": arguments.query, "search_terms": arguments.terms });
     session::call(TOOL, request, &context, output)
 }

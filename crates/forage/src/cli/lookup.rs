@@ -4,8 +4,9 @@ use serde_json::json;
 
 use super::output::Output;
 use super::session;
+use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::{Overrides, RetrievalOverrides};
+use crate::config::Given;
 
 /// The tool that is called.
 const TOOL: &str = "keyword_lookup";
@@ -18,9 +19,8 @@ pub(crate) struct Arguments {
     /// Words to look up: an error code, an identifier, an id
     #[arg(required = true, value_name = "WORD")]
     query: Vec<String>,
-    /// Collection to look in [default: `retrieval.collection`]
-    #[arg(long, value_name = "NAME")]
-    collection: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions<setting_options::Lookup>,
     /// Repository to look in
     #[arg(long, value_name = "NAME")]
     repo: Option<String>,
@@ -40,9 +40,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let retrieval =
-        RetrievalOverrides { collection: arguments.collection.clone(), ..RetrievalOverrides::default() };
-    let context = session::open(global, Overrides { retrieval, ..Overrides::default() }, TOOL, None, output)?;
+    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+    let context = session::open(global, given, TOOL, None, output)?;
     let request = json!({
         "query": arguments.query.join(" "),
         "repo": arguments.repo,

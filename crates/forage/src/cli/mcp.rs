@@ -17,8 +17,9 @@ use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, Told, sa
 
 use super::output::Output;
 use super::session::{self, load};
+use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::{self, Config, McpOverrides, Needs, Overrides};
+use crate::config::{self, Config, Given, Needs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -33,9 +34,8 @@ pub(crate) struct Arguments {
     /// and their model
     #[arg(long, value_name = "N", requires = "http", default_value_t = 0)]
     sessions: usize,
-    /// Form of the answers: text, or records beside it [default: auto]
-    #[arg(long, value_name = "FORM", value_parser = ["auto", "text", "structured"])]
-    output: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions<setting_options::Mcp>,
     /// Serve only behind the kernel's wall (Linux with Landlock), whatever `sandbox` of the configuration says
     #[arg(long)]
     require_sandbox: bool,
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         // A person starts such a server, and reads why it ends.
         Err(error) if arguments.http.is_some() => return Err(error),
         Err(error) => {
-            let form = config::output_form(arguments.output.as_deref().unwrap_or_default());
+            let form = config::output_form(arguments.settings.said.mcp.output.as_ref());
             return unusable::serve(error, form, arguments.require_sandbox, output);
         }
     };
@@ -84,8 +84,8 @@ fn server(
     global: &Global,
     output: &mut Output,
 ) -> anyhow::Result<(Server, Option<Arc<KeptIndexes>>)> {
-    let mcp = McpOverrides { output: arguments.output.clone(), ..McpOverrides::default() };
-    let config = load(global, Overrides { mcp, ..Overrides::default() })?;
+    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+    let config = load(global, given)?;
     let tools = registry::advertised(&config.served_tools())?;
     let workspace = Directories::choose(config, arguments, output)?;
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
@@ -133,7 +133,8 @@ impl Directories {
     fn choose(config: Config, arguments: &Arguments, output: &mut Output) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
-        let named: Vec<PathBuf> = config.roots.value.iter().map(|root| working.join(root)).collect();
+        let named: Vec<PathBuf> =
+            config.settings.general.roots.value.iter().map(|root| working.join(root)).collect();
         let project = |directory: &Path| session::project(directory, config.home.as_deref());
         let may_choose = || ForClients::of(&config, &working, arguments.http.is_some());
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {

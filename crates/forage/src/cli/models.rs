@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::output::Output;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{Config, KnownList, Market, Overrides};
+use crate::config::{Config, Given, KnownList, Market};
 
 /// Candidates of a role that are shown, as text and as records. A gateway has hundreds.
 const CANDIDATES: usize = 5;
@@ -62,7 +62,7 @@ struct Check {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = load(global, Overrides::default())?;
+    let config = load(global, Given::default())?;
     let (report, models) = report(&config, arguments)?;
     if output.wants_json() {
         output.value(&report.records())?;

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 
 /// Time for an index when a person waits who can see it grow, and can end it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -42,8 +42,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut context = session::open(global, Overrides::default(), TOOL, arguments.path.as_deref(), output)?;
-    context.indexing_time = match global.timeout_ms {
+    let mut context = session::open(global, Given::default(), TOOL, arguments.path.as_deref(), output)?;
+    context.indexing_time = match global.settings.said.limits.timeout_ms {
         None => INDEXING_TIME,
         // All the time there is but what the search needs.
         Some(_) => context.timeout,

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 
 /// The tool that is called.
 const TOOL: &str = "read_file";
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Overrides::default(), TOOL, Some(&arguments.path), output)?;
+    let context = session::open(global, Given::default(), TOOL, Some(&arguments.path), output)?;
     let request = json!({
         "path": path_argument(&context, Some(&arguments.path))?,
         "start_line": arguments.start_line,

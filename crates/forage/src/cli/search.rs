@@ -9,8 +9,9 @@ use serde_json::json;
 use super::output::Output;
 use super::progress::Progress;
 use super::session::{self, path_argument};
+use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,9 +81,8 @@ pub(crate) struct Arguments {
     /// Print every match as it is found, without limits on number and length
     #[arg(long, conflicts_with_all = ["max_results", "best_first"])]
     all: bool,
-    /// What searches: `embedded` (ours), `external` (the configured programs), `ugrep` or `rg` [default: embedded]
-    #[arg(long, value_name = "ENGINE", value_parser = ["embedded", "external", "ugrep", "rg"])]
-    engine: Option<String>,
+    #[command(flatten)]
+    settings: SettingOptions<setting_options::Search>,
 }
 
 impl Arguments {
@@ -96,8 +96,8 @@ impl Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let overrides = Overrides { search_engine: arguments.engine.clone(), ..Overrides::default() };
-    let context = session::open(global, overrides, TOOL, arguments.path.as_deref(), output)?;
+    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+    let context = session::open(global, given, TOOL, arguments.path.as_deref(), output)?;
     let request = json!({
         "pattern": arguments.pattern,
         "path": path_argument(&context, arguments.path.as_deref())?,
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         "no_ignore": arguments.no_ignore,
         "context": arguments.context,
         "max_results": arguments.max_results,
-        "timeout_ms": global.timeout_ms,
+        "timeout_ms": global.settings.said.limits.timeout_ms,
         "fuzzy": arguments.fuzzy,
         "best_first": arguments.best_first,
         "cursor": arguments.cursor,

@@ -14,20 +14,20 @@ use serde_json::Value;
 use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status, signals};
-use crate::config::{self, Config, Needs, Overrides};
+use crate::config::{self, Config, Given, Needs};
 
 /// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
 /// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
 /// the default one, its own project becomes the root.
 pub(crate) fn open(
     global: &Global,
-    overrides: Overrides,
+    given: Given,
     tool: &str,
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<Context> {
     let needs = |config: &Config| config.needs_of_tool(tool);
-    let (mut context, _) = open_with_config(global, overrides, needs, path, output)?;
+    let (mut context, _) = open_with_config(global, given, needs, path, output)?;
     context.redactor = Arc::new(Redactor::off());
     Ok(context)
 }
@@ -36,12 +36,12 @@ pub(crate) fn open(
 /// configuration says.
 pub(crate) fn open_with_config(
     global: &Global,
-    overrides: Overrides,
+    given: Given,
     needs: impl FnOnce(&Config) -> Needs,
     path: Option<&str>,
     output: &mut Output,
 ) -> anyhow::Result<(Context, Config)> {
-    let config = load(global, overrides)?;
+    let config = load(global, given)?;
     let working = config::working_directory()?;
     let directories = directories(&config, &working, path);
     let filter = config.filter_settings()?;
@@ -65,8 +65,8 @@ pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) ->
 
 /// The directories that become the roots.
 pub(crate) fn directories(config: &Config, working: &Path, path: Option<&str>) -> Vec<PathBuf> {
-    match config.roots.value.is_empty() {
-        false => config.roots.value.iter().map(|root| working.join(root)).collect(),
+    match config.settings.general.roots.value.is_empty() {
+        false => config.settings.general.roots.value.iter().map(|root| working.join(root)).collect(),
         true => vec![default_root(working, path, config.home.as_deref())],
     }
 }
@@ -96,33 +96,29 @@ pub(crate) fn beneath(
 
 /// Opens a root as the configuration allows.
 pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
-    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    let policy =
+        RootPolicy { home: config.home.clone(), allow_broad: config.settings.general.allow_broad_root.value };
     // The message says what its source says.
-    Root::open(directory, &policy, SecretPolicy::standard(&config.secrets_allow.value))
+    Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow.value))
         .map_err(|error| anyhow::anyhow!("{error}"))
 }
 
 /// Reads the configuration with what the command line says.
-pub(crate) fn load(global: &Global, overrides: Overrides) -> anyhow::Result<Config> {
-    config::load(global.config.as_deref(), with_flags(global, overrides))
+pub(crate) fn load(global: &Global, given: Given) -> anyhow::Result<Config> {
+    config::load(global.config.as_deref(), with_flags(global, given))
 }
 
 /// What the command line says.
-pub(crate) fn with_flags(global: &Global, mut overrides: Overrides) -> Overrides {
-    overrides.roots = (!global.root.is_empty()).then(|| global.root.clone());
-    overrides.timeout_ms = global.timeout_ms;
-    overrides.text_bytes = global.text_bytes;
-    overrides.max_file_bytes = global.max_file_bytes;
-    overrides.threads = global.threads;
-    overrides
+pub(crate) fn with_flags(global: &Global, given: Given) -> Given {
+    Given { by_every: global.settings.said.clone(), ..given }
 }
 
 fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     let mut context = Context::new(roots);
-    context.text_bytes = config.text_bytes.value;
-    context.timeout = std::time::Duration::from_millis(config.timeout_ms.value);
-    context.max_file_bytes = config.max_file_bytes.value;
-    context.threads = config.threads.value;
+    context.text_bytes = config.settings.limits.text_bytes.value;
+    context.timeout = std::time::Duration::from_millis(config.settings.limits.timeout_ms.value);
+    context.max_file_bytes = config.settings.limits.max_file_bytes.value;
+    context.threads = config.settings.limits.threads.value;
     context.ranking = config.ranking();
     context.excludes = excludes(config)?;
     context.redactor = Arc::new(config.redactor());
@@ -132,10 +128,11 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
 
 /// Files that are left out of everything.
 pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
-    if config.exclude.value.is_empty() {
+    if config.settings.search.exclude.value.is_empty() {
         return Ok(None);
     }
-    let globs: Vec<String> = config.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
+    let globs: Vec<String> =
+        config.settings.search.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
     Ok(Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?))
 }
 

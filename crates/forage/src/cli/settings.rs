@@ -8,16 +8,25 @@ use serde_json::{Value, json};
 use super::output::Output;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{self, Needs, Overrides};
+use crate::config::{self, Given, Needs};
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Print the JSON Schema of the configuration file, for editors
+    #[arg(long)]
+    schema: bool,
+}
 
-pub(crate) fn run(_: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut config = load(global, Overrides::default())?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    if arguments.schema {
+        output.value(&config::schema())?;
+        return Ok(Status::Found);
+    }
+    let mut config = load(global, Given::default())?;
     let working = config::working_directory()?;
     let root = find_git_root(&working).unwrap_or(working);
-    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.allow_broad_root.value };
+    let policy =
+        RootPolicy { home: config.home.clone(), allow_broad: config.settings.general.allow_broad_root.value };
     config.wall_in(std::slice::from_ref(&root), &Needs::default())?;
     if let Ok(root) = Root::open(&root, &policy, SecretPolicy::standard(&[])) {
         config::narrow(&mut config, &[root]);

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::output::Output;
 use super::{Global, Status, check, session};
-use crate::config::{self, ClientDirectories, Overrides};
+use crate::config::{self, ClientDirectories, Given};
 use crate::setup::{
     Addition, CLIENTS, Change, Client, Extension, Extra, NAME, Refusal, Scope, Site, State, With, Words,
     detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
@@ -392,7 +392,7 @@ fn put(record: &Value, output: &mut Output) -> anyhow::Result<()> {
 /// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
 /// configuration that can't be read does not keep a client from being set up.
 fn words(command: String, global: &Global) -> (Words, Vec<String>) {
-    let config = session::load(global, Overrides::default()).ok();
+    let config = session::load(global, Given::default()).ok();
     let choice = config.as_ref().map_or_else(Choice::default, |config| config.served_tools());
     let variables =
         |is_set| config.as_ref().map(|config| config.variables_of_the_server(is_set)).unwrap_or_default();
@@ -426,7 +426,7 @@ fn default_command(scope: Scope) -> anyhow::Result<String> {
 /// The project of a project's file.
 pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     let working = config::working_directory()?;
-    Ok(match global.root.first() {
+    Ok(match global.settings.said.general.roots.iter().flatten().next() {
         Some(root) => working.join(root),
         None => find_git_root(&working).unwrap_or(working),
     })

@@ -16,8 +16,9 @@ use serde_json::json;
 
 use super::output::Output;
 use super::progress::Progress;
+use super::setting_options::{self, SettingOptions};
 use super::{Global, Status, session, signals};
-use crate::config::{self, Config, Overrides, RetrievalOverrides};
+use crate::config::{self, Config, Given};
 use crate::retrieval::OnDemand;
 
 #[derive(Debug, clap::Args)]
@@ -38,12 +39,12 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
         #[command(flatten)]
-        collection: Collection,
+        collection: SettingOptions<setting_options::Collection>,
     },
     /// Show what the collection says of itself
     Status {
         #[command(flatten)]
-        collection: Collection,
+        collection: SettingOptions<setting_options::Collection>,
     },
     /// Print the vector that a text becomes: what a pipeline of your own has to give for the same collection
     Encode {
@@ -53,28 +54,14 @@ enum Command {
         /// As a document is stored, or as a query asks
         #[arg(long = "as", value_name = "FORM", value_parser = ["document", "query"], default_value = "document")]
         form: String,
-        /// Encoder [default: `retrieval.encoder`, or code-superset]
-        #[arg(long, value_name = "NAME")]
-        encoder: Option<String>,
-        /// Language of the words [default: `retrieval.language`, or english]
-        #[arg(long, value_name = "NAME")]
-        language: Option<String>,
-        /// Keep words as they are, stop words too
-        #[arg(long)]
-        disable_stemmer: bool,
+        #[command(flatten)]
+        settings: SettingOptions<setting_options::Encode>,
     },
     /// Remove the whole collection
     Drop {
         #[command(flatten)]
-        collection: Collection,
+        collection: SettingOptions<setting_options::Collection>,
     },
-}
-
-#[derive(Debug, clap::Args)]
-struct Collection {
-    /// Name of the collection [default: `retrieval.collection`]
-    #[arg(long = "collection", value_name = "NAME")]
-    name: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
@@ -82,20 +69,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection } => {
             collection
         }
-        Command::Encode { text, form, encoder, language, disable_stemmer } => {
-            let retrieval = RetrievalOverrides {
-                encoder: encoder.clone(),
-                language: language.clone(),
-                disable_stemmer: disable_stemmer.then_some(true),
-                ..RetrievalOverrides::default()
-            };
-            let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
+        Command::Encode { text, form, settings } => {
+            let given = Given { settings: settings.said.clone(), ..Given::default() };
+            let config = session::load(global, given)?;
             return encode::run(&config, text, form == "query", output);
         }
     };
-    let retrieval =
-        RetrievalOverrides { collection: collection.name.clone(), ..RetrievalOverrides::default() };
-    let config = session::load(global, Overrides { retrieval, ..Overrides::default() })?;
+    let given = Given { settings: collection.said.clone(), ..Given::default() };
+    let config = session::load(global, given)?;
     let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
     let working = config::working_directory()?;
     let directories: Vec<PathBuf> = match &arguments.command {
@@ -159,7 +140,7 @@ fn index(
             repository: name,
             sharding: sharding.clone(),
             language: language_of,
-            max_file_bytes: narrowed.max_file_bytes.value,
+            max_file_bytes: narrowed.settings.limits.max_file_bytes.value,
             redact: redactor.is_some().then_some(&redact as _),
             written: Arc::clone(&written),
         };
@@ -169,7 +150,7 @@ fn index(
             let excludes = session::excludes(&narrowed)?;
             let walk = WalkOptions {
                 excludes,
-                threads: config.threads.value,
+                threads: config.settings.limits.threads.value,
                 noise: forage_fs::NOISE,
                 ..WalkOptions::default()
             };

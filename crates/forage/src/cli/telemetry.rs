@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::output::Output;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 use crate::telemetry::timestamp;
 
 /// Bytes of a file that is read: a hundred times what the default keeps.
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let since = arguments.since.as_deref().map(|when| since(when, SystemTime::now())).transpose()?;
     let mut sums = Sums { since, ..Sums::default() };
     if arguments.files.is_empty() {
-        let config = load(global, Overrides::default())?;
+        let config = load(global, Given::default())?;
         let Some(path) = config.telemetry_path() else {
             bail!(
                 "nothing is told of calls: set `telemetry.path` in {}, or name a file of such lines",

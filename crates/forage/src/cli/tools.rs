@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::output::Output;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::Overrides;
+use crate::config::Given;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -36,7 +36,7 @@ enum Shape {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = load(global, Overrides::default())?;
+    let config = load(global, Given::default())?;
     // Who calls them by `forage call` may leave a server's prefix out.
     let served = config.served_tools();
     let tools = advertised(&if arguments.all { served.with_all() } else { served })?;

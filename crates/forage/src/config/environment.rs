@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use forage_fs::PrivatePlace;
 
-use super::{FilterTable, ModelSetting, Overrides};
+use super::settings::Section as _;
+use super::table::Settings;
+use super::{ModelSetting, NamedModel};
 
 /// The variables by which a model is configured, in the order in which the error without one names them.
 pub(super) const MODEL_VARIABLES: &[&str] =
@@ -184,21 +186,14 @@ impl ClientDirectories {
     }
 }
 
-/// Variables of Forage's own, and those by which it finds its files and whom to trust: a server that is started without them
-/// is another one. The token is for servers on HTTP, which no client starts.
+/// Variables of Forage's own beside those of settings, and those by which it finds its files and whom to trust: a server that
+/// is started without them is another one. The token is for servers on HTTP, which no client starts.
 const OWN_VARIABLES: &[&str] = &[
     "FORAGE_API_KEY",
     "FORAGE_BASE_URL",
     "FORAGE_CONFIG",
-    "FORAGE_FILTER",
-    "FORAGE_FILTER_BREADTH",
-    "FORAGE_INDEX",
-    "FORAGE_MAX_FILE_BYTES",
     "FORAGE_MODEL",
-    "FORAGE_ON_MODEL_FAILURE",
-    "FORAGE_TEXT_BYTES",
-    "FORAGE_THREADS",
-    "FORAGE_TIMEOUT_MS",
+    "QDRANT_URL",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
     "XDG_CACHE_HOME",
@@ -208,7 +203,8 @@ const OWN_VARIABLES: &[&str] = &[
 
 /// The names of the variables that Forage reads of its models and of itself; with `is_set`, of those that are set.
 pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<String> {
-    let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().collect();
+    let settings = Settings::rows().into_iter().filter_map(|row| row.variable);
+    let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().chain(settings).collect();
     names.sort_unstable();
     names.dedup();
     names.retain(|name| !is_set || variable(name).is_some());
@@ -225,21 +221,9 @@ pub(super) fn has_program(name: &str) -> bool {
     search_path().iter().any(|directory| names.iter().any(|name| directory.join(name).is_file()))
 }
 
-/// What the environment says.
-pub(super) fn overrides() -> anyhow::Result<Overrides> {
-    Ok(Overrides {
-        text_bytes: number("FORAGE_TEXT_BYTES")?,
-        timeout_ms: number("FORAGE_TIMEOUT_MS")?,
-        max_file_bytes: number("FORAGE_MAX_FILE_BYTES")?,
-        threads: number("FORAGE_THREADS")?,
-        filter: variable("FORAGE_FILTER"),
-        filter_table: FilterTable::of_breadth(variable("FORAGE_FILTER_BREADTH")),
-        on_model_failure: variable("FORAGE_ON_MODEL_FAILURE"),
-        model: variable("FORAGE_MODEL"),
-        base_url: variable("FORAGE_BASE_URL"),
-        index: variable("FORAGE_INDEX"),
-        ..Overrides::default()
-    })
+/// What the environment says of a model.
+pub(super) fn named_model() -> NamedModel {
+    NamedModel { model: variable("FORAGE_MODEL"), base_url: variable("FORAGE_BASE_URL"), key_env: None }
 }
 
 /// A model named without further settings: at the address that was given for Forage, else of OpenAI, with what the
@@ -256,12 +240,6 @@ pub(super) fn model_at_its_own_address() -> ModelSetting {
     ModelSetting { key_env: Some("FORAGE_API_KEY".to_owned()), ..ModelSetting::default() }
 }
 
-fn number<T: std::str::FromStr>(name: &str) -> anyhow::Result<Option<T>> {
-    let Some(text) = variable(name) else { return Ok(None) };
-    let number = text.trim().parse().ok();
-    number.map(Some).with_context(|| format!("the environment variable {name} must be a whole number"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::OWN_VARIABLES;
@@ -271,11 +249,11 @@ mod tests {
     fn every_variable_that_is_read_is_in_the_table() {
         let source = include_str!("environment.rs").split("#[cfg(test)]").next().unwrap();
         let is_name = |name: &&str| {
-            ["FORAGE_", "XDG_", "SSL_"].iter().any(|own| name.starts_with(own))
+            ["FORAGE_", "QDRANT_", "XDG_", "SSL_"].iter().any(|own| name.starts_with(own))
                 && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
         };
         let read: Vec<&str> = source.split('"').filter(is_name).collect();
-        assert!(read.len() > 20, "{read:?}");
+        assert!(read.len() > 12, "{read:?}");
         for name in read.into_iter().filter(|name| *name != "FORAGE_MCP_TOKEN") {
             assert!(OWN_VARIABLES.contains(&name), "{name}");
         }

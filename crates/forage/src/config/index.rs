@@ -7,36 +7,29 @@ use anyhow::{Context as _, bail};
 use forage_fs::PrivatePlace;
 
 use super::Config;
+use super::table::IndexUse;
 use crate::answer_cache;
 use forage_tools::kept::{self, KeptIndexes, Lifetime, Mode, Store};
 
 impl Config {
-    pub(super) fn check_index(&self) -> anyhow::Result<()> {
-        self.index_mode().map(|_| ())
-    }
-
     /// When indexes are used; `None` for never.
-    pub(crate) fn index_mode(&self) -> anyhow::Result<Option<Mode>> {
-        match self.index.value.as_str() {
-            "off" => Ok(None),
-            "auto" => Ok(Some(Mode::Auto)),
-            "always" => Ok(Some(Mode::Always)),
-            other => {
-                let source = &self.index.source;
-                bail!("`index` ({source}): {other:?} is none of \"auto\", \"off\", \"always\"")
-            }
+    pub(crate) fn index_mode(&self) -> Option<Mode> {
+        match self.settings.general.index.value.get() {
+            IndexUse::Off => None,
+            IndexUse::Auto => Some(Mode::Auto),
+            IndexUse::Always => Some(Mode::Always),
         }
     }
 
     /// What `index` is.
     pub(crate) fn index_name(&self) -> &str {
-        &self.index.value
+        self.settings.general.index.value.name()
     }
 
     /// The indexes that searches use.
     pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
-        let mode = self.index_mode().ok()??;
-        let patience = Duration::from_millis(self.timeout_ms.value);
+        let mode = self.index_mode()?;
+        let patience = Duration::from_millis(self.settings.limits.timeout_ms.value);
         Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
     }
 

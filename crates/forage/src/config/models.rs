@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::environment::variable;
+use super::kinds::Kind;
 use super::providers::key;
 
 /// One model of the list, as it is configured.
@@ -32,6 +33,25 @@ pub(crate) struct ModelSetting {
     pub(super) max_completion_tokens: Option<bool>,
     /// The model accepts a temperature of 0.
     pub(super) accepts_temperature: Option<bool>,
+}
+
+impl Kind for Vec<ModelSetting> {
+    fn shown(&self) -> Value {
+        self.iter().map(|model| model.shown_with(None)).collect()
+    }
+
+    fn schema() -> Value {
+        let (text, flag) = (json!({ "type": "string" }), json!({ "type": "boolean" }));
+        let model = json!({
+            "type": "object",
+            "properties": {
+                "provider": text, "base_url": text, "model": text, "key_env": text, "wire": text,
+                "allow_insecure": flag, "max_completion_tokens": flag, "accepts_temperature": flag,
+            },
+            "additionalProperties": false,
+        });
+        json!({ "type": "array", "items": model })
+    }
 }
 
 impl ModelSetting {
@@ -146,7 +166,7 @@ impl ModelSetting {
         }
     }
 
-    pub(super) fn describe(&self, table: Option<&ProviderTable>) -> Value {
+    pub(super) fn shown_with(&self, table: Option<&ProviderTable>) -> Value {
         let provider = table.and_then(|table| self.resolve(table));
         let key_env = self.key_env.clone().or_else(|| provider.as_ref()?.key_variable.clone());
         let key_set = key_env.as_deref().is_some_and(|name| variable(name).is_some());

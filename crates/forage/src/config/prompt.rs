@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use forage_fs::open_named;
 
-use super::{Config, Setting};
+use super::Config;
+use super::settings::Setting;
 
 impl Config {
     /// What stands in the file that `key` names: `~` is the user's home, and a relative path is one from the directory of the

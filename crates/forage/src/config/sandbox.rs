@@ -7,13 +7,12 @@ use forage::sandbox::{self, Access, Level};
 use forage_fs::PrivatePlace;
 use forage_llm::Exchanges;
 use forage_tools::EngineSetting;
+use forage_tools::kept::Mode;
 use forage_tools::registry::{AnyTool, TOOLS};
 
+use super::table::Sandbox;
 use super::{Config, environment};
 use crate::answer_cache;
-
-/// What `sandbox` can be.
-const MODES: [&str; 3] = ["auto", "off", "require"];
 
 /// What a command needs beside the roots. By default that is to read what is kept of them.
 #[derive(Clone, Debug, Default)]
@@ -35,26 +34,20 @@ pub(crate) struct Needs {
 }
 
 impl Config {
-    pub(super) fn check_sandbox(&self) -> anyhow::Result<()> {
-        if !MODES.contains(&self.sandbox.value.as_str()) {
-            let (source, value) = (&self.sandbox.source, &self.sandbox.value);
-            bail!("`sandbox` ({source}): {value:?} is none of \"auto\", \"off\", \"require\"");
-        }
-        Ok(())
-    }
-
     /// What the user wants: `auto`, `off` or `require`.
     pub(crate) fn sandbox_mode(&self) -> &str {
-        &self.sandbox.value
+        self.settings.general.sandbox.value.name()
     }
 
     /// Restricts this thread, and what it starts from now on, to `access`. Where a wall is required, anything less than
     /// the whole of it is an error.
     pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
-        let is_required = is_required || self.sandbox.value == "require";
-        let level = match self.sandbox.value == "off" && !is_required {
-            true => Level::None { reason: format!("`sandbox` is \"off\" ({})", self.sandbox.source) },
-            false => sandbox::restrict(access),
+        let setting = &self.settings.general.sandbox;
+        let is_required = is_required || setting.value.get() == Sandbox::Require;
+        let level = if setting.value.get() == Sandbox::Off && !is_required {
+            Level::None { reason: format!("`sandbox` is \"off\" ({})", setting.source()) }
+        } else {
+            sandbox::restrict(access)
         };
         if is_required && !level.is_full() {
             bail!("the sandbox is required and stands only in part or not at all: {level}");
@@ -111,7 +104,7 @@ impl Config {
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
         // An index that is always wanted is made before the search.
-        needs.keeps |= self.index_name() == "always";
+        needs.keeps |= self.index_mode() == Some(Mode::Always);
         match tool.id() {
             "keyword_search" if !self.is_lexical() => {
                 // Of models that are named no list is read.

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use anyhow::bail;
+use clap::ArgMatches;
 use forage::mcp::Profile;
-use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, is_name, setting};
+use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, setting};
 use forage_tools::{Names, ToolError, sanitize};
+use serde::de::{Error as _, MapAccess};
 use serde_json::{Value, json};
 
-use super::retrieval::Retrieval;
-use super::{Config, Setting};
+use super::Config;
+use super::settings::{Command, Row, Said, Section, Setting, TableOf};
+use super::table::{
+    SearchIndexTool, SearchIndexToolOverrides, SearchTool, SearchToolOverrides, Settings, Tool, ToolOverrides,
+};
 use crate::limits::TOOL_DESCRIPTION_BYTES;
 
 /// The tool that `[retrieval]` has settings for, too.
@@ -18,91 +23,137 @@ const LOOKUP: &str = "keyword_lookup";
 /// The tool whose name that one has where it is off.
 const CONCEPTUAL: &str = "keyword_search";
 
-/// What one source says of a tool.
+/// The tables of `[tools]`: each tool's, with the settings that only some of them have.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ToolOverrides {
-    /// The tool, by its own name.
-    pub(super) tool: &'static str,
-    pub(super) enabled: Option<bool>,
-    pub(super) name: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) description_append: Option<String>,
+pub(crate) struct Tools {
+    /// What is said of tools, by their own names.
+    named: BTreeMap<&'static str, Tool>,
+    pub(super) search: SearchTool,
+    pub(super) search_index: SearchIndexTool,
 }
 
-/// What all sources say of a tool.
-#[derive(Clone, Debug)]
-struct ToolSettings {
-    enabled: Setting<Option<bool>>,
-    name: Setting<Option<String>>,
-    description: Setting<Option<String>>,
-    description_append: Setting<Option<String>>,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            enabled: Setting::default(None),
-            name: Setting::default(None),
-            description: Setting::default(None),
-            description_append: Setting::default(None),
-        }
-    }
-}
-
-/// The tools of which something is said.
+/// What one source says of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tools(BTreeMap<&'static str, ToolSettings>);
+pub(crate) struct ToolsOverrides {
+    named: BTreeMap<&'static str, ToolOverrides>,
+    pub(crate) search: SearchToolOverrides,
+    search_index: SearchIndexToolOverrides,
+}
 
-impl Tools {
-    pub(super) fn apply(&mut self, overrides: Vec<ToolOverrides>, source: &str) {
-        for ToolOverrides { tool, enabled, name, description, description_append } in overrides {
-            let settings = self.0.entry(tool).or_default();
-            settings.enabled.set(enabled.map(Some), source);
-            settings.name.set(name.map(Some), source);
-            settings.description.set(description.map(Some), source);
-            settings.description_append.set(description_append.map(Some), source);
-        }
+/// The tool of a table, which is called by its name in small letters.
+fn tool_of(table: &str) -> Option<&'static str> {
+    TOOLS.iter().map(|tool| tool.id()).find(|id| id.to_ascii_lowercase() == table)
+}
+
+impl Said for ToolsOverrides {
+    fn keys() -> Vec<String> {
+        TOOLS.iter().map(|tool| tool.id().to_ascii_lowercase()).collect()
     }
 
-    fn check(&self) -> anyhow::Result<()> {
-        for (tool, settings) in &self.0 {
-            if let Some(name) = settings.name.value.as_deref().filter(|name| !is_name(name)) {
-                let (key, source) = (setting(tool, "name"), &settings.name.source);
-                bail!("`{key}` ({source}): {name:?} is not 1 to 64 letters, digits, `_` and `-`");
+    fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, table: &mut A) -> Result<(), A::Error> {
+        let tool = tool_of(key).ok_or_else(|| A::Error::custom(format!("there is no tool `{key}`")))?;
+        let said = match key {
+            "search" => {
+                let (said, more) = table.next_value_seed(TableOf::new())?;
+                self.search = more;
+                said
             }
-            let texts = [
-                ("description", &settings.description),
-                ("description_append", &settings.description_append),
-            ];
-            for (key, Setting { value, source }) in texts {
-                let Some(text) = value else { continue };
-                let (key, bytes) = (setting(tool, key), text.len());
-                if text.trim().is_empty() {
-                    bail!("`{key}` ({source}) is empty: a model would not know when to call the tool");
-                }
-                if bytes > TOOL_DESCRIPTION_BYTES {
-                    bail!("`{key}` ({source}) has {bytes} bytes; give up to {TOOL_DESCRIPTION_BYTES}");
-                }
+            "search_index" => {
+                let (said, more) = table.next_value_seed(TableOf::new())?;
+                self.search_index = more;
+                said
             }
-        }
+            _ => table.next_value_seed(TableOf::new())?,
+        };
+        self.named.insert(tool, said);
         Ok(())
     }
 
-    pub(super) fn describe(&self, retrieval: &Retrieval) -> Vec<(String, Value, String)> {
-        let unset = ToolSettings::default();
-        let of_search = self.0.get(CONCEPTUAL).map(|settings| &settings.enabled);
+    fn read_environment(&mut self, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()> {
+        self.search.read_environment(variable)?;
+        self.search_index.read_environment(variable)
+    }
+
+    fn add_options(command: Command, options: clap::Command) -> clap::Command {
+        let options = SearchToolOverrides::add_options(command, options);
+        SearchIndexToolOverrides::add_options(command, options)
+    }
+
+    fn read_options(&mut self, command: Command, matches: &ArgMatches) {
+        self.search.read_options(command, matches);
+        self.search_index.read_options(command, matches);
+    }
+}
+
+impl Section for Tools {
+    type Said = ToolsOverrides;
+
+    fn apply(&mut self, said: ToolsOverrides, source: &str) {
+        for (tool, said) in said.named {
+            self.named.entry(tool).or_default().apply(said, source);
+        }
+        self.search.apply(said.search, source);
+        self.search_index.apply(said.search_index, source);
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        for (tool, settings) in &self.named {
+            // The rows are those of any tool.
+            settings.check().map_err(|error| {
+                anyhow::anyhow!("{}", error.to_string().replacen("tools.NAME.", &setting(tool, ""), 1))
+            })?;
+        }
+        self.search.check()?;
+        self.search_index.check()
+    }
+
+    /// Of the settings that all tools have, what is in effect.
+    fn shown(&self) -> Vec<(String, Value, String)> {
+        [self.search.shown(), self.search_index.shown()].concat()
+    }
+
+    fn rows() -> Vec<Row> {
+        let named = |tool: &&'static dyn AnyTool| {
+            let id = tool.id().to_ascii_lowercase();
+            Tool::rows().into_iter().map(move |row| {
+                let path = row.path.replacen("NAME", &id, 1);
+                Row { key: path.clone(), path, ..row }
+            })
+        };
+        let mut rows: Vec<Row> = TOOLS.iter().flat_map(named).collect();
+        rows.extend(SearchTool::rows());
+        rows.extend(SearchIndexTool::rows());
+        rows
+    }
+}
+
+/// What is wrong with a description.
+pub(super) fn wrong_description(text: &Option<String>) -> Option<String> {
+    let text = text.as_deref()?;
+    let bytes = text.len();
+    if text.trim().is_empty() {
+        return Some("it is empty: a model would not know when to call the tool".to_owned());
+    }
+    (bytes > TOOL_DESCRIPTION_BYTES).then(|| format!("{bytes} bytes; give up to {TOOL_DESCRIPTION_BYTES}"))
+}
+
+impl Settings {
+    /// What is in effect of the settings that all tools have.
+    pub(super) fn shown_of_tools(&self) -> Vec<(String, Value, String)> {
+        let (unset, retrieval) = (Tool::default(), &self.retrieval);
+        let of_search = self.tools.named.get(CONCEPTUAL).map(|settings| &settings.enabled);
         let leaves_its_name = of_search.filter(|enabled| enabled.value == Some(false));
         let rows = TOOLS.iter().map(|tool| {
-            let settings = self.0.get(tool.id()).unwrap_or(&unset);
+            let settings = self.tools.named.get(tool.id()).unwrap_or(&unset);
             let row =
                 |name: &str, value: Value, source: &str| (setting(tool.id(), name), value, source.to_owned());
-            let ToolSettings { enabled, name, description, description_append } = settings;
-            let (is_on, on_source) = match (enabled.value, retrieval.is_enabled()) {
+            let Tool { enabled, name, description, description_append } = settings;
+            let (is_on, on_source) = match (enabled.value, &retrieval.enable_keyword_tool) {
                 (None, Setting { value, source }) if tool.id() == LOOKUP => (*value, source),
                 (said, _) => (said.unwrap_or(tool.is_on_by_default()), &enabled.source),
             };
             let Setting { value: name, source: name_source } = match &name.value {
-                None if tool.id() == LOOKUP => retrieval.tool_name(),
+                None if tool.id() == LOOKUP => &retrieval.tool_name,
                 _ => name,
             };
             // As its requirement calls it, where that name is free.
@@ -134,13 +185,13 @@ impl Config {
     /// The same, whether they can be offered or not.
     fn wanted_tools(&self) -> Choice {
         let mut choice = Choice::default();
-        if self.retrieval.is_enabled().value {
+        if self.settings.retrieval.enable_keyword_tool.value {
             choice.on.push(LOOKUP);
         }
-        if let Some(name) = &self.retrieval.tool_name().value {
+        if let Some(name) = &self.settings.retrieval.tool_name.value {
             choice = choice.call(LOOKUP, name, "retrieval.tool_name");
         }
-        for (tool, settings) in &self.tools.0 {
+        for (tool, settings) in &self.settings.tools.named {
             match settings.enabled.value {
                 Some(true) => choice.on.push(tool),
                 Some(false) => choice.off.push(tool),
@@ -163,7 +214,7 @@ impl Config {
 
     /// What agents of a server know the tool by that looks words up, or would if it could be offered.
     pub(crate) fn lookup_name(&self) -> String {
-        let choice = Choice { prefix: self.mcp.prefix().to_owned(), ..self.wanted_tools() };
+        let choice = Choice { prefix: self.settings.mcp.prefix.value.clone(), ..self.wanted_tools() };
         let named = choice.names().unwrap_or_default();
         let name = named.into_iter().find_map(|(tool, name)| (tool.id() == LOOKUP).then_some(name));
         name.unwrap_or_else(|| LOOKUP.to_owned())
@@ -171,14 +222,13 @@ impl Config {
 
     /// Whether the configuration has the tool on that looks words up.
     pub(super) fn is_lookup_on(&self) -> bool {
-        let switch = self.tools.0.get(LOOKUP).and_then(|settings| settings.enabled.value);
-        switch.unwrap_or(self.retrieval.is_enabled().value)
+        let switch = self.settings.tools.named.get(LOOKUP).and_then(|settings| settings.enabled.value);
+        switch.unwrap_or(self.settings.retrieval.enable_keyword_tool.value)
     }
 
     pub(super) fn check_tools(&self) -> anyhow::Result<()> {
-        self.tools.check()?;
-        let name = self.tools.0.get(LOOKUP).and_then(|settings| settings.name.value.as_deref());
-        if let (Some(name), Some(other)) = (name, self.retrieval.tool_name().value.as_deref())
+        let name = self.settings.tools.named.get(LOOKUP).and_then(|settings| settings.name.value.as_deref());
+        if let (Some(name), Some(other)) = (name, self.settings.retrieval.tool_name.value.as_deref())
             && name != other
         {
             bail!(
@@ -206,7 +256,7 @@ impl Config {
 
     /// The same tools as a server names them.
     pub(crate) fn served_tools(&self) -> Choice {
-        Choice { prefix: self.mcp.prefix().to_owned(), ..self.tools() }
+        Choice { prefix: self.settings.mcp.prefix.value.clone(), ..self.tools() }
     }
 
     /// What the tools are called that agents are told of.
@@ -227,7 +277,7 @@ impl Config {
         let choice = self.tools();
         let mut tools = advertised(&choice)?;
         tools.extend(TOOLS.iter().filter(|tool| !choice.has(**tool)));
-        let bare = name.strip_prefix(self.mcp.prefix());
+        let bare = name.strip_prefix(&self.settings.mcp.prefix.value);
         find_among(&tools, name)
             .or_else(|unknown| find_among(&tools, bare.unwrap_or(name)).map_err(|_| unknown))
     }

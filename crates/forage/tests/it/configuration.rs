@@ -260,3 +260,85 @@ fn reports_have_the_names_in_effect() {
     assert_eq!(name(free), ("keyword_search".to_owned(), false));
     assert_eq!(name(&format!("{free}[retrieval]\ntool_name = \"ids\"\n")), ("ids".to_owned(), false));
 }
+
+/// Each key of the schema with the schema of its value.
+fn keys(schema: &serde_json::Value, path: &str, found: &mut Vec<(String, serde_json::Value)>) {
+    for (name, value) in schema["properties"].as_object().unwrap() {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let table = value["anyOf"].as_array().and_then(|forms| forms.last()).unwrap_or(value);
+        if table["properties"].is_object() {
+            keys(table, &path, found);
+        } else {
+            found.push((path, value.clone()));
+        }
+    }
+}
+
+/// A value that a key can have and does not have by default, as TOML writes it.
+fn other_value(path: &str, schema: &serde_json::Value) -> Option<String> {
+    let default = &schema["default"];
+    if let Some(words) = schema["enum"].as_array() {
+        return words.iter().find(|word| *word != default).map(ToString::to_string);
+    }
+    Some(match schema["type"].as_str()? {
+        "boolean" => (default != &serde_json::json!(true)).to_string(),
+        "integer" => {
+            let least = schema["minimum"].as_u64()?;
+            if default == &serde_json::json!(least) { least + 1 } else { least }.to_string()
+        }
+        "string" if path == "retrieval.language" => "\"german\"".to_owned(),
+        "string" => "\"other\"".to_owned(),
+        "array" if schema["items"]["type"] == "string" => "[\"other\"]".to_owned(),
+        _ => return None,
+    })
+}
+
+/// What the schema says of keys is what the program takes, from every source that it names, and shows with its source.
+#[test]
+fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
+    let project = Project::new(&[("a.txt", "x\n")]);
+    let schema = project.run(&["config", "--schema"]).json();
+    let mut all = Vec::new();
+    keys(&schema, "", &mut all);
+    assert!(all.len() > 95, "{}", all.len());
+    let (mut by_file, mut by_variable) = (0, 0);
+    let file = project.home.join(".config/forage/config.toml").display().to_string();
+    for (path, schema) in &all {
+        let Some(value) = other_value(path, schema) else { continue };
+        // What only makes sense with another key, and the table that may be left out.
+        let beside = match path.as_str() {
+            "retrieval.encoder_directory" => continue,
+            "retrieval.store" => "",
+            "filter.shards" => "filter.answer = \"ids\"\n",
+            _ => "",
+        };
+        let shown = if path == "filter.mode" { "filter" } else { path };
+        let quoted = path.split('.').collect::<Vec<_>>().join(".");
+        project.configure(&format!("{beside}{quoted} = {value}\n"));
+        let run = project.run(&["config", "--json"]);
+        assert_eq!(run.json()[shown]["source"], file, "{path}: {run:?}");
+        assert_eq!(run.json()[shown]["value"].to_string(), value, "{path}: {run:?}");
+        by_file += 1;
+        if let Some(variable) = schema["x-variable"].as_str() {
+            project.configure("");
+            let run =
+                project.run_in(&project.root, &["config", "--json"], &[(variable, value.trim_matches('"'))]);
+            assert_eq!(run.json()[shown]["source"], "environment", "{path}: {run:?}");
+            assert_eq!(run.json()[shown]["value"].to_string(), value, "{path}: {run:?}");
+            by_variable += 1;
+        }
+        // The control: a value of another type is refused by its name or its place.
+        project.configure(&format!("{beside}{quoted} = {{ nothing = 1 }}\n"));
+        let run = project.run(&["config"]);
+        assert!(run.status == 2 && run.stderr.contains("config.toml"), "{path}: {run:?}");
+    }
+    assert!(by_file > 85 && by_variable >= 8, "{by_file} {by_variable}");
+    // The number of settings is that of the keys, whatever became of their values.
+    let shown = project.run_in(&project.root, &["config", "--json", "--config", "/dev/null"], &[]).json();
+    let mut names: Vec<&str> =
+        all.iter().map(|(path, _)| if path == "filter.mode" { "filter" } else { path }).collect();
+    names.sort_unstable();
+    let mut listed: Vec<&str> = shown.as_object().unwrap().keys().map(String::as_str).collect();
+    listed.sort_unstable();
+    assert_eq!(names, listed);
+}

@@ -89,9 +89,9 @@ fn settings_that_make_no_sense_are_named() {
     for (settings, expected) in [
         ("tool_name = \"a b\"", "`retrieval.tool_name`"),
         ("collection = \"../x\"", "`retrieval.collection`"),
-        ("store = \"redis\"", "none of auto, embedded, qdrant"),
+        ("store = \"redis\"", "none of \"auto\", \"embedded\", \"qdrant\""),
         ("store = \"qdrant\"", "needs `retrieval.url`"),
-        ("encoder = \"splade\"", "none of auto, code-superset, fastembed-bm25, bm42"),
+        ("encoder = \"splade\"", "none of \"auto\", \"code-superset\", \"fastembed-bm25\", \"bm42\""),
         ("encoder = \"bm42\"", "`retrieval.encoder_directory`"),
         ("language = \"klingon\"", "`retrieval.language`"),
         ("language = \"klingon\"", "\"klingon\" is none of arabic, danish"),

@@ -37,8 +37,8 @@ pub(super) fn roots(report: &mut Report, subject: &mut Subject) {
             return report.section("roots", &[told(&error)], json!([]));
         }
     };
-    let source = match (subject.config.roots.value.is_empty(), find_git_root(&working)) {
-        (false, _) => format!("`roots` ({})", subject.config.roots.source()),
+    let source = match (subject.config.settings.general.roots.value.is_empty(), find_git_root(&working)) {
+        (false, _) => format!("`roots` ({})", subject.config.settings.general.roots.source()),
         (true, Some(_)) => "the git root that holds the working directory".to_owned(),
         (true, None) => "the working directory, which is in no git repository".to_owned(),
     };

@@ -23,7 +23,7 @@ use super::{Source, set};
 use crate::cli::output::Output;
 use crate::cli::progress::Progress;
 use crate::cli::{Global, session};
-use crate::config::{self, Config, Needs, Overrides};
+use crate::config::{self, Config, Given, Needs};
 
 /// What is run, and on which trees.
 pub(super) struct Plan {
@@ -95,7 +95,7 @@ struct Subject {
 impl Plan {
     /// Says what is wrong with a request before anything is run.
     pub(super) fn new(source: &Source, global: &Global, output: &mut Output) -> anyhow::Result<Self> {
-        let config = session::load(global, Overrides::default())?;
+        let config = session::load(global, Given::default())?;
         let working = config::working_directory()?;
         let directories = session::directories(&config, &working, None);
         let directory = || match &directories[..] {
@@ -187,7 +187,8 @@ impl Plan {
     }
 
     fn threads(&self) -> usize {
-        WalkOptions { threads: self.config.threads.value, ..WalkOptions::default() }.thread_count()
+        WalkOptions { threads: self.config.settings.limits.threads.value, ..WalkOptions::default() }
+            .thread_count()
     }
 
     fn open(&self, directory: &Path) -> anyhow::Result<Arc<Root>> {

@@ -30,7 +30,7 @@ fn broken() -> Vec<(String, &'static [&'static str], &'static str)> {
         (format!("[[models]]\napi_key = \"{KEY}\"\n"), &[], "line 2, column 1: unknown field `api_key`"),
         (format!("roots = [\n# {KEY}\n"), &[], "config.toml is not valid: line"),
         (format!("[limits]\ntimeout_ms = \"{KEY}\"\n"), &[], "line 2, column 14: invalid type"),
-        ("[limits]\ntext_bytes = 3\n".to_owned(), &[], "`text_bytes`"),
+        ("[limits]\ntext_bytes = 3\n".to_owned(), &[], "`limits.text_bytes`"),
         ("[mcp]\nprefix = \"a b\"\n".to_owned(), &[], "`mcp.prefix`"),
         ("roots = [\"/nonexistent/root\"]\n".to_owned(), &[], "/nonexistent/root"),
         (String::new(), &["--root", "/nonexistent/root"], "/nonexistent/root"),
