@@ -8,7 +8,7 @@ mod definition;
 
 use definition::{Definition, definition};
 
-use crate::languages::{Kind, Language, Style};
+use crate::languages::{Habit, Kind, Language, Style};
 use crate::limits;
 
 /// What a line is, for the weights of its words.
@@ -223,9 +223,9 @@ fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
     None
 }
 
-/// `#define` and `#[…]` are no comments where `#` is none, and in PHP `#[…]` is an attribute.
+/// `#define` and `#[…]` are no comments where `#` is none, and in some languages `#[…]` is an attribute.
 fn is_directive(trimmed: &str, language: &Language) -> bool {
-    trimmed.starts_with("#[") && language.name == "php"
+    trimmed.starts_with("#[") && language.has(Habit::Attributes)
 }
 
 /// Cuts before definitions. A chunk is long enough to be understood and short enough to be read: what is shorter

@@ -86,6 +86,31 @@ pub(crate) enum Style {
     Prose,
 }
 
+/// How a language's definitions differ from those of others of its style.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Habit {
+    /// `- (type)name`, `+ (type)name`: methods begin with a sign.
+    SignedMethods,
+    /// Constants that are indented by no more than so many bytes are members; others are locals.
+    MembersTo(usize),
+    /// `keyword "kind" "name" {`
+    QuotedNames,
+    /// `keyword (receiver) name`
+    ReceiverInBrackets,
+    /// `keyword receiver.name(`
+    ReceiverWithDot,
+    /// `keyword <parameters> name`
+    TypeParametersFirst,
+    /// `keyword type name(`
+    NameBeforeBracket,
+    /// `keyword (` is a function without a name.
+    NamelessFunctions,
+    /// `keyword << name`, `keyword self.name`
+    OfAnObject,
+    /// `#[…]` is an attribute, though `#` begins a comment.
+    Attributes,
+}
+
 /// A language, as far as it matters here.
 #[derive(Debug)]
 pub(crate) struct Language {
@@ -101,8 +126,21 @@ pub(crate) struct Language {
     pub(crate) block_comments: &'static [(&'static str, &'static str)],
     pub(crate) keywords: &'static [(&'static str, Kind)],
     pub(crate) style: Style,
+    pub(crate) habits: &'static [Habit],
     /// Files are data or configuration rather than programs.
     pub(crate) is_data: bool,
+}
+
+impl Language {
+    pub(crate) fn has(&self, habit: Habit) -> bool {
+        self.habits.contains(&habit)
+    }
+
+    /// Bytes of indentation up to which constants are members; any where that is not known.
+    pub(crate) fn members_to(&self) -> usize {
+        let bound = |habit: &Habit| if let Habit::MembersTo(bytes) = habit { Some(*bytes) } else { None };
+        self.habits.iter().find_map(bound).unwrap_or(usize::MAX)
+    }
 }
 
 static UNKNOWN: Language = OTHER;

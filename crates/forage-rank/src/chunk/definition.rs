@@ -1,6 +1,6 @@
 //! The definition that a line begins.
 
-use crate::languages::{Kind, Language, Style};
+use crate::languages::{Habit, Kind, Language, Style};
 use crate::limits;
 
 /// What a line defines.
@@ -147,7 +147,7 @@ pub(super) fn definition<'a>(line: &'a str, language: &Language) -> Option<Defin
     if language.style == Style::Sql {
         return created(trimmed);
     }
-    if language.name == "objective-c" && trimmed.starts_with(['-', '+']) {
+    if language.has(Habit::SignedMethods) && trimmed.starts_with(['-', '+']) {
         // `- (void)take:(int)count`
         let (_, after) = trimmed.split_once(')')?;
         let kind = if trimmed.ends_with(';') { Kind::Declaration } else { Kind::Function };
@@ -301,29 +301,26 @@ fn named<'a>(
             let kind = if is_type { Kind::Type } else { Kind::Constant };
             return kept.then_some(Definition { name, kind });
         }
+        // Members of a type, but nothing within functions.
         Style::Keywords
-            if kind == Kind::Constant && matches!(language.name, "kotlin" | "scala" | "swift" | "go") =>
+            if kind == Kind::Constant && line.len() - line.trim_start().len() > language.members_to() =>
         {
-            // Members of a type, but nothing within functions.
-            let indent = line.len() - line.trim_start().len();
-            if indent > if language.name == "go" { 0 } else { 4 } {
-                return None;
-            }
+            return None;
         }
         _ => {}
     }
-    if language.name == "terraform" {
+    if language.has(Habit::QuotedNames) {
         // `resource "kind" "name" {`
         let name = rest.split('"').nth_back(1)?;
         return (outermost && !name.is_empty()).then_some(Definition { name, kind });
     }
-    if language.name == "go" && rest.starts_with('(') {
+    if language.has(Habit::ReceiverInBrackets) && rest.starts_with('(') {
         rest = after_bracket(rest, '(', ')').trim_start();
     }
-    if (language.name == "kotlin" || kind == Kind::Extension) && rest.starts_with('<') {
+    if (language.has(Habit::TypeParametersFirst) || kind == Kind::Extension) && rest.starts_with('<') {
         rest = after_bracket(rest, '<', '>').trim_start();
     }
-    if language.name == "csharp"
+    if language.has(Habit::NameBeforeBracket)
         && let Some((head, _)) = rest.split_once('(')
         && !head.contains([':', '{'])
     {
@@ -333,7 +330,7 @@ fn named<'a>(
     }
     if kind == Kind::Function
         && rest.starts_with('(')
-        && (language.style == Style::JavaScript || language.name == "php")
+        && (language.style == Style::JavaScript || language.has(Habit::NamelessFunctions))
     {
         // A function without a name.
         return None;
@@ -354,11 +351,11 @@ fn named<'a>(
         let function = value.contains("=>") || value.starts_with("function") || value.starts_with("async");
         return Some(Definition { name, kind: if function { Kind::Function } else { Kind::Constant } });
     }
-    if language.name == "kotlin" && kind == Kind::Function {
+    if language.has(Habit::ReceiverWithDot) && kind == Kind::Function {
         let head = rest.split('(').next().unwrap_or(rest);
         return last_name(head.trim()).map(|name| Definition { name, kind });
     }
-    if language.name == "ruby" {
+    if language.has(Habit::OfAnObject) {
         rest = rest.trim_start_matches("<<").trim_start_matches([':', ' ']);
         rest = rest.strip_prefix("self.").unwrap_or(rest);
     }

@@ -1,5 +1,9 @@
 //! What is known of each language.
 
+use super::Habit::{
+    Attributes, MembersTo, NameBeforeBracket, NamelessFunctions, OfAnObject, QuotedNames, ReceiverInBrackets,
+    ReceiverWithDot, SignedMethods, TypeParametersFirst,
+};
 use super::Kind::{Constant, Declaration, Extension, Function, Module, Type};
 use super::{Kind, Language, Style};
 
@@ -17,6 +21,7 @@ const PLAIN: Language = Language {
     block_comments: &[],
     keywords: &[],
     style: Style::Keywords,
+    habits: &[],
     is_data: false,
 };
 
@@ -93,6 +98,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         aliases: &["golang"],
         extensions: &["go"],
         keywords: &[("func", Function), ("type", Type), ("var", Constant), ("const", Constant)],
+        habits: &[ReceiverInBrackets, MembersTo(0)],
         ..SLASHED
     },
     Language {
@@ -121,6 +127,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("delegate", Type),
         ],
         style: Style::Java,
+        habits: &[NameBeforeBracket],
         ..SLASHED
     },
     Language {
@@ -135,6 +142,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("val", Constant),
             ("var", Constant),
         ],
+        habits: &[TypeParametersFirst, ReceiverWithDot, MembersTo(4)],
         ..SLASHED
     },
     Language {
@@ -151,6 +159,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("var", Constant),
             ("given", Constant),
         ],
+        habits: &[MembersTo(4)],
         ..SLASHED
     },
     Language {
@@ -168,6 +177,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("let", Constant),
             ("var", Constant),
         ],
+        habits: &[MembersTo(4)],
         ..SLASHED
     },
     Language { name: "c", extensions: &["c", "h"], keywords: C, style: Style::C, ..SLASHED },
@@ -192,6 +202,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("enum", Type),
             ("const", Constant),
         ],
+        habits: &[NamelessFunctions, Attributes],
         ..PLAIN
     },
     Language {
@@ -211,6 +222,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("define_method", Function),
         ],
         style: Style::Ruby,
+        habits: &[OfAnObject],
         ..PLAIN
     },
     Language {
@@ -346,6 +358,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         extensions: &["m", "mm"],
         keywords: C,
         style: Style::C,
+        habits: &[SignedMethods],
         ..SLASHED
     },
     Language {
@@ -424,6 +437,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("variable", Constant),
             ("output", Constant),
         ],
+        habits: &[QuotedNames],
         ..PLAIN
     },
     Language { name: "nix", extensions: &["nix"], block_comments: STARS, ..HASHED },
