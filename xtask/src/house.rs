@@ -28,6 +28,19 @@ const PROGRAMS: [&str; 10] = [
     "qwen-cli-mcp-client-forage",
 ];
 
+/// Crates that programs of others use without the program `forage`.
+const LIBRARIES: [&str; 9] =
+    ["base", "fs", "search", "rank", "llm", "sparse", "qdrant", "qdrant-edge", "tools"];
+
+/// How a text begins that sends its reader to a command, an option or a setting of the program, which a library does not
+/// know: it has `forage_base::Hint`.
+const OF_THE_PROGRAM: [&str; 6] =
+    ["`forage ", "`--", "`retrieval.", "`secrets.allow", "`allow_broad_root", "search.exclude"];
+
+/// Names of tools, which only the crate of the tools knows.
+const TOOLS: [&str; 5] =
+    ["grep_search", "list_directory", "search_index", "keyword_search", "keyword_lookup"];
+
 /// Checks every Rust file below `crates/`.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let files = sources(workspace)?;
@@ -101,11 +114,26 @@ fn violations(name: &str, text: &str) -> Vec<String> {
                 ":{number}: `{family}…` is the id of a model: ids stand in crates/forage-llm/src/providers.toml"
             ));
         }
+        if let Some(word) = of_the_program(name).iter().find(|word| in_product && code.contains(**word)) {
+            found.push(format!(
+                ":{number}: `{word}` is the program's, which a library does not know: give it a `forage_base::Hint`"
+            ));
+        }
         if code.contains("todo!") {
             found.push(format!(":{number}: `todo!` is no code"));
         }
     }
     found
+}
+
+/// What a file must not say, being of a library.
+fn of_the_program(name: &str) -> Vec<&'static str> {
+    let library = name.strip_prefix("crates/forage-").and_then(|rest| rest.split_once("/src/"));
+    match library {
+        Some(("tools", _)) => OF_THE_PROGRAM.to_vec(),
+        Some((library, _)) if LIBRARIES.contains(&library) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a text in the line has a word that begins so.
@@ -181,6 +209,22 @@ mod tests {
         assert_eq!(found("crates/a/src/x.rs", "let client = \"claude-code\";\n"), 0);
         assert_eq!(found("crates/a/src/x.rs", "let model = \"claude-code-5\";\n"), 1);
         assert_eq!(found("crates/a/src/x.rs", "// gpt-5\nlet a = \"not-gpt\"; let b = \"gemini\";\n"), 0);
+    }
+
+    #[test]
+    fn a_library_that_knows_the_program_is_named() {
+        let cases = [
+            ("crates/forage-rank/src/x.rs", "\"run `forage index drop`\"", 1),
+            ("crates/forage-tools/src/x.rs", "\"run `forage index drop`\"", 1),
+            ("crates/forage-fs/src/x.rs", "\"use grep_search\"", 1),
+            ("crates/forage-tools/src/x.rs", "\"use grep_search\"", 0),
+            ("crates/forage/src/x.rs", "\"run `forage index drop`\"", 0),
+            ("crates/forage-fs/tests/it/x.rs", "\"use grep_search\"", 0),
+            ("crates/forage-fs/src/x.rs", "// As grep_search asks it.", 0),
+        ];
+        for (name, text, expected) in cases {
+            assert_eq!(found(name, &format!("{text}\n")), expected, "{name}: {text}");
+        }
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! What every crate of Forage needs, and what knows none of them.
 //!
 //! [`Stop`] ends work, of all kinds: a search, an index, a question to a model. [`Hash64`] names what is kept on the disk.
-//! [`Background`] is a thread beside some work, which ends with it.
+//! [`Background`] is a thread beside some work, which ends with it. [`Hint`] is what can be done about an error.
 
 mod background;
 mod hash;
+mod hint;
 mod stop;
 
 pub use background::{Background, Work};
 pub use hash::Hash64;
+pub use hint::Hint;
 pub use stop::{Pace, Stop, Stopped, WAIT_SLICE};

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use forage_base::Hint;
+
 /// A directory that can't serve as a root.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
@@ -15,10 +17,7 @@ pub enum RootError {
         source: io::Error,
     },
     /// `/`, the home directory or a parent of it: a search there reads far more than a project.
-    #[error(
-        "{path} is too broad for a root; name the project's directory, or set `allow_broad_root = true` \
-         in your own configuration"
-    )]
+    #[error("{path} is too broad for a root; name the project's directory")]
     TooBroad {
         /// The directory, canonical.
         path: PathBuf,
@@ -35,6 +34,16 @@ pub enum RootError {
     /// No root was given at all.
     #[error("no root was given; name at least one directory")]
     NoRoot,
+}
+
+impl RootError {
+    /// What can be done about it beside naming another directory.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::TooBroad { .. } => Some(Hint::AllowBroadRoot),
+            Self::Open { .. } | Self::KernelFileSystem { .. } | Self::NoRoot => None,
+        }
+    }
 }
 
 /// Why the states of a root's files do not tell of all changes, so that nothing that was learned of them can be kept.
@@ -66,10 +75,7 @@ pub enum OpenError {
         root: String,
     },
     /// A file that the secret-file policy keeps closed.
-    #[error(
-        "{path} looks like a secrets file ({rule}) and is never read; allow it by name in `secrets.allow` of your \
-         own configuration if it holds none"
-    )]
+    #[error("{path} looks like a secrets file ({rule}) and is never read")]
     Secret {
         /// Path as shown to people.
         path: String,
@@ -77,7 +83,7 @@ pub enum OpenError {
         rule: String,
     },
     /// A directory where a file was wanted.
-    #[error("{path} is a directory, not a file; list it")]
+    #[error("{path} is a directory, not a file")]
     IsDirectory {
         /// Path as shown to people.
         path: String,
@@ -114,4 +120,20 @@ pub enum OpenError {
         /// The system's reason.
         source: io::Error,
     },
+}
+
+impl OpenError {
+    /// What can be done about it beside naming another path.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Secret { .. } => Some(Hint::AllowSecret),
+            Self::IsDirectory { .. } => Some(Hint::ListDirectory),
+            Self::NotFound { .. }
+            | Self::OutsideRoot { .. }
+            | Self::NotDirectory { .. }
+            | Self::NotRegular { .. }
+            | Self::KernelFileSystem { .. }
+            | Self::Io { .. } => None,
+        }
+    }
 }

@@ -44,6 +44,7 @@ use forage_base::{Stop, Stopped};
 pub struct Globs {
     matcher: Override,
     source: Vec<String>,
+    label: Arc<str>,
 }
 
 impl Globs {
@@ -54,7 +55,22 @@ impl Globs {
             builder.add(glob.as_ref()).map_err(|error| error.to_string())?;
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
-        Ok(Self { matcher, source: globs.iter().map(|glob| glob.as_ref().to_owned()).collect() })
+        Ok(Self {
+            matcher,
+            source: globs.iter().map(|glob| glob.as_ref().to_owned()).collect(),
+            label: Arc::from("globs"),
+        })
+    }
+
+    /// The same with a name of where they come from, for [`Entry::hidden_by`](crate::Entry) and whoever tells of it.
+    #[must_use]
+    pub fn labelled(self, label: &str) -> Self {
+        Self { label: Arc::from(label), ..self }
+    }
+
+    /// Where they come from.
+    pub fn label(&self) -> &Arc<str> {
+        &self.label
     }
 
     /// Whether a walk with these as [`WalkOptions::only`] visits a file.

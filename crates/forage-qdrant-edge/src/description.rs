@@ -12,8 +12,6 @@ use crate::failure::of_file;
 /// The version of the layout of a collection's directory.
 const FORMAT: u32 = 1;
 
-const MENDING: &str = "remove the collection with `forage sparse drop` and fill it again";
-
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Description {
     format: u32,
@@ -59,13 +57,11 @@ impl Description {
     }
 
     fn parse(bytes: &[u8], path: &Path) -> Result<Self, StoreError> {
-        let damaged =
-            |error| StoreError::Invalid(format!("{} is damaged ({error}): {MENDING}", path.display()));
+        let damaged = |error| StoreError::Damaged(format!("{} is damaged ({error})", path.display()));
         let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
         if format != FORMAT {
-            return Err(StoreError::Invalid(format!(
-                "{} is of format {format}, and this version of forage knows {FORMAT} alone: use the version that made \
-                 it, or {MENDING}",
+            return Err(StoreError::Damaged(format!(
+                "{} is of format {format}, and this version knows {FORMAT} alone: use the version that made it",
                 path.display()
             )));
         }

@@ -136,7 +136,7 @@ impl EmbeddedStore {
     }
 
     fn no_collection(&self) -> StoreError {
-        StoreError::NoCollection(format!("there is no {}: fill it with `forage sparse index`", self.place()))
+        StoreError::NoCollection(format!("there is no {}", self.place()))
     }
 
     /// Reads run beside each other and beside writes.
@@ -169,10 +169,9 @@ impl EmbeddedStore {
 
     fn judge<T>(&self, result: Result<T, Failure>) -> Result<T, StoreError> {
         result.map_err(|failure| match failure.error {
-            StoreError::Invalid(reason) if failure.is_lost => StoreError::Invalid(format!(
-                "{}: {reason}; if it says so again, remove it with `forage sparse drop` and fill it again",
-                self.place()
-            )),
+            StoreError::Invalid(reason) if failure.is_lost => {
+                StoreError::Damaged(format!("{}: {reason}; try again first", self.place()))
+            }
             error => error,
         })
     }
@@ -246,11 +245,7 @@ impl EmbeddedStore {
             Ok(engine)
         };
         let engine = load().map_err(|failure| {
-            StoreError::Invalid(format!(
-                "{} can't be opened ({}): remove it with `forage sparse drop` and fill it again",
-                self.place(),
-                failure.error
-            ))
+            StoreError::Damaged(format!("{} can't be opened ({})", self.place(), failure.error))
         })?;
         journal.cut(0).map_err(of_file(&journal_path))?;
         let is_sealed = AtomicBool::new(is_sealed);
@@ -259,10 +254,7 @@ impl EmbeddedStore {
 
     /// A file is not as it was when the collection was closed.
     fn damaged(&self, file: &str) -> StoreError {
-        StoreError::Invalid(format!(
-            "{} is damaged ({file} is not as it was written): remove it with `forage sparse drop` and fill it again",
-            self.place()
-        ))
+        StoreError::Damaged(format!("{} is damaged ({file} is not as it was written)", self.place()))
     }
 
     fn foreign(&self, path: &Path) -> StoreError {

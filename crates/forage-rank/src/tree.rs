@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use forage_base::{Hash64, Stop, Stopped};
+use forage_base::{Hash64, Hint, Stop, Stopped};
 use forage_fs::{
     Chosen, Contents, Decoded, Entry, FileState, Listing, NOISE, OpenError, OpenedFile, RelPath, Root,
     Skipped, Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
@@ -89,6 +89,23 @@ pub enum UpdateError {
     /// It can't be locked, so that it can't be written.
     #[error("{0}")]
     Locked(String),
+}
+
+impl UpdateError {
+    /// What can be done about it beside what the message says.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Open(error) => error.hint(),
+            Self::Index(error) => error.hint(),
+            Self::Unfinished { .. }
+            | Self::NoTime
+            | Self::Cancelled
+            | Self::Outdated
+            | Self::Busy
+            | Self::Locked(_) => None,
+        }
+    }
 }
 
 /// What an update may use.

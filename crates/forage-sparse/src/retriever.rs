@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use forage_base::Stop;
+use forage_base::{Hint, Stop};
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
@@ -189,15 +189,10 @@ pub const SCORE_STEP: f32 = 1e-4;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// There is none.
-    #[error(
-        "there is no {0}; fill it with `forage sparse index PATH --collection NAME`, or set `retrieval.collection`"
-    )]
+    #[error("there is no {0}")]
     Missing(String),
     /// It has no such sparse vector.
-    #[error(
-        "{place} has no sparse vector `{using}`, but {known}; set `retrieval.vector`, or index the documents with that \
-         vector"
-    )]
+    #[error("{place} has no sparse vector `{using}`, but {known}")]
     NoVector {
         /// The collection.
         place: String,
@@ -218,11 +213,7 @@ pub enum CollectionError {
         using: String,
     },
     /// It was encoded with something else.
-    #[error(
-        "{place} was encoded with `{theirs}`, and this is `{ours}`: its numbers mean other words; set \
-         `retrieval.encoder`, `retrieval.language` and `retrieval.disable_stemmer` to what it was encoded with, or index it anew \
-         under another name"
-    )]
+    #[error("{place} was encoded with `{theirs}`, and this is `{ours}`: its numbers mean other words")]
     Encoding {
         /// The collection.
         place: String,
@@ -232,12 +223,10 @@ pub enum CollectionError {
         ours: String,
     },
     /// Nobody knows what it was encoded with.
-    #[error("{0} doesn't say what it was encoded with; set `retrieval.encoder` to what it was filled by")]
+    #[error("{0} doesn't say what it was encoded with")]
     Unsaid(String),
     /// It says what it was encoded with, and that is nothing that is known here.
-    #[error(
-        "{place} was encoded with `{theirs}`, which needs `retrieval.encoder` to be set to an encoder that reads it"
-    )]
+    #[error("{place} was encoded with `{theirs}`, which no encoder here reads by itself")]
     Unknown {
         /// The collection.
         place: String,
@@ -247,6 +236,22 @@ pub enum CollectionError {
     /// The store refused.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl CollectionError {
+    /// What can be done about it.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Missing(_) => Some(Hint::FillCollection),
+            Self::NoVector { .. } => Some(Hint::ChooseVector),
+            Self::Encoding { .. } => Some(Hint::MatchEncoding),
+            Self::Unsaid(_) => Some(Hint::NameEncoder),
+            Self::Unknown { .. } => Some(Hint::SetEncoder),
+            Self::Store(error) => error.hint(),
+            // How a modifier is set is the store's business, and said above.
+            Self::NoIdf { .. } => None,
+        }
+    }
 }
 
 /// Whether a collection can be asked with these queries.
@@ -374,7 +379,10 @@ impl Retriever {
     fn fails(&self, error: StoreError) -> Result<LookupState, CollectionError> {
         match error {
             StoreError::NoCollection(_) => Err(CollectionError::Missing(self.store.place())),
-            StoreError::Cancelled | StoreError::Invalid(_) | StoreError::Exists(_) => Err(error.into()),
+            StoreError::Cancelled
+            | StoreError::Invalid(_)
+            | StoreError::Damaged(_)
+            | StoreError::Exists(_) => Err(error.into()),
             error => Ok(LookupState::StoreUnavailable(error)),
         }
     }

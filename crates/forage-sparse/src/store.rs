@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use forage_base::Stop;
+use forage_base::{Hint, Stop};
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
@@ -257,6 +257,9 @@ pub enum StoreError {
     /// The request makes no sense to the store, or its answer none to us.
     #[error("{0}")]
     Invalid(String),
+    /// What is stored can't be used any more.
+    #[error("{0}")]
+    Damaged(String),
 }
 
 impl StoreError {
@@ -271,7 +274,23 @@ impl StoreError {
             Self::NoCollection(_) => "no_collection",
             Self::Exists(_) => "exists",
             Self::Locked(_) => "locked",
-            Self::Invalid(_) => "invalid",
+            Self::Invalid(_) | Self::Damaged(_) => "invalid",
+        }
+    }
+
+    /// What can be done about it beside trying again.
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::NoCollection(_) => Some(Hint::FillCollection),
+            Self::Damaged(_) => Some(Hint::RefillCollection),
+            Self::Unavailable(_)
+            | Self::RateLimited { .. }
+            | Self::Timeout(_)
+            | Self::Cancelled
+            | Self::Unauthorized(_)
+            | Self::Exists(_)
+            | Self::Locked(_)
+            | Self::Invalid(_) => None,
         }
     }
 

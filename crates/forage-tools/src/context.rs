@@ -332,7 +332,7 @@ impl Context {
             UpdateError::Cancelled => NotRanked::Never(ToolError::Cancelled),
             UpdateError::Unfinished { done, all } => NotRanked::NotYet(Some((done, all))),
             UpdateError::NoTime | UpdateError::Busy => NotRanked::NotYet(None),
-            error => NotRanked::Never(ToolError::Index(error.to_string())),
+            error => NotRanked::Never(ToolError::index(&error, error.hint())),
         })
     }
 

@@ -1,6 +1,8 @@
 //! Errors of a call. All of them are for whoever made the call: they name the argument and what to do next.
 
-use forage_base::Stop;
+use std::fmt;
+
+use forage_base::{Hint, Stop};
 use forage_fs::OpenError;
 use forage_search::PatternError;
 
@@ -71,32 +73,21 @@ pub enum ToolError {
         terms: String,
     },
     /// No model can be asked, and no other way was chosen.
-    #[error(
-        "no model is configured to filter the results of {tool}{instead}. {looked_for}\nWithout a model, ask for \
-         deterministic ranking explicitly: `--filter lexical`, or `filter = \"lexical\"` in your configuration."
-    )]
+    #[error("no model is configured to filter the results of {tool}")]
     NoModel {
         /// What the tool is called.
         tool: String,
-        /// Tools that can do without a model, as the rest of the sentence.
-        instead: String,
         /// Providers and variables that were looked for; names only.
         looked_for: String,
     },
     /// Every model that was asked failed.
-    #[error(
-        "no model could filter the results: {errors}\nTry again, choose another model, or rank without one: \
-         `--filter lexical`, or `on_model_failure = \"lexical\"` in your configuration."
-    )]
+    #[error("no model could filter the results: {errors}")]
     ModelsFailed {
         /// One sentence per model.
         errors: String,
     },
     /// No external engine can be used, and one was asked for.
-    #[error(
-        "no external search engine can be used: {problems}. Install ugrep or ripgrep, or search with the embedded \
-         engine: `--engine embedded`, or `engine = \"embedded\"` under `[tools.search]` in your configuration"
-    )]
+    #[error("no external search engine can be used: {problems}")]
     NoEngine {
         /// What is wrong with each.
         problems: String,
@@ -105,11 +96,32 @@ pub enum ToolError {
     #[error("{0}")]
     Engine(String),
     /// The ranked index is not as the tree is: an answer from it could be wrong.
-    #[error("{0}")]
-    Index(String),
+    #[error("{message}")]
+    Index {
+        /// What is the matter with it.
+        message: String,
+        /// What can be done about it.
+        hint: Option<Hint>,
+    },
     /// There is no collection to look words up in, or it can't be asked so.
-    #[error("{}", sanitize(.0))]
-    Collection(String),
+    #[error("{}", sanitize(message))]
+    Collection {
+        /// What is the matter with it.
+        message: String,
+        /// What can be done about it.
+        hint: Option<Hint>,
+    },
+    /// A condition is on a field that can't be filtered by.
+    #[error(
+        "`filter`: `{}` is none of the fields that can be filtered by, which are {known}",
+        sanitize(field)
+    )]
+    Field {
+        /// The field.
+        field: String,
+        /// Those that can, as a list.
+        known: String,
+    },
     /// The caller cancelled.
     #[error("the call was cancelled")]
     Cancelled,
@@ -123,16 +135,31 @@ pub enum ToolError {
     },
 }
 
-/// What an agent can do where terms don't tell one file from another, a template for [`Names::fill`].
-const INSTEAD: &str = "[[ {search_index} ranks files for a question as it stands.]][[ {grep_search} finds a pattern in one \
-                       directory or kind of file.]]";
-
 impl ToolError {
-    /// The message for an agent: what else it can do, with those of these tools that are offered.
-    pub fn for_agent(&self, names: &Names) -> String {
+    /// The message with what can be done about it, in the words of whoever reads.
+    pub fn told(&self, names: &Names) -> String {
+        format!("{self}{}", names.hint(self.hint()))
+    }
+
+    /// What can be done about it beside what the message says.
+    pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::TooBroad { .. } => format!("{self}{}", names.fill(INSTEAD)),
-            error => error.to_string(),
+            Self::Path(error) => error.hint(),
+            Self::TooBroad { .. } => Some(Hint::OtherSearch),
+            Self::NoModel { .. } => Some(Hint::ConfigureModel),
+            Self::ModelsFailed { .. } => Some(Hint::OtherModel),
+            Self::NoEngine { .. } => Some(Hint::EmbeddedEngine),
+            Self::Field { .. } => Some(Hint::ShowField),
+            Self::Index { hint, .. } | Self::Collection { hint, .. } => *hint,
+            Self::UnknownTool { .. }
+            | Self::BadName { .. }
+            | Self::SameName { .. }
+            | Self::Request(_)
+            | Self::Argument { .. }
+            | Self::Pattern { .. }
+            | Self::Engine(_)
+            | Self::Cancelled
+            | Self::Internal { .. } => None,
         }
     }
 
@@ -143,7 +170,7 @@ impl ToolError {
             Self::BadName { .. } => "bad_name",
             Self::SameName { .. } => "same_name",
             Self::Request(_) => "request",
-            Self::Argument { .. } => "argument",
+            Self::Argument { .. } | Self::Field { .. } => "argument",
             Self::Pattern { .. } => "pattern",
             Self::Path(_) => "path",
             Self::TooBroad { .. } => "too_broad",
@@ -151,8 +178,8 @@ impl ToolError {
             Self::ModelsFailed { .. } => "models_failed",
             Self::NoEngine { .. } => "no_engine",
             Self::Engine(_) => "engine",
-            Self::Index(_) => "index",
-            Self::Collection(_) => "collection",
+            Self::Index { .. } => "index",
+            Self::Collection { .. } => "collection",
             Self::Cancelled => "cancelled",
             Self::Internal { .. } => "internal",
         }
@@ -178,6 +205,11 @@ impl ToolError {
             ),
             source => Self::pattern("pattern", source, stop),
         }
+    }
+
+    /// The ranked index can't be used.
+    pub(crate) fn index(message: &impl fmt::Display, hint: Option<Hint>) -> Self {
+        Self::Index { message: message.to_string(), hint }
     }
 
     /// An argument whose value can't be used.

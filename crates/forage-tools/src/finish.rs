@@ -59,7 +59,7 @@ impl Begun {
 
 /// That a tool has failed by its own fault.
 pub(crate) fn internal<T: Tool>(context: &Context, message: String) -> ToolError {
-    ToolError::Internal { tool: context.names.called(T::NAME).to_owned(), message }
+    ToolError::Internal { tool: context.names.tool(T::NAME), message }
 }
 
 /// A call that names no root is about the first; that there are others must not go unsaid.

@@ -70,7 +70,7 @@ pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
-pub use names::Names;
+pub use names::{Manner, Names, OTHER_SEARCH, WITHOUT_MODEL};
 pub use outcome::{Answer, Limit, Outcome};
 pub use sanitize::{sanitize, sanitize_line};
 pub use telemetry::{Telemetry, Told};

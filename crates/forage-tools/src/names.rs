@@ -1,13 +1,66 @@
 //! What tools are called where a text names several of them.
 
+use std::fmt::Debug;
 use std::sync::{Arc, LazyLock};
+
+use forage_base::Hint;
 
 use crate::registry::{AnyTool, TOOLS};
 
 /// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
 /// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
 #[derive(Clone, Debug)]
-pub struct Names(Vec<(String, String)>);
+pub struct Names {
+    /// Of tools by their own names, with what they are called.
+    called: Vec<(String, String)>,
+    manner: &'static dyn Manner,
+}
+
+/// How whoever reads is told of a tool, a call, and of what can be done: a person has commands, an agent has tools.
+pub trait Manner: Debug + Send + Sync {
+    /// What a sentence calls the tool with this name of its own, which is called `name`.
+    fn tool(&self, _id: &str, name: &str) -> String {
+        name.to_owned()
+    }
+
+    /// A call as whoever reads can make it. The arguments are in the order in which they are written.
+    fn call(&self, _id: &str, name: &str, arguments: &[(&str, String)]) -> String {
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|(argument, value)| match value.parse::<u64>() {
+                Ok(_) => format!("{argument}={value}"),
+                Err(_) => format!("{argument}={value:?}"),
+            })
+            .collect();
+        format!("{name}({})", arguments.join(", "))
+    }
+
+    /// What is added to the sentence of an error, with what parts them: a template for [`Names::fill`].
+    fn hint(&self, hint: Hint) -> &'static str;
+}
+
+/// What a program is told that has no front: the tools, and nothing of commands and settings.
+#[derive(Debug)]
+struct Plain;
+
+impl Manner for Plain {
+    fn hint(&self, hint: Hint) -> &'static str {
+        match hint {
+            Hint::ListDirectory => "[[; list it with {list_directory}]]",
+            Hint::OtherSearch => OTHER_SEARCH,
+            Hint::ConfigureModel | Hint::OtherModel => WITHOUT_MODEL,
+            _ => "",
+        }
+    }
+}
+
+/// The words of [`Hint::OtherModel`] for agents.
+pub const WITHOUT_MODEL: &str =
+    "[[; use {search_index} for a question]][[; use {grep_search} for a pattern]]";
+
+/// The words of [`Hint::OtherSearch`] for agents.
+pub const OTHER_SEARCH: &str = "[[ {search_index} ranks files for a question as it stands.]][[ {grep_search} finds a \
+                                pattern in one directory or kind of file.]]";
 
 /// Those of the registry, which no configuration has changed.
 static OWN: LazyLock<Arc<Names>> = LazyLock::new(|| Arc::new(Names::of(TOOLS)));
@@ -21,12 +74,18 @@ impl Names {
     /// The same as `write` has it: clients put a prefix in front of names.
     pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&str) -> String) -> Self {
         let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool.name()));
-        Self(tools.iter().map(|tool| pair(tool.as_ref())).collect())
+        Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
     }
 
     /// Of tools by their own names, with what they are called.
     pub fn new(named: Vec<(String, String)>) -> Self {
-        Self(named)
+        Self { called: named, manner: &Plain }
+    }
+
+    /// The same, told in this manner.
+    #[must_use]
+    pub fn told(self, manner: &'static dyn Manner) -> Self {
+        Self { manner, ..self }
     }
 
     /// Those that all tools have by themselves.
@@ -36,17 +95,32 @@ impl Names {
 
     /// What the tool with this name of its own is called; that name, where it is not offered.
     pub fn called<'a>(&'a self, id: &'a str) -> &'a str {
-        self.0.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
+        self.called.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
+    }
+
+    /// What a sentence calls the tool with this name of its own.
+    pub fn tool(&self, id: &str) -> String {
+        self.manner.tool(id, self.called(id))
+    }
+
+    /// A call of the tool with this name of its own, as whoever reads can make it.
+    pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
+        self.manner.call(id, self.called(id), arguments)
+    }
+
+    /// What is added to the sentence of an error about which this can be done; it begins with what parts them.
+    pub fn hint(&self, hint: Option<Hint>) -> String {
+        hint.map(|hint| self.fill(self.manner.hint(hint))).unwrap_or_default()
     }
 
     /// Whether the tool with this name of its own is offered.
     pub fn has(&self, id: &str) -> bool {
-        self.0.iter().any(|(own, _)| own == id)
+        self.called.iter().any(|(own, _)| own == id)
     }
 
     /// The same for a reader who gets records beside the text: `{records}` is offered, too.
     pub fn with_records(mut self) -> Self {
-        self.0.push(("records".to_owned(), "records".to_owned()));
+        self.called.push(("records".to_owned(), "records".to_owned()));
         self
     }
 
@@ -79,8 +153,8 @@ impl Names {
                 rest = behind;
                 continue;
             }
-            match self.0.iter().find(|(own, _)| *own == id) {
-                Some((_, name)) => text.push_str(name),
+            match self.called.iter().find(|(own, _)| *own == id) {
+                Some((_, name)) => text.push_str(&self.manner.tool(id, name)),
                 None => {
                     are_offered = false;
                     text.push_str(id);
@@ -99,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_names_a_tool_that_is_not_offered_is_left_out() {
-        let names = Names(vec![
+        let names = Names::new(vec![
             ("grep_search".to_owned(), "mcp__x__grep_search".to_owned()),
             ("read_file".to_owned(), "read_file".to_owned()),
         ]);

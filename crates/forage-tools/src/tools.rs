@@ -20,7 +20,7 @@ pub use keyword_lookup::{
 };
 pub use keyword_search::{
     FileRecord as KeywordFile, FromCache, KeywordSearch, LineRange, LineRecord as KeywordLine, ModelRecord,
-    Request as KeywordRequest, Response as KeywordResponse, ShownRecord, TermRecord, WITHOUT_MODEL,
+    Request as KeywordRequest, Response as KeywordResponse, ShownRecord, TermRecord,
 };
 pub use list_directory::{
     ListDirectory, Record as ListEntry, Request as ListRequest, Response as ListResponse,

@@ -11,9 +11,11 @@ mod index;
 mod keyword;
 mod list;
 mod lookup;
+mod manner;
 mod mcp;
 mod model_arguments;
 mod models;
+mod of_tool;
 mod output;
 mod progress;
 mod rank;
@@ -33,8 +35,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use forage_tools::ToolError;
+use forage_tools::registry::{AnyTool, TOOLS};
+use serde_json::Value;
 
 use output::Output;
 use setting_options::{Every, SettingOptions};
@@ -141,10 +145,39 @@ fn valued_options() -> Vec<String> {
     valued.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
 }
 
+/// What the command line asks for.
+enum Asked {
+    Command(Box<Cli>),
+    /// A tool that brings no command of its own, and its request.
+    Tool(&'static dyn AnyTool, Value, Box<Global>),
+}
+
+impl Asked {
+    fn parse() -> Result<Self, clap::Error> {
+        let own = Cli::command();
+        let mut commands = of_tool::add(own.clone(), TOOLS);
+        let matches = commands.try_get_matches_from_mut(std::env::args_os())?;
+        let asked = match of_tool::called(&matches, &own, TOOLS) {
+            Some((tool, request)) => {
+                Global::from_arg_matches(&matches).map(|global| Self::Tool(tool, request, Box::new(global)))
+            }
+            None => Cli::from_arg_matches(&matches).map(|cli| Self::Command(Box::new(cli))),
+        };
+        asked.map_err(|error| error.format(&mut commands))
+    }
+
+    fn global(&self) -> &Global {
+        match self {
+            Self::Command(cli) => &cli.global,
+            Self::Tool(.., global) => global,
+        }
+    }
+}
+
 /// Runs the program; nothing else ends it.
 pub(crate) fn run() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
+    let asked = match Asked::parse() {
+        Ok(asked) => asked,
         Err(error) => {
             // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
             if error.use_stderr() && hook::is_called("hook", &valued_options()) {
@@ -164,10 +197,17 @@ pub(crate) fn run() -> ExitCode {
         }
     };
     // Of these stdout is the client's.
-    let is_for_clients = matches!(cli.command, Command::Mcp(_) | Command::Hook(_));
-    let mut output = Output::new(cli.global.json && !is_for_clients, cli.global.explain);
-    let result = catch_unwind(AssertUnwindSafe(|| command(&cli, &mut output)))
-        .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
+    let is_for_clients = matches!(
+        &asked,
+        Asked::Command(cli) if matches!(cli.command, Command::Mcp(_) | Command::Hook(_))
+    );
+    let global = asked.global();
+    let mut output = Output::new(global.json && !is_for_clients, global.explain);
+    let result = catch_unwind(AssertUnwindSafe(|| match &asked {
+        Asked::Command(cli) => command(cli, &mut output),
+        Asked::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
+    }))
+    .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
     if output.end(result.as_ref().err()).is_err() {
         return ExitCode::from(2);
     }

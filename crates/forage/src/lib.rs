@@ -4,5 +4,6 @@
 //! and knows no command line: roots, models and limits are handed in.
 
 pub mod agent;
+pub mod manner;
 pub mod mcp;
 pub mod sandbox;

@@ -538,7 +538,7 @@ impl<'a> Plan<'a> {
         if let Some(excludes) = &self.options.excludes
             && excludes.matcher.matched(Path::new(&*os_path), is_directory).is_ignore()
         {
-            let label = self.options.label_hidden.then(|| Arc::from("search.exclude of the configuration"));
+            let label = self.options.label_hidden.then(|| Arc::clone(excludes.label()));
             return Some((Some(SkipReason::Ignored), label));
         }
         if let Some(globs) = &self.options.globs {

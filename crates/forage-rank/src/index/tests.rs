@@ -1,3 +1,5 @@
+use forage_base::Hint;
+
 use super::record::FileRecord;
 use super::*;
 use crate::chunk::{Chunk, Symbol};
@@ -141,7 +143,7 @@ fn what_is_no_index_is_refused() {
     #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
     std::fs::write(directory.path().join("manifest"), "{}").unwrap();
     let error = open_in(directory.path()).map(|_| ()).unwrap_err();
-    assert!(error.is_damage() && error.to_string().contains("builds it anew"), "{error}");
+    assert!(error.is_damage() && error.hint() == Some(Hint::RebuildIndex), "{error}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use forage_base::Stop;
+use forage_base::{Hint, Stop};
 use forage_sparse::{
     CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
     Filter, Language, Lookup, LookupState, Point, PointId, Prose, Question, Retriever, SparseVector,
@@ -253,15 +253,14 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     let store = store(&["error"]);
     let describe = |collection: Option<Collection>| *store.collection.lock().unwrap() = collection;
     describe(None);
-    assert!(refused(&retriever(&store)).contains("forage sparse index"), "{}", refused(&retriever(&store)));
+    let hint = |retriever: &Retriever| look_up(retriever, "error", 10).unwrap_err().hint();
+    assert_eq!(hint(&retriever(&store)), Some(Hint::FillCollection));
     let mut other = described(None);
     other.sparse_vectors = BTreeMap::from([("sparse".to_owned(), VectorFacts { has_idf: true })]);
     describe(Some(other));
     let message = refused(&retriever(&store));
-    assert!(
-        message.contains("no sparse vector `text-sparse`, but sparse; set `retrieval.vector`"),
-        "{message}"
-    );
+    assert!(message.ends_with("no sparse vector `text-sparse`, but sparse"), "{message}");
+    assert_eq!(hint(&retriever(&store)), Some(Hint::ChooseVector));
     let mut plain = described(None);
     plain.sparse_vectors.insert(USING.to_owned(), VectorFacts { has_idf: false });
     describe(Some(plain));
@@ -270,6 +269,7 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     describe(Some(described(Some(Contract::of_collection("bm42:doc=embed;query=query_embed:v1")))));
     let message = refused(&retriever(&store));
     assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");
+    assert_eq!(hint(&retriever(&store)), Some(Hint::MatchEncoding));
     // Nothing was asked of them.
     assert_eq!(requests(&store, "query"), 0);
 }
@@ -280,7 +280,7 @@ fn without_a_configured_encoder_the_collection_says_which() {
     let retriever = Retriever { encoder: None, ..retriever(&store) };
     assert_eq!(look_up(&retriever, "error", 10).unwrap().state, LookupState::Found);
     *store.collection.lock().unwrap() = Some(described(None));
-    assert!(refused(&retriever).contains("set `retrieval.encoder`"));
+    assert_eq!(look_up(&retriever, "error", 10).unwrap_err().hint(), Some(Hint::NameEncoder));
     *store.collection.lock().unwrap() = Some(described(Some(Contract::of_collection("bm99/7"))));
     assert!(refused(&retriever).contains("bm99/7"));
 }
@@ -300,9 +300,9 @@ fn a_collection_of_another_language_than_is_wanted_is_refused() {
                 match wanted == theirs {
                     true => assert!(answer.is_ok(), "{theirs:?}"),
                     false => {
-                        let message = answer.unwrap_err().to_string();
-                        assert!(message.contains(encoder.contract().as_str()), "{message}");
-                        assert!(message.contains("`retrieval.language`"), "{message}");
+                        let error = answer.unwrap_err();
+                        assert!(error.to_string().contains(encoder.contract().as_str()), "{error}");
+                        assert_eq!(error.hint(), Some(Hint::MatchEncoding));
                     }
                 }
             }

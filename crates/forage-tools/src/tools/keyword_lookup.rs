@@ -107,7 +107,7 @@ impl Tool for KeywordLookup {
             if let Some(telemetry) = &settings.telemetry {
                 telemetry.record(fallback(context.names.called(Self::NAME), limit));
             }
-            ToolError::Collection(problem.clone())
+            ToolError::Collection { message: problem.clone(), hint: None }
         })?;
         let named = [("repo", &request.repo), ("path", &request.path), ("language", &request.language)];
         let named = named
@@ -127,7 +127,7 @@ impl Tool for KeywordLookup {
         }
         let lookup = looked_up.map_err(|error| match error {
             CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
-            error => ToolError::Collection(error.to_string()),
+            error => ToolError::Collection { message: error.to_string(), hint: error.hint() },
         })?;
         let mut outcome = outcome(context, retriever, request.query, &filter, lookup, &stop);
         outcome.warnings.splice(..0, clamp.warnings);
@@ -146,7 +146,7 @@ fn outcome(
     let status = status(&lookup);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
-        LookupState::StoreUnavailable(error) => Some(error.to_string()),
+        LookupState::StoreUnavailable(error) => Some(format!("{error}{}", context.names.hint(error.hint()))),
         _ => None,
     };
     let words = words(&query);

@@ -218,10 +218,6 @@ pub struct FromCache {
     pub age_seconds: u64,
 }
 
-/// What can be asked without a model; a template for [`Names::fill`](crate::Names::fill).
-pub const WITHOUT_MODEL: &str =
-    "[[: use {search_index} for a question]][[; use {grep_search} for a pattern]]";
-
 impl Tool for KeywordSearch {
     const NAME: &'static str = "keyword_search";
     const TITLE: &'static str = "Search by concept";
@@ -241,8 +237,7 @@ impl Tool for KeywordSearch {
         let settings = &context.filter;
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
             return Err(ToolError::NoModel {
-                tool: context.names.called(Self::NAME).to_owned(),
-                instead: context.names.fill(WITHOUT_MODEL),
+                tool: context.names.tool(Self::NAME),
                 looked_for: settings.what_was_looked_for(),
             });
         }

@@ -201,12 +201,9 @@ impl Tool for ReadFile {
 
 /// Why a file is not opened, with what to do instead.
 fn not_opened(context: &Context, root: &Arc<Root>, path: &RelPath, error: OpenError) -> ToolError {
-    let advice = match &error {
-        OpenError::IsDirectory { .. } => context.names.fill("[[ with {list_directory}]]"),
-        OpenError::NotFound { .. } => meant(context, root, path),
-        _ => String::new(),
-    };
-    if advice.is_empty() { error.into() } else { ToolError::argument("path", format!("{error}{advice}")) }
+    let OpenError::NotFound { .. } = &error else { return error.into() };
+    let meant = meant(context, root, path);
+    if meant.is_empty() { error.into() } else { ToolError::argument("path", format!("{error}{meant}")) }
 }
 
 /// The only file with the name of one that is not there, if there is such a one and it is soon found.
@@ -564,15 +561,14 @@ impl Render for Response {
         let total = format!("{at_least}{}", count(response.total_lines, "line"));
         let last = response.end_line;
         if last < response.total_lines && response.wanted_end.is_none_or(|end| last < end) && last > 0 {
-            let end = response.wanted_end.map(|end| format!(", end_line={end}")).unwrap_or_default();
+            let mut next = vec![("path", response.path.clone()), ("start_line", (last + 1).to_string())];
+            next.extend(response.wanted_end.map(|end| ("end_line", end.to_string())));
             notes.insert(
                 0,
                 format!(
-                    "lines {} to {last} of {total}; to go on: {}(path={:?}, start_line={}{end})",
+                    "lines {} to {last} of {total}; to go on: {}",
                     response.start_line,
-                    outcome.names.called(ReadFile::NAME),
-                    response.path,
-                    last + 1
+                    outcome.names.call(ReadFile::NAME, &next)
                 ),
             );
         } else if response.total_lines > 0 && (response.start_line > 1 || last < response.total_lines) {

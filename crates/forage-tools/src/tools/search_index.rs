@@ -433,17 +433,18 @@ impl<'a> Scope<'a> {
             stop: &is_over,
             ..forage_rank::Request::new(query, limit)
         };
-        let ranking = search(index, &request).map_err(|error| ToolError::Index(error.to_string()))?;
+        let ranking = search(index, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
         if ranking.stopped { Err(self.over(stop)) } else { Ok(ranking) }
     }
 
     fn over(&self, stop: &Stop) -> ToolError {
         match stop.is_cancelled() {
             true => ToolError::Cancelled,
-            false => ToolError::Index(
-                "the time was over before the files were ranked; narrow `path`, or shorten `query`"
-                    .to_owned(),
-            ),
+            false => {
+                let message =
+                    "the time was over before the files were ranked; narrow `path`, or shorten `query`";
+                ToolError::index(&message, None)
+            }
         }
     }
 
@@ -459,10 +460,11 @@ impl<'a> Scope<'a> {
     /// Those of them that have something of the query.
     fn excluded_matches(&self, index: &RankIndex, query: &str, stop: &Stop) -> Result<Verdict, ToolError> {
         let ranking = self.search(index, query, 1, &|path| self.chosen(path) == Some(false), stop)?;
-        let line = ranking.files.first().map(|file| {
+        let shown = ranking.files.first().zip(self.excludes);
+        let line = shown.map(|(file, excludes)| {
             let files = count(ranking.matching as u64, "file");
             let example = clip(&file.path, limits::NOTE_BYTES);
-            let line = format!("{files} hidden by search.exclude of the configuration, such as {example}");
+            let line = format!("{files} hidden by {}, such as {example}", excludes.label());
             sanitize_line(&line).into_owned()
         });
         Ok(Verdict {

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use forage_base::Hint;
 use forage_tools::{Context, EngineSetting, Program};
 use serde_json::{Value, json};
 
@@ -382,11 +383,14 @@ fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
     let warning = found.records()["warnings"][0].as_str().unwrap();
     assert!(warning.contains("`ugrep` was not found") && warning.ends_with("; rg searched"), "{warning}");
     // ripgrep can't take a fuzzy search over.
-    let error = refusal(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
-    assert!(error.contains("rg has no fuzzy search") && error.contains("--engine embedded"), "{error}");
+    let error = call(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
+    let error = error.map(|answer| answer.text).unwrap_err();
+    assert!(error.to_string().contains("rg has no fuzzy search"), "{error}");
+    assert_eq!(error.hint(), Some(Hint::EmbeddedEngine));
     context.search.engine = EngineSetting::External { programs: Vec::new(), missing };
-    let error = refusal(&context, "Search", json!({"pattern": "needle"}));
-    assert!(error.contains("`ugrep` was not found") && error.contains("--engine embedded"), "{error}");
+    let error = call(&context, "Search", json!({"pattern": "needle"})).map(|answer| answer.text).unwrap_err();
+    assert!(error.to_string().contains("`ugrep` was not found"), "{error}");
+    assert_eq!(error.hint(), Some(Hint::EmbeddedEngine));
     assert!(resolve("ug").unwrap_err().to_string().contains(".ugrep"));
 }
 

@@ -156,7 +156,8 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     let open = answer(&context, "search_index", json!({"query": "quokka"}));
     assert_eq!(paths(&open.records().clone()), ["many/special.rs"]);
     let ignored = |answer: &Value| answer["skipped"]["ignored"].as_u64().unwrap_or(0);
-    context.excludes = Some(forage_fs::Globs::new(&["!many"]).unwrap());
+    context.excludes =
+        Some(forage_fs::Globs::new(&["!many"]).unwrap().labelled("search.exclude of the configuration"));
     let hidden = answer(&context, "search_index", json!({"query": "quokka"}));
     assert!(!hidden.found && paths(&hidden.records().clone()).is_empty());
     assert_eq!(

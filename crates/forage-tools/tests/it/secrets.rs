@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use forage_base::Hint;
 use forage_fs::{RelPath, SecretPolicy};
 use serde_json::json;
 
@@ -101,9 +102,9 @@ fn secrets_are_closed_to_every_tool() {
         assert!(tools.contains(&"read_file") && tools.contains(&"grep_search"), "{path}: {tools:?}");
         for one in assert_sealed(&closed, path) {
             if ["read_file", "grep_search", "Search"].contains(&one.tool) {
-                let error = one.result.unwrap_err().to_string();
-                assert!(error.contains("looks like a secrets file"), "{path}: {error}");
-                assert!(error.contains("secrets.allow"), "{path}: {error}");
+                let error = one.result.unwrap_err();
+                assert!(error.to_string().contains("looks like a secrets file"), "{path}: {error}");
+                assert_eq!(error.hint(), Some(Hint::AllowSecret), "{path}: {error}");
             }
         }
     }

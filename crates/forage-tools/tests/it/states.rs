@@ -140,7 +140,7 @@ fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
 fn told_to_agent(context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", error.kind(), error.for_agent(&context.names)),
+        Err(error) => format!("ERROR ({}): {}", error.kind(), error.told(&context.names)),
     }
 }
 
@@ -225,7 +225,8 @@ fn with(context: &Context, change: impl FnOnce(&mut Context)) -> Context {
 
 /// A context that leaves out what its glob says, as a configuration does.
 fn excluding(context: &Context, glob: &str) -> Context {
-    with(context, |context| context.excludes = Some(forage_fs::Globs::new(&[glob]).unwrap()))
+    let globs = forage_fs::Globs::new(&[glob]).unwrap().labelled("search.exclude of the configuration");
+    with(context, |context| context.excludes = Some(globs))
 }
 
 /// A context with a second root.

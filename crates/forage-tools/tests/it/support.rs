@@ -116,7 +116,7 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
     let shown = request.to_string();
     match call(context, tool, request) {
         Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
-        Err(error) => error.to_string(),
+        Err(error) => error.told(&context.names),
     }
 }
 

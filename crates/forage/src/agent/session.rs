@@ -20,6 +20,7 @@ use super::memory::Memory;
 use super::prompt;
 use super::speaker::{Silence, Speaker};
 use super::transcript::{Ended, Transcript, Turn};
+use crate::manner::ForAgents;
 
 /// Everything that one question needs.
 pub(super) struct Session<'a> {
@@ -59,7 +60,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
-        let names = Arc::new(Names::of(&agent.tools));
+        let names = Arc::new(Names::of(&agent.tools).told(&ForAgents));
         context.names = Arc::clone(&names);
         let mut border = match agent.repeatable {
             true => Border::repeatable(*context.redactor, question),

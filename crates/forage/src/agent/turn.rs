@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Context, Names, limits};
+use forage_tools::{Context, limits};
 use serde_json::Value;
 
 use super::arguments;
@@ -157,9 +157,7 @@ impl Session<'_> {
     /// The result of a call that was made.
     fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, Call) {
         let (result, elapsed) = match ran {
-            Some(ran) => {
-                (ran.result.map_err(|error| error.for_agent(&Names::of(&self.agent.tools))), ran.elapsed)
-            }
+            Some(ran) => (ran.result.map_err(|error| error.told(&self.names)), ran.elapsed),
             None => (Err("the result was lost".to_owned()), Default::default()),
         };
         let whole = result.as_ref().is_ok_and(|answer| !answer.partial());

@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use forage_tools::sanitize;
 use serde_json::{Value, json};
 
+use super::manner;
+
 /// Where answers and errors go.
 ///
 /// A program that asked for JSON reads one document whatever happens, or lines that each have a `type`. So documents are
@@ -69,7 +71,7 @@ impl Output {
     /// # Errors
     /// What was held back can't be written, which is told already.
     pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
-        let text = error.map(|error| format!("{error:#}"));
+        let text = error.map(|error| format!("{error:#}{}", manner::advice(error)));
         if let Some(text) = &text {
             self.tell(text);
         }

@@ -133,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         let began = Instant::now();
         let ended = stream(&context, request, format, arguments.all, write);
         telemetry::streamed(context.names.called(TOOL), &context, began, ended.as_ref());
-        ended.map_err(session::for_people)?
+        ended.map_err(|error| session::for_people(error, &context.names))?
     };
     if let Some(error) = failed {
         return Err(error);

@@ -8,9 +8,10 @@ use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_
 use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Context, FilterSettings, Indexes, ToolError, telemetry};
+use forage_tools::{Context, FilterSettings, Indexes, Names, ToolError, telemetry};
 use serde_json::Value;
 
+use super::manner::ForPeople;
 use super::output::Output;
 use super::progress::Progress;
 use super::{Global, Status, signals};
@@ -29,6 +30,7 @@ pub(crate) fn open(
     let needs = |config: &Config| config.needs_of_tool(tool);
     let (mut context, _) = open_with_config(global, given, needs, path, output)?;
     context.redactor = Arc::new(Redactor::off());
+    context.names = Arc::new(Names::clone(&context.names).told(&ForPeople));
     Ok(context)
 }
 
@@ -100,7 +102,7 @@ pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc
         RootPolicy { home: config.home.clone(), allow_broad: config.settings.general.allow_broad_root.value };
     // The message says what its source says.
     Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow.value))
-        .map_err(|error| anyhow::anyhow!("{error}"))
+        .map_err(|error| anyhow::anyhow!("{error}{}", config.names().hint(error.hint())))
 }
 
 /// Reads the configuration with what the command line says.
@@ -133,7 +135,8 @@ pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     }
     let globs: Vec<String> =
         config.settings.search.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
-    Ok(Some(Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?))
+    let globs = Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?;
+    Ok(Some(globs.labelled("search.exclude of the configuration")))
 }
 
 /// The project around a directory: the git repository that holds it, unless that is the user's home directory or more.
@@ -246,7 +249,8 @@ fn answer_of(
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
         let name = context.names.called(tool.id());
-        telemetry::watched(name, context, |context| tool.call(context, request)).map_err(for_people)?
+        telemetry::watched(name, context, |context| tool.call(context, request))
+            .map_err(|error| for_people(error, &context.names))?
     };
     if output.wants_json() {
         output.value(answer.records())?;
@@ -301,16 +305,12 @@ pub(crate) fn explain(context: &Context, output: &mut Output) {
     }
 }
 
-/// The message alone: it says what its sources say. That the call was interrupted is left to be told from other errors.
-pub(super) fn for_people(error: ToolError) -> anyhow::Error {
-    if matches!(error, ToolError::Cancelled) {
-        return error.into();
+/// The message with what can be done about it: it says what its sources say. That the call was interrupted is left to be told
+/// from other errors.
+pub(super) fn for_people(error: ToolError, names: &Names) -> anyhow::Error {
+    match &error {
+        ToolError::Cancelled => error.into(),
+        ToolError::NoModel { looked_for, .. } => anyhow::anyhow!("{}\n{looked_for}", error.told(names)),
+        _ => anyhow::anyhow!("{}", error.told(names)),
     }
-    if matches!(error, ToolError::TooBroad { .. }) {
-        return anyhow::anyhow!(
-            "{error} `forage rank QUESTION` ranks files for a question as it stands, and `forage grep PATTERN PATH` searches \
-             a part of the project."
-        );
-    }
-    anyhow::anyhow!("{error}")
 }

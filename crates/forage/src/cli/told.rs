@@ -2,6 +2,8 @@
 
 use forage_llm::Redactor;
 
+use super::manner::advice;
+
 /// An error with the place in the file that it names, and without the lines of the file that it quotes, in which a key
 /// could stand.
 pub(super) fn told(error: &anyhow::Error) -> String {
@@ -10,7 +12,7 @@ pub(super) fn told(error: &anyhow::Error) -> String {
         None => cause.to_string(),
     };
     let text = error.chain().map(part).collect::<Vec<_>>().join(": ");
-    Redactor::standard().redact(&text).as_str().to_owned()
+    Redactor::standard().redact(&(text + &advice(error))).as_str().to_owned()
 }
 
 fn of_toml(error: &toml::de::Error) -> String {

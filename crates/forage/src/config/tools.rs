@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 use clap::ArgMatches;
+use forage::manner::ForAgents;
 use forage::mcp::Profile;
 use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, setting};
 use forage_tools::{Names, ToolError, sanitize};
@@ -262,7 +263,8 @@ impl Config {
     /// What the tools are called that agents are told of.
     pub(crate) fn names(&self) -> Names {
         let named = self.tools().names().unwrap_or_default();
-        Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
+        let named = named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name));
+        Names::new(named.collect()).told(&ForAgents)
     }
 
     /// What they are called there.

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::tools::WITHOUT_MODEL;
 use forage_tools::{Answer, Context, Names, Telemetry, ToolError, Waiting, clip, sanitize_line, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -24,6 +23,7 @@ use super::gate::{Cost, Place, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
 use super::server::{Served, Server, Shared};
+use crate::manner::ForAgents;
 
 /// What became of a call on its thread.
 enum Done {
@@ -105,7 +105,9 @@ async fn answer(
 
     let profile = client::profile(context);
     // As this client writes them.
-    let names = Arc::new(Names::written(&shared.offered(profile, true), |name| profile.written(name)));
+    let names = Arc::new(
+        Names::written(&shared.offered(profile, true), |name| profile.written(name)).told(&ForAgents),
+    );
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
     let stop = StopOnDrop(Stop::never());
@@ -285,24 +287,9 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    // Which providers there are, and how the command ranks without one, is not for an agent.
-    match &error {
-        ToolError::NoModel { .. } => {
-            let text = error.to_string();
-            let told = text.split_once(". ").map_or(text.as_str(), |(first, _)| first);
-            return Err(format!("{told}. The user can configure a model: `forage doctor` says how."));
-        }
-        ToolError::TooBroad { .. } => return Err(error.for_agent(&context.names)),
-        ToolError::ModelsFailed { errors } => {
-            return Err(format!(
-                "no model could filter the results{}. {errors}",
-                context.names.fill(WITHOUT_MODEL)
-            ));
-        }
-        _ => {}
-    }
-    let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(error.to_string()) };
-    Err(format!("{error}\nCall it like this: {} {corrected}", context.names.called(tool.id())))
+    let told = error.told(&context.names);
+    let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(told) };
+    Err(format!("{told}\nCall it like this: {} {corrected}", context.names.called(tool.id())))
 }
 
 /// An error with its record beside the text, as the schema of every tool has it.

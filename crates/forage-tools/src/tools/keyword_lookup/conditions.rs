@@ -24,13 +24,8 @@ fn one(text: &str, fields: &[&str]) -> Result<Condition, ToolError> {
     let condition = Condition::parse(text)
         .map_err(|error| ToolError::argument("filter", sanitize_line(&error.to_string()).into_owned()))?;
     if !fields.iter().any(|field| is_within(&condition.field, field)) {
-        let problem = format!(
-            "`{}` is none of the fields that can be filtered by, which are {}; `retrieval.payload` in the configuration \
-             names them",
-            sanitize_line(&condition.field),
-            fields.join(", ")
-        );
-        return Err(ToolError::argument("filter", problem));
+        let field = sanitize_line(&condition.field).into_owned();
+        return Err(ToolError::Field { field, known: fields.join(", ") });
     }
     Ok(condition)
 }

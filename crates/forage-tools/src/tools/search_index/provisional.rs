@@ -60,7 +60,7 @@ impl Search<'_> {
                 .ascii_case_insensitive(true)
                 .match_kind(MatchKind::Standard)
                 .build(&words)
-                .map_err(|error| ToolError::Index(error.to_string()))?;
+                .map_err(|error| ToolError::index(&error, None))?;
             let walk = WalkOptions { only: scope.only.clone(), ..context.walk_options() };
             let scan = ScanOptions {
                 max_file_matches: limits::PROVISIONAL_LINES,
@@ -97,10 +97,10 @@ impl Search<'_> {
         let (index, ranked) =
             read_first(root, &best, &effort, end, least).map_err(|error| match stop.is_cancelled() {
                 true => ToolError::Cancelled,
-                false => ToolError::Index(format!(
-                    "{error}; {}call again in a few seconds",
-                    context.names.fill("[[use {grep_search}, or ]]")
-                )),
+                false => {
+                    let instead = context.names.fill("[[use {grep_search}, or ]]");
+                    ToolError::index(&format_args!("{error}; {instead}call again in a few seconds"), None)
+                }
             })?;
         let searched = match report.stopped {
             Some(_) => format!("the first {} that were searched in time", count(report.searched(), "file")),

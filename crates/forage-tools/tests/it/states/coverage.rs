@@ -28,7 +28,7 @@ macro_rules! variants {
 
 variants!(TOOL_ERRORS, tool_error, ToolError:
     UnknownTool, SameName, BadName, Request, Argument, Pattern, Path, TooBroad, NoModel, ModelsFailed, NoEngine, Engine,
-    Index, Collection, Cancelled, Internal);
+    Index, Collection, Field, Cancelled, Internal);
 variants!(OPEN_ERRORS, open_error, OpenError:
     NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
 variants!(PATTERN_ERRORS, pattern_error, PatternError:
@@ -119,7 +119,6 @@ fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
 /// States that no page shows, and why.
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("path Io", "takes a file that may not be read, and root may: files.rs"),
-    ("path IsDirectory", "read_file alone opens files, and it adds what to do: an `argument`"),
     ("path KernelFileSystem", "takes a mount: kernel.rs"),
     ("pattern FuzzyEdits", "the number is brought into its range before"),
     ("skipped kernel_file_system", "takes a mount: kernel.rs"),

@@ -1,0 +1,52 @@
+//! How the program speaks to agents, and what it tells everybody.
+
+use forage_base::Hint;
+use forage_tools::{Manner, OTHER_SEARCH, WITHOUT_MODEL};
+
+/// Of agents: they call tools, and the configuration is their user's.
+#[derive(Debug)]
+pub struct ForAgents;
+
+impl Manner for ForAgents {
+    fn hint(&self, hint: Hint) -> &'static str {
+        match hint {
+            Hint::OtherSearch => OTHER_SEARCH,
+            // Which providers there are, and how the command ranks without one, is not for an agent.
+            Hint::ConfigureModel => {
+                "[[: use {search_index} for a question]][[; use {grep_search} for a pattern]]. The user can configure a \
+                 model: `forage doctor` says how."
+            }
+            Hint::OtherModel => WITHOUT_MODEL,
+            other => common(other),
+        }
+    }
+}
+
+/// What an agent and a person are told alike: an agent can run commands, and tells its user of settings.
+pub fn common(hint: Hint) -> &'static str {
+    match hint {
+        Hint::ListDirectory => "[[; list it with {list_directory}]]",
+        Hint::AllowBroadRoot => ", or set `allow_broad_root = true` in your own configuration",
+        Hint::AllowSecret => {
+            "; allow it by name in `secrets.allow` of your own configuration if it holds none"
+        }
+        Hint::RebuildIndex => "; `forage index drop` removes it, and the next use builds it anew",
+        Hint::FillCollection => {
+            "; fill it with `forage sparse index PATH --collection NAME`, or set `retrieval.collection`"
+        }
+        Hint::RefillCollection => "; remove the collection with `forage sparse drop` and fill it again",
+        Hint::ChooseVector => "; set `retrieval.vector`, or index the documents with that vector",
+        Hint::MatchEncoding => {
+            "; set `retrieval.encoder`, `retrieval.language` and `retrieval.disable_stemmer` to what it was encoded with, or \
+             index it anew under another name"
+        }
+        Hint::NameEncoder => "; set `retrieval.encoder` to what it was filled by",
+        Hint::SetEncoder => "; set `retrieval.encoder` to an encoder that reads it",
+        Hint::ShowField => "; `retrieval.payload` in the configuration names them",
+        Hint::EmbeddedEngine => {
+            "; install ugrep or ripgrep, or search with the embedded engine: `--engine embedded`, or `engine = \"embedded\"` \
+             under `[tools.search]` in your configuration"
+        }
+        Hint::OtherSearch | Hint::ConfigureModel | Hint::OtherModel => "",
+    }
+}
