@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What real clients make of a server, as their models see it: what its definitions and instructions cost, how long it takes
-from its start to its first answers, and how long an answer arrives whole. The clients are those that `.ci/clients` installs;
+from its start to its first answers, and how long an answer arrives whole. The clients are those that `cargo xtask peers --all` installs;
 the model is a script (crates/forage/tests/clients/model.py), so that neither a key nor a network is needed.
 
 - Tokens are those of what the first request to the model holds of Forage: its definitions, as the client words them, and
@@ -346,7 +346,7 @@ def cell(values):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forage", default="target/release/forage", type=os.path.abspath)
-    parser.add_argument("--clients", default="target/peers/clients", help="where `.ci/clients` has installed them")
+    parser.add_argument("--clients", default="target/peers/clients", help="where `cargo xtask peers --all` has installed them")
     parser.add_argument("--tree", required=True, help="what is searched: a copy of it is")
     parser.add_argument("--tokenizer", required=True, help="command that reads a JSON list of texts and prints one of counts")
     parser.add_argument("--client", action="append", choices=CLIENTS, help="only this one; may be repeated")

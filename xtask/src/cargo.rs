@@ -1,10 +1,13 @@
 //! The workspace, and cargo run in it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+use crate::peers;
 
 /// What the default build leaves out and the tests build.
 pub(crate) const STORES: &str = "forage/qdrant,forage/embedded-store";
@@ -13,16 +16,25 @@ pub(crate) const STORES: &str = "forage/qdrant,forage/embedded-store";
 pub(crate) struct Workspace {
     root: PathBuf,
     cargo: OsString,
+    /// What every command gets.
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Workspace {
     /// The workspace that this program was built from.
     pub(crate) fn of_this_source() -> Self {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = package.parent().unwrap_or(package).to_owned();
         Self {
-            root: package.parent().unwrap_or(package).to_owned(),
+            variables: peers::variables(&root),
+            root,
             cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
         }
+    }
+
+    /// The same, when peers have been installed.
+    pub(crate) fn with_peers(&self) -> Self {
+        Self { variables: peers::variables(&self.root), root: self.root.clone(), cargo: self.cargo.clone() }
     }
 
     /// A path below the root.
@@ -68,15 +80,27 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Runs a script of the workspace with its output shown; an exit status other than 0 is an error.
-    pub(crate) fn script(&self, name: &str, arguments: &[&str]) -> Result<(), String> {
-        let status = Command::new(self.path(name))
-            .args(arguments)
-            .current_dir(&self.root)
-            .stdin(Stdio::null())
-            .status()
-            .map_err(|error| format!("`{name}` did not start: {error}"))?;
-        if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status})")) }
+    /// The same for tests, with the sum of all that ran: cargo tells of each program alone.
+    pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
+        let command = shown(arguments);
+        let failed = |error: std::io::Error| format!("{command} did not start: {error}");
+        let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let (mut passed, mut lost) = (0_u64, 0_u64);
+        for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
+            let line = line.map_err(failed)?;
+            println!("{line}");
+            if let Some(counts) = line.strip_prefix("test result:") {
+                let number = |word: &str| {
+                    let before = counts.split(word).next().filter(|before| before.len() < counts.len());
+                    before.and_then(|before| before.split_whitespace().last()?.parse::<u64>().ok())
+                };
+                passed += number(" passed").unwrap_or_default();
+                lost += number(" failed").unwrap_or_default();
+            }
+        }
+        let status = child.wait().map_err(failed)?;
+        println!("    {passed} tests passed, {lost} failed");
+        if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
     }
 
     /// The JSON that a cargo command prints; its messages are shown.
@@ -93,10 +117,7 @@ impl Workspace {
             metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
         let program =
             Path::new(target).join("debug").join("forage").with_extension(std::env::consts::EXE_EXTENSION);
-        json_of(
-            Command::new(program).args(arguments).current_dir(&self.root),
-            &format!("`forage {}`", arguments.join(" ")),
-        )
+        json_of(self.program(program).args(arguments), &format!("`forage {}`", arguments.join(" ")))
     }
 
     /// Whether `cargo NAME` is installed.
@@ -106,8 +127,19 @@ impl Workspace {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.cargo);
-        command.args(arguments).current_dir(&self.root).stdin(Stdio::null());
+        let mut command = self.program(&self.cargo);
+        command.args(arguments);
+        command
+    }
+
+    /// A program run in the workspace, as every command here is: with what the tests compare with, without settings of the
+    /// caller's that would change what that prints, and nothing to read.
+    pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).stdin(Stdio::null()).envs(self.variables.iter().cloned());
+        for variable in peers::UNWANTED {
+            command.env_remove(variable);
+        }
         command
     }
 }

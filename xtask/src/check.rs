@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{STORES, Workspace};
-use crate::{clients, direction, frameworks, generate, house, parsers};
+use crate::{clients, direction, frameworks, generate, house, parsers, peers};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -28,7 +28,7 @@ const STEPS: &[(&str, Step)] = &[
         direction::check(workspace)?;
         cargo_deny(workspace)
     }),
-    ("tests", |workspace| workspace.cargo(&["test", "--workspace", "--features", STORES])),
+    ("tests", |workspace| workspace.tests(&["test", "--workspace", "--features", STORES])),
     // What other systems use, built and tested where it can be.
     ("tests of the portable disk", |workspace| {
         workspace.cargo(&["test", "--package", "forage-fs", "--features", "portable-disk"])
@@ -39,9 +39,13 @@ const STEPS: &[(&str, Step)] = &[
 /// What `--all` adds: what takes gigabytes, or many minutes.
 const FURTHER: &[(&str, Step)] = &[("real clients", clients::check), ("frameworks", frameworks::check)];
 
-/// Runs the steps, each announced, up to the first that fails.
+/// Installs what the tests compare with, then runs the steps, each announced, up to the first that fails.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     let started = Instant::now();
+    // What can't be installed is told before anything is compiled.
+    println!("==> what the tests compare with");
+    peers::install(workspace, all)?;
+    let workspace = &workspace.with_peers();
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
     for (number, (name, step)) in steps.iter().enumerate() {
         println!("==> {}/{} {name}", number + 1, steps.len());

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cargo::{STORES, Workspace};
+use crate::peers;
 
 /// The variable by which the tests find the agents.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
@@ -28,9 +29,8 @@ const PACKAGES: [(&str, &str); 10] = [
 /// The module whose tests are each of one client, and no row of the table.
 const HOOKS: &str = "hooks";
 
-/// Installs the agents and runs their tests.
+/// Runs the tests of the agents that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    workspace.script(".ci/clients", &[])?;
     let folder = workspace.path("target/peers/clients").display().to_string();
     workspace.cargo_with(&tests(), &[(FOLDER, &folder)])
 }
@@ -38,7 +38,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 /// Installs the newest agents, runs the tests with them and prints which passes what. What fails is something to look
 /// at, and no error; that nothing could be run is one.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
-    workspace.script(".ci/clients", &["--newest"])?;
+    peers::install_newest(workspace, FOLDER)?;
     let folder = workspace.path("target/peers/clients-newest");
     let printed = workspace.cargo_printed(&tests(), &[(FOLDER, &folder.display().to_string())])?;
     let log = workspace.path("target/clients-newest.log");

@@ -1,14 +1,77 @@
-//! The agent frameworks of Python: their tests, in the versions that the project names.
+//! The agent frameworks of Python: their tests in the versions that the project names, and a report on the newest ones.
+
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::cargo::{STORES, Workspace};
+use crate::peers;
 
 /// The variable by which the tests find them.
 const FOLDER: &str = "FORAGE_TEST_FRAMEWORKS";
 
-/// Installs the frameworks and runs their tests. `.ci/frameworks --newest` does it with the newest versions, and reports.
+/// Environments with their lists, as they stand among the tests.
+const LISTS: [(&str, &str); 2] =
+    [("python", "requirements.txt"), ("fast-agent", "requirements-fast-agent.txt")];
+
+const TESTS: [&str; 10] = [
+    "test",
+    "--package",
+    "forage",
+    "--features",
+    STORES,
+    "--test",
+    "it",
+    "--",
+    "frameworks::",
+    "--show-output",
+];
+
+/// Runs the tests of the frameworks that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    workspace.script(".ci/frameworks", &[])?;
     let folder = workspace.path("target/peers/frameworks").display().to_string();
-    let tests = ["test", "--package", "forage", "--features", STORES, "--test", "it", "--", "frameworks::"];
-    workspace.cargo_with(&tests, &[(FOLDER, &folder)])
+    workspace.cargo_with(&TESTS, &[(FOLDER, &folder)])
+}
+
+/// Installs the newest frameworks, runs the tests with them and prints the versions and which tests pass.
+///
+/// # Errors
+/// A test fails, or none ran.
+pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
+    peers::install_newest(workspace, FOLDER)?;
+    let folder = workspace.path("target/peers/frameworks-newest");
+    let printed = workspace.cargo_printed(&TESTS, &[(FOLDER, &folder.display().to_string())])?;
+    let log = workspace.path("target/frameworks-newest.log");
+    std::fs::write(&log, &printed)
+        .map_err(|error| format!("{} can't be written: {error}", workspace.shown(&log)))?;
+    for (environment, list) in LISTS {
+        let lists = workspace.path("crates/forage/tests/clients/frameworks");
+        for line in workspace.read(&lists.join(list))?.lines() {
+            let (name, pinned) = line.split_once("==").unwrap_or((line, "any"));
+            let name = name.split('[').next().unwrap_or(name);
+            let newest = version(workspace, &folder.join(environment), name);
+            println!("{name} {} (pinned: {pinned})", newest.unwrap_or_else(|| "unknown".to_owned()));
+        }
+    }
+    let server = folder.join("node_modules/@modelcontextprotocol/server-filesystem/package.json");
+    let server: Value = serde_json::from_str(&workspace.read(&server)?).map_err(|error| error.to_string())?;
+    println!("{} {}", server["name"], server["version"]);
+    let results = printed
+        .lines()
+        .filter(|line| line.starts_with("test frameworks::") || line.starts_with("test result:"));
+    let results: Vec<&str> = results.collect();
+    println!("{}", results.join("\n"));
+    let ran = results.iter().any(|line| line.starts_with("test frameworks::"));
+    if ran && !results.iter().any(|line| line.ends_with("FAILED") || line.contains("FAILED.")) {
+        return Ok(());
+    }
+    Err(format!("what failed stands in {}", workspace.shown(&log)))
+}
+
+/// The version of a package of an environment.
+fn version(workspace: &Workspace, environment: &Path, name: &str) -> Option<String> {
+    let asked = format!("import importlib.metadata as m; print(m.version({name:?}))");
+    let printed = workspace.program(environment.join("bin/python")).args(["-c", &asked]).output().ok()?;
+    let version = String::from_utf8_lossy(&printed.stdout).trim().to_owned();
+    (!version.is_empty()).then_some(version)
 }

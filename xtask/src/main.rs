@@ -2,7 +2,9 @@
 //!
 //! - `cargo xtask check`: everything that CI runs, step by step, up to the first failure; with `--all`, what takes
 //!   gigabytes or many minutes, too.
-//! - `cargo xtask clients`: the step of `--all` that runs real agents; with `--newest`, a report on their newest versions.
+//! - `cargo xtask peers`: installs what the tests compare with into `target/peers`, as `check` does before all else; with
+//!   `--all`, the real agents and frameworks, too.
+//! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: a report on the newest versions of these.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
@@ -21,13 +23,16 @@ mod frameworks;
 mod generate;
 mod house;
 mod parsers;
+mod peers;
 
 use std::process::ExitCode;
 
 use cargo::Workspace;
 
 const USAGE: &str = "usage: cargo xtask check [--all]
-       cargo xtask clients [--newest]
+       cargo xtask peers [--all]
+       cargo xtask clients --newest
+       cargo xtask frameworks --newest
        cargo xtask generate [--check]
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -38,8 +43,10 @@ fn main() -> ExitCode {
     let result = match arguments.as_slice() {
         ["check"] => check::run(&workspace, false),
         ["check", "--all"] => check::run(&workspace, true),
-        ["clients"] => clients::check(&workspace),
+        ["peers"] => peers::install(&workspace, false),
+        ["peers", "--all"] => peers::install(&workspace, true),
         ["clients", "--newest"] => clients::report(&workspace),
+        ["frameworks", "--newest"] => frameworks::report(&workspace),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace),
         ["generate", "--check"] => generate::compare(&workspace),

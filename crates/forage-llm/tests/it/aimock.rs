@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::{KEY, ample, client, settings};
 
-/// The variable that names another program than the one that `.ci/run` installs; `skip` leaves these tests out.
+/// The variable that names another program than the one that `cargo xtask peers` installs; `skip` leaves these tests out.
 const VARIABLE: &str = "FORAGE_TEST_AIMOCK";
 
 /// A running server.
@@ -37,8 +37,7 @@ impl Aimock {
         }
         assert!(
             program.is_file(),
-            "aimock is missing: `npm install --prefix target/peers/aimock @copilotkit/aimock@1.43.0` (Node 20) \
-             installs it, {VARIABLE} names its dist/cli.js elsewhere, and {VARIABLE}=skip leaves its tests out"
+            "aimock is missing: `cargo xtask peers` installs it (npm, Node 20), {VARIABLE} names its dist/cli.js elsewhere, and {VARIABLE}=skip leaves its tests out"
         );
         let mut child = Command::new("node")
             .arg(program)

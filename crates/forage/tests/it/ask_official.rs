@@ -1,4 +1,4 @@
-//! `forage ask` with tools of an official MCP server, on Node, as a user configures it. `.ci/mcp-peers` installs it.
+//! `forage ask` with tools of an official MCP server, on Node, as a user configures it. `cargo xtask peers` installs it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::json as value;
 use crate::ask::{calls, configure, project, results, say};
 use crate::peer::Peer;
 
-/// The variable that names another folder than the one into which `.ci/mcp-peers` installs; `skip` leaves this out.
+/// The variable that names another folder than the one into which `cargo xtask peers` installs; `skip` leaves this out.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
 /// The list of what is installed, in the folder of lists and in that of the peers.
@@ -24,7 +24,7 @@ fn peers() -> Option<PathBuf> {
     let wanted = std::fs::read(here.join("tests/clients").join(LIST)).unwrap();
     assert!(
         std::fs::read(folder.join(LIST)).is_ok_and(|found| found == wanted),
-        "the MCP server of tests/clients/{LIST} is missing: `.ci/mcp-peers` installs it, {VARIABLE} names its folder \
+        "the MCP server of tests/clients/{LIST} is missing: `cargo xtask peers` installs it, {VARIABLE} names its folder \
          elsewhere, and {VARIABLE}=skip leaves its test out"
     );
     Some(folder.canonicalize().unwrap())

@@ -1,5 +1,5 @@
 //! The server in the agent frameworks of Python, with a model that says what a script has it say: which tools the model is
-//! offered, a call and its whole result, and both again beside the official filesystem server. `.ci/frameworks` installs
+//! offered, a call and its whole result, and both again beside the official filesystem server. `cargo xtask peers --all` installs
 //! them; without `FORAGE_TEST_FRAMEWORKS` these tests say that they are skipped.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "what is skipped is said, and what was run is worth showing")]
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Project;
 
-/// The variable that names the folder into which `.ci/frameworks` installs.
+/// The variable that names the folder into which `cargo xtask peers --all` installs.
 const VARIABLE: &str = "FORAGE_TEST_FRAMEWORKS";
 
 /// Scripts of the frameworks and lists of what is installed, in this crate.
@@ -70,7 +70,7 @@ const CLAUDE_AGENT_SDK: Framework = Framework {
 /// Where the frameworks are installed; nothing when these tests were not asked for.
 fn peers() -> Option<PathBuf> {
     let Some(folder) = std::env::var_os(VARIABLE).map(PathBuf::from) else {
-        println!("skipped: {VARIABLE} does not name what `.ci/frameworks` installs");
+        println!("skipped: {VARIABLE} does not name what `cargo xtask peers --all` installs");
         return None;
     };
     // They are copied there when all else has been installed.
@@ -78,7 +78,10 @@ fn peers() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder).canonicalize().unwrap();
     for list in ["requirements.txt", "requirements-fast-agent.txt", "package.json"] {
         let (wanted, found) = (std::fs::read(lists.join(list)).unwrap(), std::fs::read(folder.join(list)));
-        assert!(found.is_ok_and(|found| found == wanted), "{SCRIPTS}/{list}: run `.ci/frameworks` first");
+        assert!(
+            found.is_ok_and(|found| found == wanted),
+            "{SCRIPTS}/{list}: run `cargo xtask peers --all` first"
+        );
     }
     Some(folder)
 }

@@ -1,5 +1,5 @@
 //! The server against what others have written: the official conformance suite, and the official clients, of either
-//! line. `.ci/run` installs them.
+//! line. `cargo xtask peers` installs them.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 #![expect(clippy::disallowed_macros, reason = "the figures of a run are worth showing with `--show-output`")]
 
@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-/// The variable that names another folder than the one into which `.ci/run` installs; `skip` leaves these tests out.
+/// The variable that names another folder than the one into which `cargo xtask peers` installs; `skip` leaves these tests out.
 const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 
 /// Folder of the scripts and of the list of what is installed, in this crate.
@@ -31,7 +31,7 @@ impl Peers {
             let found = fs::read(folder.join(list)).unwrap_or_default();
             assert!(
                 wanted == found,
-                "the MCP clients of {SCRIPTS}/{list} are missing: `.ci/mcp-peers` installs them, {VARIABLE} names their \
+                "the MCP clients of {SCRIPTS}/{list} are missing: `cargo xtask peers` installs them, {VARIABLE} names their \
                  folder elsewhere, and {VARIABLE}=skip leaves their tests out"
             );
         }

@@ -1,7 +1,7 @@
 //! Real agents, of the versions of `tests/clients/real/package.json`, in homes of their own: `forage setup` writes the entry,
 //! the agent starts the server, and a scripted model (`tests/clients/model.py`) sees what the agent shows it.
 //!
-//! They take minutes and gigabytes, so that they run where `FORAGE_TEST_CLIENTS` names their folder, which `.ci/clients` fills
+//! They take minutes and gigabytes, so that they run where `FORAGE_TEST_CLIENTS` names their folder, which `cargo xtask peers --all` fills
 //! and `cargo xtask check --all` sets.
 #![expect(clippy::panic, reason = "in the helpers of tests, too, a panic is a failed test")]
 

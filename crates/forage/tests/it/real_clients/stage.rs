@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::table::Client;
 use crate::{Project, Run};
 
-/// Names the folder into which `.ci/clients` has installed the clients.
+/// Names the folder into which `cargo xtask peers --all` has installed the clients.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
 
 /// Time for a run of a client, which takes seconds: some look for a network first.
@@ -83,7 +83,7 @@ impl Stage {
     pub(super) fn new(client: &'static Client, files: &[(&str, &str)], script: &Value) -> Option<Self> {
         let folder = folder()?;
         let program = folder.join("node_modules/.bin").join(client.program);
-        assert!(program.exists(), "{} is missing: `.ci/clients` installs it", program.display());
+        assert!(program.exists(), "{} is missing: `cargo xtask peers --all` installs it", program.display());
         let project = Project::new(files);
         project.write(".git/HEAD", "ref: refs/heads/main\n");
         let forage = project.home.join("bin/forage");

