@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::cargo::Workspace;
+use crate::front_page;
 
 /// Writes every generated file that is not up to date.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
@@ -50,6 +51,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
         ("docs/tools.md".to_owned(), tools_page(&tools(&["--all"])?, &tools(&[])?)?),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
     ];
+    files.extend(front_page::readmes(workspace)?);
     let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;
     for (path, text) in plugin.as_object().ok_or("`forage setup --plugin-files` prints no object")? {
         let text = text.as_str().ok_or_else(|| format!("the text of {path} is none"))?;

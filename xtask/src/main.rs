@@ -20,6 +20,7 @@ mod clients;
 mod configuration;
 mod direction;
 mod frameworks;
+mod front_page;
 mod generate;
 mod house;
 mod parsers;

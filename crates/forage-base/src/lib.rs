@@ -2,6 +2,19 @@
 //!
 //! [`Stop`] ends work, of all kinds: a search, an index, a question to a model. [`Hash64`] names what is kept on the disk.
 //! [`Background`] is a thread beside some work, which ends with it. [`Hint`] is what can be done about an error.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use forage_base::{Stop, Stopped};
+//!
+//! // The wish of whoever waits, and a deadline: work asks one thing.
+//! let stop = Stop::never();
+//! let step = stop.within(Duration::from_secs(5));
+//! assert_eq!(step.check(), None);
+//! stop.cancel();
+//! assert_eq!(step.check(), Some(Stopped::Cancelled));
+//! ```
 
 mod background;
 mod hash;

@@ -5,6 +5,35 @@
 //! Only regular files are read; what is left out is counted by reason in [`Skipped`].
 //!
 //! The crate knows no pattern, no JSON and no model.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use forage_base::Stop;
+//! use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, Step, WalkOptions, walk};
+//!
+//! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+//! let mut paths = Vec::new();
+//! // In path order, however many threads walk.
+//! walk(
+//!     &root,
+//!     &RelPath::root(),
+//!     &WalkOptions::default(),
+//!     &Stop::never(),
+//!     || (),
+//!     |(), entry, _| Step::Item(entry.path.display().to_string(), 64),
+//!     |path| {
+//!         paths.push(path);
+//!         ControlFlow::Continue(())
+//!     },
+//! )?;
+//! assert!(paths.len() > 10 && paths.contains(&"walk/entry.rs".to_owned()));
+//!
+//! // No path leads out of the root.
+//! let outside = RelPath::parse("../Cargo.toml", &RelPath::root()).map(|path| root.open_file(&path).is_err());
+//! assert!(outside.unwrap_or(true));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod distrust;
 mod error;
@@ -12,6 +41,7 @@ mod file;
 mod ignore_rules;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "portable-disk")))]
 mod kernel;
+#[doc(hidden)]
 pub mod limits;
 mod private;
 mod rel_path;

@@ -15,6 +15,14 @@
 //!
 //! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
 //! size limits and follows no redirect.
+//!
+//! ```
+//! use forage_llm::Redactor;
+//!
+//! let redacted = Redactor::standard().redact("url = postgres://app:s3cr3t-Wq7x@db.internal/main");
+//! assert!(!redacted.as_str().contains("s3cr3t"));
+//! assert_eq!(redacted.counts().total(), 1);
+//! ```
 
 mod chat;
 mod connect;
@@ -25,6 +33,7 @@ mod failover;
 mod finish;
 mod http;
 mod key;
+#[doc(hidden)]
 pub mod limits;
 mod message;
 pub mod reasoning;

@@ -13,12 +13,32 @@
 //! The engine (0.7.1) keeps a log of what it is told, but neither reads it when it is opened nor ever makes it shorter.
 //! So the journal is what a killed process is recovered from, and the engine's log is shortened by the rules of its own
 //! newer versions.
+//!
+//! ```
+//! use forage_base::Stop;
+//! use forage_qdrant_edge::EmbeddedStore;
+//! use forage_sparse::{CodeSuperset, Creation, Encoder, Filter, Sharding, Store};
+//!
+//! # let home = tempfile::tempdir()?;
+//! # let directory = home.path();
+//! let store = EmbeddedStore::open(directory, "code")?;
+//! let creation = Creation {
+//!     using: "text".to_owned(),
+//!     contract: CodeSuperset::new().contract(),
+//!     indexed_fields: vec!["path".to_owned()],
+//!     sharding: Sharding::default(),
+//! };
+//! store.create(&creation, &Stop::never())?;
+//! assert_eq!(store.count(&Filter::default(), &Stop::never())?, 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod description;
 mod directory;
 mod engine;
 mod failure;
 mod journal;
+#[doc(hidden)]
 pub mod limits;
 mod lock;
 mod name;

@@ -6,11 +6,22 @@
 //!
 //! It asks once: whether to ask again is its caller's to decide, by the kind of the error. (The client beneath asks a
 //! second time, over a new connection, for points where a connection broke or the server failed inside.)
+//!
+//! ```no_run
+//! use forage_base::Stop;
+//! use forage_qdrant::{ServerSettings, ServerStore};
+//! use forage_sparse::{Filter, Store};
+//!
+//! let store = ServerStore::connect(ServerSettings::new("http://localhost:6334", "code"))?;
+//! println!("{} points", store.count(&Filter::default(), &Stop::never())?);
+//! # Ok::<(), forage_sparse::StoreError>(())
+//! ```
 
 mod calls;
 mod convert;
 mod error;
 mod key;
+#[doc(hidden)]
 pub mod limits;
 mod settings;
 mod shards;

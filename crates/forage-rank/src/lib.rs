@@ -3,6 +3,24 @@
 //! [`RankIndex`] holds the words of files, cut at definitions; [`search()`] finds candidates by BM25F and orders them by
 //! the rules of [`RULES`]. [`tree`] keeps an index true to
 //! the files below a root.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use forage_base::Stop;
+//! use forage_fs::{Root, RootPolicy, SecretPolicy};
+//! use forage_rank::tree::{Effort, update};
+//! use forage_rank::{RankIndex, Request, search};
+//!
+//! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+//! let index = RankIndex::in_memory()?;
+//! let effort = Effort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+//! // Nobody else writes an index in memory.
+//! update(&index, &root, None, &effort, || Ok(()))?;
+//! let ranking = search(&index, &Request::new("where is a file cut into chunks at definitions", 3))?;
+//! assert!(ranking.files[0].path.starts_with("chunk"), "{}", ranking.files[0].path);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod chunk;
 mod error;
@@ -12,6 +30,7 @@ mod fuzz;
 mod halt;
 mod index;
 mod languages;
+#[doc(hidden)]
 pub mod limits;
 mod lines;
 mod panics;

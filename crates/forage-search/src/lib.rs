@@ -7,6 +7,33 @@
 //! With [`PatternOptions::fuzzy`] the lines are found that come within a few edits of the pattern.
 //!
 //! A line is its own haystack: no match reaches over a line feed, and looking around ends at the line's ends.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use forage_base::Stop;
+//! use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, WalkOptions};
+//! use forage_search::{Pattern, PatternOptions, ScanOptions, search};
+//!
+//! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+//! let pattern = Pattern::new(r"pub fn \w+\(", &PatternOptions::default())?;
+//! let mut lines = Vec::new();
+//! search(
+//!     &root,
+//!     &RelPath::root(),
+//!     &WalkOptions::default(),
+//!     &pattern,
+//!     &ScanOptions::default(),
+//!     &Stop::never(),
+//!     |file| {
+//!         let number = |event: &forage_search::Event| (file.path.display().to_string(), event.line_number);
+//!         lines.extend(file.events.iter().map(number));
+//!         ControlFlow::Continue(())
+//!     },
+//! )?;
+//! assert!(lines.len() > 10 && lines[0].1 > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod beside;
 mod buffer;
@@ -18,6 +45,7 @@ pub mod index;
 mod key_blocks;
 pub mod keyword;
 mod large;
+#[doc(hidden)]
 pub mod limits;
 mod lines;
 mod options;

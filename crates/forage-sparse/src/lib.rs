@@ -3,6 +3,17 @@
 //! A text becomes a sparse vector by an [`Encoder`]; which one a collection was filled with is its [`Contract`], without
 //! which its numbers mean nothing. Vectors are kept by a [`Store`], of which this crate knows the interface alone: the
 //! engines have crates of their own.
+//!
+//! ```
+//! use forage_sparse::{CodeSuperset, Encoder};
+//!
+//! let encoder = CodeSuperset::new();
+//! let document = encoder.document("fn parse_header(line: &str) -> Result<Header, E0042>")?;
+//! let query = encoder.query("parse_header")?;
+//! // Every dimension of the query is one of the document's: it has the name.
+//! assert!(!query.is_empty() && query.ids().iter().all(|id| document.ids().contains(id)));
+//! # Ok::<(), forage_sparse::EncodingError>(())
+//! ```
 
 mod bm25;
 mod bm42;
@@ -12,6 +23,7 @@ mod encoder;
 mod fill;
 mod filter;
 mod language;
+#[doc(hidden)]
 pub mod limits;
 mod name;
 mod patience;

@@ -149,24 +149,38 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let begun = Begun::with(context, request["path"].as_str());
         let definition = Definition::of::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
-        let mut outcome = run::<T>(context, request)?;
-        begun.complete::<T>(&mut outcome, context, notes);
-        Ok(Answer::of(outcome, context.text_bytes))
+        Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
     }
 }
 
-/// Runs a call from its typed request: what the front that has one calls, as [`AnyTool::call`] is for JSON. The outcome has
-/// passed the border; nothing is rendered. A panic is this call's error and nobody else's.
+/// Runs a call from its typed request, which [`AnyTool::call`] makes of JSON. The outcome has passed the border; nothing is
+/// rendered. A panic is this call's error and nobody else's.
 ///
 /// # Errors
 /// Of the tool.
 pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+    call_with::<T>(context, request, Vec::new())
+}
+
+/// The same with the answer's text, in the context's bytes.
+///
+/// # Errors
+/// Of the tool.
+pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
+    Ok(Answer::of(call::<T>(context, request)?, context.text_bytes))
+}
+
+/// The one way of a call; `notes` are those of its arguments.
+fn call_with<T: Tool>(
+    context: &Context,
+    request: T::Request,
+    notes: Vec<String>,
+) -> Result<Outcome<T::Response>, ToolError> {
     let begun = Begun::with(context, T::path(&request));
     let mut outcome = run::<T>(context, request)?;
-    begun.complete::<T>(&mut outcome, context, Vec::new());
+    begun.complete::<T>(&mut outcome, context, notes);
     Ok(outcome)
 }
 

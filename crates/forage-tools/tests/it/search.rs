@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use forage_tools::registry::{Choice, TOOLS, advertised, find};
+use forage_tools::tools::SearchRequest;
 use forage_tools::tools::search::{Format, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -247,7 +248,7 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     context.threads = 1;
     let mut seen = Vec::new();
     let progress = std::sync::Arc::clone(&context.progress);
-    let ended = stream(&context, json!({"pattern": "needle"}), Format::Records, false, |text| {
+    let ended = stream(&context, SearchRequest::new("needle"), Format::Records, false, |text| {
         seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
         true
     })
@@ -276,7 +277,7 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let mut context = tree.context();
     context.threads = 1;
     let mut written = 0;
-    stream(&context, json!({"pattern": "needle"}), Format::Lines, true, |_| {
+    stream(&context, SearchRequest::new("needle"), Format::Lines, true, |_| {
         written += 1;
         false
     })
@@ -408,7 +409,7 @@ fn everything_is_everything_however_large_a_file_is() {
     tree.write("b.txt", "needle\n");
     for context_lines in [0, 1] {
         let (mut lines, mut last) = (0, String::new());
-        let request = json!({"pattern": "needle", "context": context_lines});
+        let request = SearchRequest::new("needle").context(context_lines);
         let ended = stream(&tree.context(), request, Format::Records, true, |text| {
             lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
             last = text.lines().last().unwrap().to_owned();

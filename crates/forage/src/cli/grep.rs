@@ -1,14 +1,12 @@
 //! `forage grep`.
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{GrepRequest, GrepSearch};
 
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Given;
-
-/// The tool that is called.
-const TOOL: &str = "grep_search";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -37,16 +35,15 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Given::default(), TOOL, arguments.path.as_deref(), output)?;
-    let request = json!({
-        "pattern": arguments.pattern,
-        "path": path_argument(&context, arguments.path.as_deref())?,
-        "file_pattern": arguments.glob,
-        "context_lines": arguments.context,
-        "max_results": arguments.max_results,
-        "ignore_case": arguments.ignore_case,
-        "include_ignored": arguments.include_ignored,
-        "cursor": arguments.cursor,
-    });
-    session::call(TOOL, request, &context, output)
+    let context =
+        session::open(global, Given::default(), GrepSearch::NAME, arguments.path.as_deref(), output)?;
+    let mut request = GrepRequest::new(&arguments.pattern);
+    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.file_pattern.clone_from(&arguments.glob);
+    request.context_lines = arguments.context;
+    request.max_results = arguments.max_results;
+    request.ignore_case = Some(arguments.ignore_case);
+    request.include_ignored = Some(arguments.include_ignored);
+    request.cursor.clone_from(&arguments.cursor);
+    session::call::<GrepSearch>(request, &context, output)
 }

@@ -1,6 +1,7 @@
 //! `forage keyword`.
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{KeywordRequest, KeywordSearch};
 
 use super::model_arguments::ModelArguments;
 use super::output::Output;
@@ -8,9 +9,6 @@ use super::session;
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
 use crate::config::Given;
-
-/// The tool that is called.
-const TOOL: &str = "keyword_search";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -30,7 +28,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let given = Given { settings: arguments.settings.said.clone(), ..arguments.model.given() };
-    let context = session::open(global, given, TOOL, None, output)?;
-    let request = json!({ "query": arguments.query, "search_terms": arguments.terms });
-    session::call(TOOL, request, &context, output)
+    let context = session::open(global, given, KeywordSearch::NAME, None, output)?;
+    let request = KeywordRequest::new(&arguments.query, &arguments.terms);
+    session::call::<KeywordSearch>(request, &context, output)
 }

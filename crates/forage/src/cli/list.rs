@@ -1,14 +1,12 @@
 //! `forage list`.
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{ListDirectory, ListRequest};
 
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Given;
-
-/// The tool that is called.
-const TOOL: &str = "list_directory";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -26,12 +24,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Given::default(), TOOL, arguments.path.as_deref(), output)?;
-    let request = json!({
-        "path": path_argument(&context, arguments.path.as_deref())?,
-        "recursive": arguments.recursive.then_some(true),
-        "max_depth": arguments.max_depth,
-        "include_ignored": arguments.include_ignored,
-    });
-    session::call(TOOL, request, &context, output)
+    let context =
+        session::open(global, Given::default(), ListDirectory::NAME, arguments.path.as_deref(), output)?;
+    let mut request = ListRequest::default();
+    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.recursive = arguments.recursive.then_some(true);
+    request.max_depth = arguments.max_depth;
+    request.include_ignored = Some(arguments.include_ignored);
+    session::call::<ListDirectory>(request, &context, output)
 }

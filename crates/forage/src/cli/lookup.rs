@@ -1,15 +1,13 @@
 //! `forage lookup`.
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{KeywordLookup, LookupRequest};
 
 use super::output::Output;
 use super::session;
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
 use crate::config::Given;
-
-/// The tool that is called.
-const TOOL: &str = "keyword_lookup";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -41,14 +39,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
-    let context = session::open(global, given, TOOL, None, output)?;
-    let request = json!({
-        "query": arguments.query.join(" "),
-        "repo": arguments.repo,
-        "path": arguments.path,
-        "language": arguments.language,
-        "filter": arguments.conditions,
-        "limit": arguments.limit,
-    });
-    session::answer(TOOL, request, &context, output)
+    let context = session::open(global, given, KeywordLookup::NAME, None, output)?;
+    let mut request = LookupRequest::new(arguments.query.join(" "));
+    request.repo.clone_from(&arguments.repo);
+    request.path.clone_from(&arguments.path);
+    request.language.clone_from(&arguments.language);
+    request.filter = Some(arguments.conditions.clone());
+    request.limit = arguments.limit;
+    session::answer::<KeywordLookup>(request, &context, output)
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{RankRequest, SearchIndex};
 
 use super::output::Output;
 use super::session::{self, path_argument};
@@ -11,9 +12,6 @@ use crate::config::Given;
 
 /// Time for an index when a person waits who can see it grow, and can end it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The tool that is called.
-const TOOL: &str = "search_index";
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -42,20 +40,19 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut context = session::open(global, Given::default(), TOOL, arguments.path.as_deref(), output)?;
+    let mut context =
+        session::open(global, Given::default(), SearchIndex::NAME, arguments.path.as_deref(), output)?;
     context.indexing_time = match global.settings.said.limits.timeout_ms {
         None => INDEXING_TIME,
         // All the time there is but what the search needs.
         Some(_) => context.timeout,
     };
-    let request = json!({
-        "query": arguments.query.join(" "),
-        "path": path_argument(&context, arguments.path.as_deref())?,
-        "file_pattern": arguments.glob,
-        "languages": (!arguments.languages.is_empty()).then_some(&arguments.languages),
-        "limit": arguments.limit,
-        "explain": output.wants_explanation(),
-        "cursor": arguments.cursor,
-    });
-    session::answer(TOOL, request, &context, output)
+    let mut request = RankRequest::new(arguments.query.join(" "));
+    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.file_pattern.clone_from(&arguments.glob);
+    request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
+    request.limit = arguments.limit;
+    request.explain = Some(output.wants_explanation());
+    request.cursor.clone_from(&arguments.cursor);
+    session::answer::<SearchIndex>(request, &context, output)
 }

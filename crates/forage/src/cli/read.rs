@@ -1,14 +1,12 @@
 //! `forage read`.
 
-use serde_json::json;
+use forage_tools::Tool as _;
+use forage_tools::tools::{ReadFile, ReadRequest};
 
 use super::output::Output;
 use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::Given;
-
-/// The tool that is called.
-const TOOL: &str = "read_file";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -23,11 +21,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Given::default(), TOOL, Some(&arguments.path), output)?;
-    let request = json!({
-        "path": path_argument(&context, Some(&arguments.path))?,
-        "start_line": arguments.start_line,
-        "end_line": arguments.end_line,
-    });
-    session::call(TOOL, request, &context, output)
+    let context = session::open(global, Given::default(), ReadFile::NAME, Some(&arguments.path), output)?;
+    let mut request = ReadRequest::new(path_argument(&context, Some(&arguments.path))?);
+    (request.start_line, request.end_line) = (arguments.start_line, arguments.end_line);
+    session::call::<ReadFile>(request, &context, output)
 }

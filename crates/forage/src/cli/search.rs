@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use forage_tools::Tool as _;
 use forage_tools::telemetry;
 use forage_tools::tools::search::{Format, stream};
-use serde_json::json;
+use forage_tools::tools::{CaseRule, Search, SearchRequest};
 
 use super::output::Output;
 use super::progress::Progress;
@@ -23,9 +24,6 @@ Examples:
   forage search --json TODO                    a record on each line, then a summary
   forage search --all TODO                     every match, as rg prints it
   forage search --engine ugrep 'foo(?=bar)'    another engine";
-
-/// The tool that is called.
-const TOOL: &str = "Search";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -86,37 +84,36 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn case(&self) -> Option<&str> {
-        match (self.ignore_case, self.case_sensitive) {
-            (true, _) => Some("insensitive"),
-            (_, true) => Some("sensitive"),
-            _ => self.case.as_deref(),
+    fn case(&self) -> Option<CaseRule> {
+        match (self.ignore_case, self.case_sensitive, self.case.as_deref()) {
+            (false, false, None) => None,
+            (true, ..) | (.., Some("insensitive")) => Some(CaseRule::Insensitive),
+            (_, true, _) | (.., Some("sensitive")) => Some(CaseRule::Sensitive),
+            _ => Some(CaseRule::Smart),
         }
     }
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
     let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
-    let context = session::open(global, given, TOOL, arguments.path.as_deref(), output)?;
-    let request = json!({
-        "pattern": arguments.pattern,
-        "path": path_argument(&context, arguments.path.as_deref())?,
-        "case": arguments.case(),
-        "fixed_strings": arguments.fixed_strings,
-        "word_regexp": arguments.word_regexp,
-        "glob": arguments.glob,
-        "hidden": arguments.hidden,
-        "follow": arguments.follow,
-        "no_ignore": arguments.no_ignore,
-        "context": arguments.context,
-        "max_results": arguments.max_results,
-        "timeout_ms": global.settings.said.limits.timeout_ms,
-        "fuzzy": arguments.fuzzy,
-        "best_first": arguments.best_first,
-        "cursor": arguments.cursor,
-    });
+    let context = session::open(global, given, Search::NAME, arguments.path.as_deref(), output)?;
+    let mut request = SearchRequest::new(&arguments.pattern);
+    request.path = Some(path_argument(&context, arguments.path.as_deref())?);
+    request.case = arguments.case();
+    request.fixed_strings = Some(arguments.fixed_strings);
+    request.word_regexp = Some(arguments.word_regexp);
+    request.glob = Some(arguments.glob.clone());
+    request.hidden = Some(arguments.hidden);
+    request.follow = Some(arguments.follow);
+    request.no_ignore = Some(arguments.no_ignore);
+    request.context = arguments.context;
+    request.max_results = arguments.max_results;
+    request.timeout_ms = global.settings.said.limits.timeout_ms.and_then(|time| time.try_into().ok());
+    request.fuzzy = arguments.fuzzy;
+    request.best_first = Some(arguments.best_first);
+    request.cursor.clone_from(&arguments.cursor);
     let format = match (output.wants_json(), arguments.all) {
-        (false, false) => return session::call(TOOL, request, &context, output),
+        (false, false) => return session::call::<Search>(request, &context, output),
         (true, _) => Format::Records,
         (false, true) => Format::Lines,
     };
@@ -132,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         };
         let began = Instant::now();
         let ended = stream(&context, request, format, arguments.all, write);
-        telemetry::streamed(context.names.called(TOOL), &context, began, ended.as_ref());
+        telemetry::streamed(context.names.called(Search::NAME), &context, began, ended.as_ref());
         ended.map_err(|error| session::for_people(error, &context.names))?
     };
     if let Some(error) = failed {

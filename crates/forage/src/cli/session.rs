@@ -8,7 +8,7 @@ use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_
 use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Context, FilterSettings, Indexes, Names, ToolError, telemetry};
+use forage_tools::{Answer, Context, FilterSettings, Indexes, Names, Tool, ToolError, telemetry};
 use serde_json::Value;
 
 use super::manner::ForPeople;
@@ -209,48 +209,48 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
 }
 
 /// Runs a tool that searches lines, prints its answer, and what the indexes could tell if that was asked for.
-pub(crate) fn call(
-    tool: &str,
-    request: Value,
+pub(crate) fn call<T: Tool>(
+    request: T::Request,
     context: &Context,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
-    call_tool(registry::find(tool)?, request, context, output)
+    let status = answer::<T>(request, context, output);
+    explain(context, output);
+    status
 }
 
-/// The same for a tool that a caller named.
+/// The same for a tool that a caller named, with its request as JSON.
 pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
     context: &Context,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
-    let status = answer_of(tool, request, context, output);
+    let status = print(tool.id(), context, output, |context| tool.call(context, request));
     explain(context, output);
     status
 }
 
 /// Runs a tool and prints its answer.
-pub(crate) fn answer(
-    tool: &str,
-    request: Value,
+pub(crate) fn answer<T: Tool>(
+    request: T::Request,
     context: &Context,
     output: &mut Output,
 ) -> anyhow::Result<Status> {
-    answer_of(registry::find(tool)?, request, context, output)
+    print(T::NAME, context, output, |context| registry::answer::<T>(context, request))
 }
 
-fn answer_of(
-    tool: &dyn AnyTool,
-    request: Value,
+/// Prints the answer of a call of the tool with this name of its own.
+fn print(
+    tool: &str,
     context: &Context,
     output: &mut Output,
+    call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
-        let name = context.names.called(tool.id());
-        telemetry::watched(name, context, |context| tool.call(context, request))
-            .map_err(|error| for_people(error, &context.names))?
+        let name = context.names.called(tool);
+        telemetry::watched(name, context, call).map_err(|error| for_people(error, &context.names))?
     };
     if output.wants_json() {
         output.value(answer.records())?;

@@ -2,17 +2,15 @@
 
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::record::Record;
 use super::request::{Prepared, Request};
 use super::{Response, Search, render, run};
-use crate::arguments::{Definition, parse};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
 use crate::outcome::{Answer, Limit, Outcome};
-use crate::schema;
 use crate::text::notes;
 use crate::tool::Tool as _;
 
@@ -76,14 +74,12 @@ pub struct Streamed {
 /// there is no limit on the number of results and on the length of their lines.
 pub fn stream(
     context: &Context,
-    request: Value,
+    request: Request,
     format: Format,
     all: bool,
     mut write: impl FnMut(&str) -> bool + Send,
 ) -> Result<Streamed, ToolError> {
-    let begun = Begun::with(context, request["path"].as_str());
-    let schema = schema::portable::<Request>();
-    let (request, left_out) = parse::<Request>(&Definition::of::<Search>(&schema, &context.names), request)?;
+    let begun = Begun::with(context, request.path.as_deref());
     let mut prepared = if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
     let limit = if all { None } else { Some(prepared.max_results) };
     prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
@@ -117,7 +113,7 @@ pub fn stream(
     };
     let mut outcome = run(context, prepared, limit, &mut show)?;
     let found = outcome.found;
-    begun.complete::<Search>(&mut outcome, context, left_out);
+    begun.complete::<Search>(&mut outcome, context, Vec::new());
     let notes = notes(&outcome, Some(outcome.response.files_searched));
     let answer = Answer::of(outcome, context.text_bytes);
     let truncated = answer.truncated_by.is_some_and(Limit::is_overrun);

@@ -1,0 +1,85 @@
+//! The README of each crate that others can use: what its front page in the documentation says, whose example is a test.
+
+use serde_json::Value;
+
+use crate::cargo::Workspace;
+
+/// Path and text of each.
+pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
+    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
+    let mut readmes = Vec::new();
+    // That of the program is the project's.
+    let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage");
+    for package in libraries {
+        let name = package["name"].as_str().unwrap_or_default();
+        let source = workspace.read(&workspace.path(&format!("crates/{name}/src/lib.rs")))?;
+        readmes.push((format!("crates/{name}/README.md"), readme(name, &source)));
+    }
+    Ok(readmes)
+}
+
+/// Whether a package can be published: those for which nothing forbids it.
+pub(crate) fn is_library(package: &Value) -> bool {
+    package["publish"].is_null()
+}
+
+/// The front page as Markdown that needs no compiler: without the lines that only a test needs, and without links to items.
+fn readme(name: &str, source: &str) -> String {
+    let front = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let mut text = format!(
+        "# {name}\n\n<!-- Written by `cargo xtask generate` from the front page of src/lib.rs; don't edit. -->\n\n"
+    );
+    let mut in_code = false;
+    for line in front.map(|line| line.strip_prefix(' ').unwrap_or(line)) {
+        match line.strip_prefix("```") {
+            Some(kind) if !in_code => {
+                in_code = true;
+                text.push_str(if kind.is_empty() || kind == "no_run" { "```rust" } else { line });
+            }
+            Some(_) => {
+                in_code = false;
+                text.push_str(line);
+            }
+            None if in_code && (line == "#" || line.starts_with("# ")) => continue,
+            None if in_code => text.push_str(line),
+            None => text.push_str(&without_links(line)),
+        }
+        text.push('\n');
+    }
+    text.push_str("\n## Licence\n\nMIT or Apache-2.0, at your choice. A part of Forage, code search for agents and people.\n");
+    text
+}
+
+/// A line with the names of items that it links to.
+fn without_links(line: &str) -> String {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("[`") {
+        text.push_str(before);
+        let Some((item, behind)) = behind.split_once("`]") else {
+            text.push_str("[`");
+            rest = behind;
+            continue;
+        };
+        text.push_str(&format!("`{item}`"));
+        rest = behind.strip_prefix('(').and_then(|target| Some(target.split_once(')')?.1)).unwrap_or(behind);
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_readme_has_the_front_page_without_what_is_for_the_compiler() {
+        let source = "//! What it is: a [`Root`] and [`walk`](fn@walk).\n//!\n//! ```\n//! let a = 1;\n//! # hidden();\n//! #[x]\n//! ```\n\nmod a;\n//! none\n";
+        let text = readme("x", source);
+        assert!(
+            text.contains("What it is: a `Root` and `walk`.\n\n```rust\nlet a = 1;\n#[x]\n```\n"),
+            "{text}"
+        );
+        assert!(!text.contains("hidden") && !text.contains("none"), "{text}");
+    }
+}
