@@ -224,7 +224,10 @@ fn a_cut_connection_is_a_lost_one() {
 
 #[test]
 fn where_nobody_listens_nothing_is_reached() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    // Bound, so that nobody else gets the port, and never listened on.
+    let held = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    held.bind(&std::net::SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
+    let address = held.local_addr().unwrap().as_socket().unwrap();
     let error = ask(&format!("http://{address}")).unwrap_err();
     assert!(matches!(error, ChatError::Unreachable { .. }), "{error:?}");
     // A server that does not speak TLS: the request, and with it the key, stays here.
