@@ -34,6 +34,11 @@ fn a_version_that_the_base_address_has_already_is_not_repeated() {
 #[test]
 fn a_model_id_stays_one_segment() {
     assert_eq!(percent_encoded("a/../b?key=c#d e:ä"), "a%2F..%2Fb%3Fkey%3Dc%23d%20e%3A%C3%A4");
+    for byte in 0..128_u8 {
+        let stays = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let expected = if stays { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        assert_eq!(percent_encoded(&char::from(byte).to_string()), expected);
+    }
 }
 
 /// One answer as it comes whole and in events, with all that a wire knows: reasoning, text of several bytes a
