@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use forage_fs::{NamedFile, PrivateError};
 use forage_tools::{Telemetry, sanitize};
 use serde_json::{Map, Value, json};
+use time::OffsetDateTime;
 
 use crate::private_file::create_directory;
 
@@ -119,32 +120,14 @@ fn lock(file: &File) -> bool {
 /// A time as `2026-01-11T08:30:00.123Z`.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    let (year, month, day) = date(days);
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z", since.subsec_millis())
-}
-
-/// The date so many days after 1970-01-01, in the Gregorian calendar.
-fn date(mut days: u64) -> (u64, u64, u64) {
-    let mut year = 1970;
-    let is_leap =
-        |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let length = |year| if is_leap(year) { 366 } else { 365 };
-    while days >= length(year) {
-        days -= length(year);
-        year += 1;
-    }
-    let february = if is_leap(year) { 29 } else { 28 };
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
+    let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
+    // A clock beyond the year 9999 is as wrong as one before 1970.
+    let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (year, month, day) = at.to_calendar_date();
+    let (hour, minute, second) = at.to_hms();
+    // Put together here: the formats of `time` write a fraction as long as it happens to be, or round it.
+    let (month, milliseconds) = (u8::from(month), since.subsec_millis());
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
 }
 
 #[cfg(test)]

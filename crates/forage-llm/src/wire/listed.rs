@@ -1,6 +1,8 @@
 //! A model as its provider lists it, and what is read of it.
 
 use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::endpoint::{Price, is_price};
 use crate::limits::MAX_MODEL_ID_BYTES;
@@ -69,25 +71,11 @@ pub(super) fn unix_seconds(created: i64) -> Option<i64> {
 }
 
 /// A time as `2026-10-19T07:00:00Z` in seconds since 1970. Fractions and offsets are left out: they do not change which
-/// model is newer.
+/// model is newer, and a server that forgets the offset is understood.
 pub(super) fn rfc3339_seconds(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    let in_range = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && (0..24).contains(&hour)
-        && (0..60).contains(&minute)
-        && (0..=60).contains(&second);
-    // Days since the first of March of the year 0, so that a leap day is the last day of its year.
-    let years = if month > 2 { year } else { year - 1 };
-    let days =
-        365 * years + years / 4 - years / 100 + years / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    const DAYS_TO_1970: i64 = 719_468;
-    in_range
-        .then_some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second)
-        .filter(|at| *at > 0)
+    let to_the_second = text.get(..19)?;
+    let time = OffsetDateTime::parse(&format!("{to_the_second}Z"), &Rfc3339).ok()?;
+    Some(time.unix_timestamp()).filter(|at| *at > 0)
 }
 
 #[cfg(test)]
@@ -100,9 +88,13 @@ mod tests {
         assert_eq!(rfc3339_seconds("2000-02-29T12:34:56Z"), Some(951_827_696));
         assert_eq!(rfc3339_seconds("2025-10-15T00:00:00.123Z"), Some(1_760_486_400));
         assert_eq!(rfc3339_seconds("2100-03-01T00:00:00Z"), Some(4_107_542_400));
+        assert_eq!(rfc3339_seconds("2025-10-15T00:00:00+02:00"), Some(1_760_486_400));
+        assert_eq!(rfc3339_seconds("2025-10-15 00:00:00"), Some(1_760_486_400));
         // What Anthropic sends for a model whose date it does not know.
         assert_eq!(rfc3339_seconds("1970-01-01T00:00:00Z"), None);
-        for odd in ["", "soon", "2025-13-01T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"] {
+        for odd in
+            ["", "soon", "2025-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2025-1ä-01T00:00:00Z", "9999999999"]
+        {
             assert_eq!(rfc3339_seconds(odd), None, "{odd}");
         }
         assert_eq!(unix_seconds(1_760_486_400_000), Some(1_760_486_400));
