@@ -5,7 +5,6 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Creates a file that does not exist yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
@@ -51,15 +50,13 @@ pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn replace_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_file_name(format!("{}-{number}.tmp", std::process::id()));
-    let written =
-        create_new(&temporary).and_then(|file| write(&file)).and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let mut named = tempfile::Builder::new();
+    // Made by `create_new`: of an error of its own `tempfile` tells the temporary name, which says nothing to anybody.
+    let file = named.suffix(".tmp").make_in(directory.unwrap_or(Path::new(".")), create_new)?;
+    write(file.as_file())?;
+    file.persist(path)?;
+    Ok(())
 }
 
 /// Creates a directory for its owner alone, and those above it.
