@@ -2,6 +2,7 @@
 //!
 //! [`Stop`] ends work, of all kinds: a search, an index, a question to a model. [`Hash64`] names what is kept on the disk.
 //! [`Background`] is a thread beside some work, which ends with it. [`Hint`] is what can be done about an error.
+//! [`ApiKey`] is a secret that can be sent and not shown.
 //!
 //! ```
 //! use std::time::Duration;
@@ -19,9 +20,11 @@
 mod background;
 mod hash;
 mod hint;
+mod key;
 mod stop;
 
 pub use background::{Background, Work};
 pub use hash::Hash64;
 pub use hint::Hint;
+pub use key::{ApiKey, KeyError};
 pub use stop::{Pace, Stop, Stopped, WAIT_SLICE};

@@ -2,11 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use forage_base::ApiKey;
 use thiserror::Error;
 use ureq::http::Uri;
 
 use crate::chat::Usage;
-use crate::key::ApiKey;
 
 /// Which field of a chat-completions request carries the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

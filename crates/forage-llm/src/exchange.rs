@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use forage_base::ApiKey;
 use serde_json::Value;
 use ureq::http::HeaderValue;
 
 use crate::error::ChatError;
-use crate::key::ApiKey;
 use crate::limits::MAX_PAUSE;
 
 /// A request to send.

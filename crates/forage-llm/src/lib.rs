@@ -32,7 +32,6 @@ mod exchange;
 mod failover;
 mod finish;
 mod http;
-mod key;
 #[doc(hidden)]
 pub mod limits;
 mod message;
@@ -56,7 +55,7 @@ pub use endpoint::{
 pub use error::ChatError;
 pub use failover::{AllFailed, Passed, complete_first, stream_first};
 pub use finish::Finish;
-pub use key::{ApiKey, KeyError};
+pub use forage_base::{ApiKey, KeyError};
 pub use recording::{Exchange, ExchangeSink, Exchanges, RecordedModel, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
 pub use table::{

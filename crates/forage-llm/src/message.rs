@@ -1,9 +1,9 @@
 //! Text of other origin made fit for an error message.
 
+use forage_base::ApiKey;
 use serde_json::Value;
 
 use crate::chat::ChatRequest;
-use crate::key::ApiKey;
 use crate::limits::{MAX_SERVER_MESSAGE_CHARS, QUOTED_KEY_CHARS, QUOTED_REQUEST_CHARS};
 use crate::redact::Redactor;
 

@@ -10,12 +10,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use forage_base::ApiKey;
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::error::ChatError;
 use crate::exchange::{Call, Pieces, Reply};
-use crate::key::ApiKey;
 use crate::limits::QUOTED_KEY_CHARS;
 use crate::wire_name::Wire;
 

@@ -3,11 +3,11 @@
 use std::error::Error as _;
 use std::time::Duration;
 
+use forage_base::ApiKey;
 use forage_sparse::StoreError;
 use qdrant_client::QdrantError;
 use tonic::{Code, Status};
 
-use crate::key::ApiKey;
 use crate::settings::Address;
 use crate::shown::clean;
 

@@ -20,7 +20,6 @@
 mod calls;
 mod convert;
 mod error;
-mod key;
 #[doc(hidden)]
 pub mod limits;
 mod settings;
@@ -28,6 +27,6 @@ mod shards;
 mod shown;
 mod store;
 
-pub use key::{ApiKey, KeyError};
+pub use forage_base::{ApiKey, KeyError};
 pub use settings::ServerSettings;
 pub use store::ServerStore;

@@ -3,10 +3,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use forage_base::ApiKey;
 use forage_sparse::StoreError;
 use tonic::codegen::http::Uri;
 
-use crate::key::ApiKey;
 use crate::limits;
 use crate::shown::clean;
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use forage_base::ApiKey;
 use forage_fs::needs_escape;
 
-use crate::key::ApiKey;
 use crate::limits;
 
 /// A third party's text: without the key, without characters that steer a terminal, and cut.

@@ -1,8 +1,9 @@
 //! A provider of the table in the user's environment: its address, its key, and why it can't be asked.
 
+use forage_base::ApiKey;
+
 use super::{Origin, Provider, ProviderTable};
 use crate::endpoint::{Endpoint, EndpointSettings, ModelFacts, is_loopback_url};
-use crate::key::ApiKey;
 use crate::wire_name::Wire;
 
 /// A provider with its address and its key. `Debug` does not show the key.

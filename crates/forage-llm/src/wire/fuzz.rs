@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use forage_base::ApiKey;
 use forage_fuzz::target;
 
 use super::answer::unique_ids;
@@ -14,7 +15,6 @@ use super::protocol::*;
 use super::protocols::protocol;
 use super::*;
 use crate::endpoint::EndpointSettings;
-use crate::key::ApiKey;
 use crate::limits::MAX_MODEL_ID_BYTES;
 
 const KEY: &str = "sk-fuzz-0123456789abcdef0123456789abcdef";

@@ -1,26 +1,24 @@
-//! The key of a provider: a secret that can be sent and not shown.
+//! The key of a server: a secret that can be sent and not shown.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// A provider's API key.
+/// An API key of a model's provider or of a store, or a token in its place.
 ///
-/// `Debug` and `Display` print `***`. The key leaves this type only into the `Authorization` header of a
-/// request to the endpoint that it was given to.
+/// `Debug` and `Display` print `***`. The key leaves this type only into the header of a request to the endpoint that it
+/// was given to.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 /// A text that cannot be a key. The text itself is never part of the message.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The text is empty or only white space.
-    #[error("the key is empty; set it to the provider's key, or leave it out for a server without one")]
+    #[error("the key is empty; set it to the server's key, or leave it out for a server without one")]
     Empty,
     /// The text has white space or a character outside printable ASCII inside, which no HTTP header can carry.
-    #[error(
-        "the key has a space, a line break or a non-ASCII character inside; copy it again from the provider"
-    )]
+    #[error("the key has a space, a line break or a non-ASCII character inside; copy it again")]
     Unprintable,
 }
 
@@ -41,7 +39,8 @@ impl ApiKey {
     }
 
     /// The key itself, for the header and for finding it in a server's message.
-    pub(crate) fn expose(&self) -> &str {
+    #[must_use]
+    pub fn expose(&self) -> &str {
         &self.0
     }
 }
