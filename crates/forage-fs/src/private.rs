@@ -270,6 +270,7 @@ impl PrivateDirectory {
         name: impl AsRef<OsStr>,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Result<(), PrivateError> {
+        // By hand: `tempfile` goes by paths, and this by the handle that was judged.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let name = name.as_ref();
         check_name(&self.path, name)?;
