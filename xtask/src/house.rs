@@ -114,7 +114,7 @@ fn violations(name: &str, text: &str) -> Vec<String> {
                 ":{number}: `{family}…` is the id of a model: ids stand in crates/forage-llm/src/providers.toml"
             ));
         }
-        if let Some(word) = of_the_program(name).iter().find(|word| in_product && code.contains(**word)) {
+        if let Some(word) = of_the_program(name).iter().find(|word| in_product && says(code, word)) {
             found.push(format!(
                 ":{number}: `{word}` is the program's, which a library does not know: give it a `forage_base::Hint`"
             ));
@@ -134,6 +134,16 @@ fn of_the_program(name: &str) -> Vec<&'static str> {
         Some((library, _)) if LIBRARIES.contains(&library) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
         _ => Vec::new(),
     }
+}
+
+/// Whether a line has a beginning with something behind it, or a name as a whole.
+fn says(code: &str, word: &str) -> bool {
+    let is_name = word.ends_with(|last: char| last.is_ascii_alphabetic()) && !word.starts_with('`');
+    code.match_indices(word).any(|(at, _)| {
+        let next = code[at + word.len()..].chars().next();
+        let goes_on = next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_');
+        if is_name { !goes_on } else { goes_on || !word.ends_with('-') }
+    })
 }
 
 /// Whether a text in the line has a word that begins so.
@@ -221,6 +231,9 @@ mod tests {
             ("crates/forage/src/x.rs", "\"run `forage index drop`\"", 0),
             ("crates/forage-fs/tests/it/x.rs", "\"use grep_search\"", 0),
             ("crates/forage-fs/src/x.rs", "// As grep_search asks it.", 0),
+            ("crates/forage-fs/src/x.rs", "use grep_searcher::Searcher;", 0),
+            ("crates/forage-tools/src/x.rs", "\"`--` stands for lines; `--filter lexical`\"", 1),
+            ("crates/forage-tools/src/x.rs", "\"`--` stands for lines\"", 0),
         ];
         for (name, text, expected) in cases {
             assert_eq!(found(name, &format!("{text}\n")), expected, "{name}: {text}");
