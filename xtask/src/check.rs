@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{STORES, Workspace};
-use crate::{clients, direction, frameworks, generate, house, parsers, peers};
+use crate::{clients, direction, frameworks, generate, house, parsers, peers, type_names};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -12,7 +12,8 @@ const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", |workspace| {
         house::check(workspace)?;
-        parsers::check(workspace)
+        parsers::check(workspace)?;
+        type_names::check(workspace)
     }),
     // As it is built by default, and with both stores.
     ("clippy", |workspace| {

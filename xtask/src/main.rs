@@ -25,6 +25,7 @@ mod generate;
 mod house;
 mod parsers;
 mod peers;
+mod type_names;
 
 use std::process::ExitCode;
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
 /// What the thread is told of the work.
-pub struct Work(Receiver<()>);
+pub struct BackgroundWork(Receiver<()>);
 
-impl Work {
+impl BackgroundWork {
     /// Waits; whether the work still goes on then.
     pub fn goes_on_after(&self, time: Duration) -> bool {
         self.0.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
@@ -19,9 +19,10 @@ impl Work {
 
 impl Background {
     /// Where there is no thread to be had, nothing is done.
-    pub fn start(name: &str, run: impl FnOnce(Work) + Send + 'static) -> Self {
+    pub fn start(name: &str, run: impl FnOnce(BackgroundWork) + Send + 'static) -> Self {
         let (end, ended) = channel();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || run(Work(ended)));
+        let thread =
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || run(BackgroundWork(ended)));
         Self(thread.ok().map(|thread| (end, thread)))
     }
 }

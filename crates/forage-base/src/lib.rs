@@ -23,7 +23,7 @@ mod hint;
 mod key;
 mod stop;
 
-pub use background::{Background, Work};
+pub use background::{Background, BackgroundWork};
 pub use hash::Hash64;
 pub use hint::Hint;
 pub use key::{ApiKey, KeyError};

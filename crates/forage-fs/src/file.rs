@@ -9,7 +9,7 @@ use crate::sys::{self, NodeKind};
 
 /// What the state of a file tells of changes that come after it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling {
+pub enum ChangeTelling {
     /// Every change of the content changes the state.
     All,
     /// Not all of them yet: the file was changed a moment ago, or could not be written back.
@@ -47,7 +47,7 @@ impl OpenedFile {
     /// `None` when the handle is not a regular file.
     pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
         let status = sys::status(&file)?;
-        let sys::Status { kind, size, device, state } = status;
+        let sys::FileStatus { kind, size, device, state } = status;
         Ok((kind == NodeKind::File).then_some(Self { file, size, device, state }))
     }
 
@@ -68,23 +68,23 @@ impl OpenedFile {
     ///
     /// A file whose last change is some time ago is written back first, so that none of its pages can be changed through
     /// a mapping without the times of the file: see [`limits::SETTLING`](crate::limits::SETTLING) for how long ago.
-    pub fn settle(&self) -> Option<(FileState, Telling)> {
+    pub fn settle(&self) -> Option<(FileState, ChangeTelling)> {
         let now = nanoseconds_now();
         // It would have to be done again, and whoever writes it is not to be held up.
         let state = self.state_now()?;
         if state.may_hide_a_change(now) {
-            return Some((state, Telling::NotYet));
+            return Some((state, ChangeTelling::NotYet));
         }
         match sys::write_back(&self.file) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                return Some((state, Telling::Never));
+                return Some((state, ChangeTelling::Never));
             }
-            Err(_) => return Some((state, Telling::NotYet)),
+            Err(_) => return Some((state, ChangeTelling::NotYet)),
         }
         // A page that was changed while the others were written may not be protected, but the times are of now then.
         let state = self.state_now()?;
-        Some((state, if state.may_hide_a_change(now) { Telling::NotYet } else { Telling::All }))
+        Some((state, if state.may_hide_a_change(now) { ChangeTelling::NotYet } else { ChangeTelling::All }))
     }
 
     /// Its state now.
@@ -142,21 +142,21 @@ mod tests {
 
     use super::*;
 
-    fn settled_in(directory: &Path) -> Telling {
+    fn settled_in(directory: &Path) -> ChangeTelling {
         let file = tempfile::NamedTempFile::new_in(directory).unwrap();
         std::fs::write(file.path(), "text").unwrap();
         let young = OpenedFile::new(File::open(file.path()).unwrap()).unwrap().unwrap();
-        assert_eq!(young.settle().unwrap().1, Telling::NotYet);
+        assert_eq!(young.settle().unwrap().1, ChangeTelling::NotYet);
         std::thread::sleep(crate::limits::SETTLING + std::time::Duration::from_millis(100));
         young.settle().unwrap().1
     }
 
     #[test]
     fn a_state_is_trusted_where_pages_are_written_back_and_nowhere_else() {
-        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), Telling::All);
+        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), ChangeTelling::All);
         let memory = Path::new("/dev/shm");
         if sys::open_root(memory).is_ok_and(|memory| sys::device_with_states(&memory).is_err()) {
-            assert_eq!(settled_in(memory), Telling::Never);
+            assert_eq!(settled_in(memory), ChangeTelling::Never);
         }
     }
 }

@@ -15,7 +15,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
-use crate::sys::{self, Directory, Node};
+use crate::sys::{self, Directory, FileNode};
 use forage_base::Stop;
 
 /// The names of ignore files in order of precedence.
@@ -45,7 +45,7 @@ pub(crate) struct IgnoreRules {
 
 /// What the rules say of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum IgnoreVerdict {
     Nothing,
     Ignored,
     /// Kept by a `!` rule, even if its name is hidden.
@@ -159,7 +159,7 @@ impl IgnoreRules {
         self: &Arc<Self>,
         path: &RelPath,
         directory: &Directory,
-        nodes: &[Node],
+        nodes: &[FileNode],
         budget: &RuleBudget,
         warn: &mut dyn FnMut(String),
     ) -> Arc<Self> {
@@ -193,12 +193,12 @@ impl IgnoreRules {
     }
 
     /// What the rules say of `path`, which lies below this directory.
-    pub(crate) fn verdict(&self, path: &RelPath, is_directory: bool) -> Verdict {
+    pub(crate) fn verdict(&self, path: &RelPath, is_directory: bool) -> IgnoreVerdict {
         self.deciding(path, is_directory).0
     }
 
     /// As [`IgnoreRules::verdict`], with the directory and the text of the rule that decided.
-    pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (Verdict, Option<String>) {
+    pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (IgnoreVerdict, Option<String>) {
         let mut found: [Option<(&IgnoreRules, Match<&ignore::gitignore::Glob>)>; 4] = [const { None }; 4];
         let mut past_git_root = false;
         let mut next = Some(self);
@@ -223,7 +223,7 @@ impl IgnoreRules {
         let Some((kind, (rules, matched))) =
             found.into_iter().enumerate().find_map(|(kind, hit)| Some((kind, hit?)))
         else {
-            return (Verdict::Nothing, None);
+            return (IgnoreVerdict::Nothing, None);
         };
         match matched {
             Match::Ignore(glob) => {
@@ -231,9 +231,9 @@ impl IgnoreRules {
                     .get(kind)
                     .map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
                 let place = rules.directory.join(file.as_bytes());
-                (Verdict::Ignored, Some(format!("`{}` in {}", glob.original(), place.display())))
+                (IgnoreVerdict::Ignored, Some(format!("`{}` in {}", glob.original(), place.display())))
             }
-            _ => (Verdict::Kept, None),
+            _ => (IgnoreVerdict::Kept, None),
         }
     }
 }

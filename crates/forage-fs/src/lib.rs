@@ -55,15 +55,15 @@ mod walk;
 
 pub use distrust::{Distrust, PrivateError};
 pub use error::{NoStates, OpenError, RootError};
-pub use file::{Contents, OpenedFile, Telling, is_safe_to_map};
+pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;
-pub use text::{Decoded, Encoding, count_lines, decode, decode_head, is_binary};
+pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary};
 pub use walk::{
-    Below, Chosen, Dismissal, Entry, EntryKind, Globs, Listing, Mounts, NOISE, Snapshot, Step, Unvisited,
-    Walk, WalkOptions, WalkReport, Watched, globs_of_type, walk,
+    Below, Dismissal, Entry, EntryKind, FileListing, Globs, ListingFilter, Mounts, NOISE, Snapshot,
+    Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type, walk,
 };

@@ -21,7 +21,7 @@ use std::time::SystemTime;
 use crate::distrust::{Distrust, PrivateError};
 use crate::limits;
 use crate::sys::private::{self as system, PrivateHandle};
-use crate::sys::{Access, NodeFacts, NodeKind};
+use crate::sys::{NodeFacts, NodeKind, OpenMode};
 
 pub use named::NamedFile;
 
@@ -216,7 +216,7 @@ impl PrivateDirectory {
     /// # Errors
     /// It can't be trusted, is larger than `most` bytes, or can't be opened.
     pub fn open_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<File>, PrivateError> {
-        allow_missing(self.open(name.as_ref(), Access::Read, most))
+        allow_missing(self.open(name.as_ref(), OpenMode::Read, most))
     }
 
     /// The whole of a file; `None` when there is none.
@@ -237,7 +237,7 @@ impl PrivateDirectory {
     /// # Errors
     /// It can't be trusted, made or opened.
     pub fn open_or_create(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
-        self.open(name.as_ref(), Access::ReadWriteOrCreate, u64::MAX)
+        self.open(name.as_ref(), OpenMode::ReadWriteOrCreate, u64::MAX)
     }
 
     /// The same for one that is there.
@@ -245,7 +245,7 @@ impl PrivateDirectory {
     /// # Errors
     /// It can't be trusted or opened.
     pub fn open_to_write(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, PrivateError> {
-        allow_missing(self.open(name.as_ref(), Access::ReadWrite, u64::MAX))
+        allow_missing(self.open(name.as_ref(), OpenMode::ReadWrite, u64::MAX))
     }
 
     /// Makes a file that is not there yet.
@@ -253,10 +253,10 @@ impl PrivateDirectory {
     /// # Errors
     /// Something has the name, or it can't be made.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
-        self.open(name.as_ref(), Access::CreateNew, u64::MAX)
+        self.open(name.as_ref(), OpenMode::CreateNew, u64::MAX)
     }
 
-    fn open(&self, name: &OsStr, access: Access, most: u64) -> Result<File, PrivateError> {
+    fn open(&self, name: &OsStr, access: OpenMode, most: u64) -> Result<File, PrivateError> {
         open_judged(&self.handle, &self.path, name, access, most)
     }
 
@@ -497,14 +497,14 @@ fn open_judged(
     handle: &PrivateHandle,
     directory: &Path,
     name: &OsStr,
-    access: Access,
+    access: OpenMode,
     most: u64,
 ) -> Result<File, PrivateError> {
     check_name(directory, name)?;
     let path = directory.join(name);
     let file = system::open_file(handle, name, access).map_err(|source| {
         // The system's word for a link is one about loops, and for a pipe one about devices.
-        let facts = system::facts_of(handle, name).ok().filter(|_| access != Access::CreateNew);
+        let facts = system::facts_of(handle, name).ok().filter(|_| access != OpenMode::CreateNew);
         match facts.and_then(|facts| distrust_of_file(&facts, u64::MAX)) {
             Some(reason) => distrusted(&path, reason),
             None => io_error(&path, source),

@@ -223,13 +223,13 @@ impl Root {
         let shown = path.display().into_owned();
         match resolve(self, path, consulted) {
             Ok(resolved) => Ok((resolved.path, resolved.kind)),
-            Err(ResolveError::Outside) => {
+            Err(RootPathError::Outside) => {
                 Err(OpenError::OutsideRoot { path: shown, root: self.path.display().to_string() })
             }
-            Err(ResolveError::Kernels(path, system)) => {
+            Err(RootPathError::Kernels(path, system)) => {
                 Err(OpenError::KernelFileSystem { path: path.display().into_owned(), system })
             }
-            Err(ResolveError::Io(source)) => Err(match source.kind() {
+            Err(RootPathError::Io(source)) => Err(match source.kind() {
                 io::ErrorKind::NotFound => OpenError::NotFound { path: shown },
                 io::ErrorKind::NotADirectory => OpenError::NotDirectory { path: shown },
                 _ => OpenError::Io { path: shown, source },
@@ -327,7 +327,7 @@ impl Roots {
 
 /// The end of a resolution.
 #[derive(Debug)]
-struct Resolved {
+struct ResolvedPath {
     /// Path of the thing itself: no name in it was a link a moment ago.
     path: RelPath,
     kind: NodeKind,
@@ -335,14 +335,14 @@ struct Resolved {
 
 /// Why a path could not be resolved.
 #[derive(Debug)]
-enum ResolveError {
+enum RootPathError {
     Outside,
     /// It leads to this directory, on this file system of the kernel's.
     Kernels(RelPath, &'static str),
     Io(io::Error),
 }
 
-impl From<io::Error> for ResolveError {
+impl From<io::Error> for RootPathError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -355,7 +355,7 @@ fn resolve(
     root: &Root,
     path: &RelPath,
     consulted: &mut dyn FnMut(&RelPath),
-) -> Result<Resolved, ResolveError> {
+) -> Result<ResolvedPath, RootPathError> {
     let (mut links, mut names_seen) = (0, 0);
     let mut pending: Vec<Vec<u8>> = path.names().map(<[u8]>::to_vec).collect();
     pending.reverse();
@@ -371,7 +371,7 @@ fn resolve(
             return Err(io::Error::from(io::ErrorKind::NotADirectory).into());
         }
         if name == b".." {
-            resolved = resolved.parent().ok_or(ResolveError::Outside)?;
+            resolved = resolved.parent().ok_or(RootPathError::Outside)?;
             directory = sys::open_directory(root.handle(), &resolved)?;
             continue;
         }
@@ -389,7 +389,7 @@ fn resolve(
                         directory = sys::open_directory(root.handle(), &resolved)?;
                         inside.as_bytes().to_vec()
                     }
-                    (None, Some(b'/')) => return Err(ResolveError::Outside),
+                    (None, Some(b'/')) => return Err(RootPathError::Outside),
                     (None, _) => target,
                 };
                 let names = names.split(|&b| b == b'/').filter(|name| !matches!(name, &(b"" | b".")));
@@ -402,7 +402,7 @@ fn resolve(
                     directory = sys::open_child(&directory, &name)?;
                     // Its links lead anywhere, and no name in it is looked up.
                     if let Some(system) = root.kernel_file_system(&directory) {
-                        return Err(ResolveError::Kernels(resolved, system));
+                        return Err(RootPathError::Kernels(resolved, system));
                     }
                 }
                 // It could be reached name by name, but not be opened by its path.
@@ -413,5 +413,5 @@ fn resolve(
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(Resolved { path: resolved, kind })
+    Ok(ResolvedPath { path: resolved, kind })
 }

@@ -56,7 +56,7 @@ pub(crate) enum NodeKind {
 
 /// How a file below the user's own directories is opened. Never through a link, and never emptied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum OpenMode {
     Read,
     ReadWrite,
     ReadWriteOrCreate,
@@ -85,7 +85,7 @@ pub(crate) struct NodeFacts {
 
 /// A name in a directory.
 #[derive(Debug)]
-pub(crate) struct Node {
+pub(crate) struct FileNode {
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: NodeKind,
 }
@@ -96,7 +96,7 @@ pub(crate) struct Node {
     any(not(target_os = "linux"), feature = "portable-disk"),
     expect(dead_code, reason = "nothing tells of a change here")
 )]
-pub(crate) enum Change<'a> {
+pub(crate) enum WatchChange<'a> {
     /// The directory is no longer watched.
     Unwatched,
     /// The directory itself: who may read it, or its own name.
@@ -107,7 +107,7 @@ pub(crate) enum Change<'a> {
 
 /// What an open file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct FileStatus {
     pub(crate) kind: NodeKind,
     /// Bytes.
     pub(crate) size: u64,
@@ -118,7 +118,7 @@ pub(crate) struct Status {
 }
 
 /// The names in a directory, in no order.
-pub(crate) fn list(directory: &Directory) -> io::Result<Vec<Node>> {
+pub(crate) fn list(directory: &Directory) -> io::Result<Vec<FileNode>> {
     list_while(directory, &mut |_| true)
 }
 

@@ -31,7 +31,7 @@ impl Encoding {
 
 /// The text of a file.
 #[derive(Debug)]
-pub enum Decoded<'a> {
+pub enum DecodedText<'a> {
     /// Text; bytes that are not UTF-8 stay as they are (the reader shows them as U+FFFD).
     Text {
         /// The text without byte-order mark.
@@ -44,9 +44,9 @@ pub enum Decoded<'a> {
 }
 
 /// Decodes by byte-order mark; a NUL byte anywhere in the decoded text means binary.
-pub fn decode(raw: &[u8]) -> Decoded<'_> {
+pub fn decode(raw: &[u8]) -> DecodedText<'_> {
     match decode_head(raw) {
-        Decoded::Text { bytes, .. } if is_binary(&bytes) => Decoded::Binary,
+        DecodedText::Text { bytes, .. } if is_binary(&bytes) => DecodedText::Binary,
         decoded => decoded,
     }
 }
@@ -58,7 +58,7 @@ pub fn is_binary(text: &[u8]) -> bool {
 
 /// As [`decode`], but looks for a NUL byte only in the beginning, where nearly all binary files have one. A search
 /// that finds something asks [`is_binary`] for the rest; one that finds nothing need not read the text twice.
-pub fn decode_head(raw: &[u8]) -> Decoded<'_> {
+pub fn decode_head(raw: &[u8]) -> DecodedText<'_> {
     let (bytes, encoding) = match raw {
         [0xef, 0xbb, 0xbf, rest @ ..] => (Cow::Borrowed(rest), Encoding::Utf8Bom),
         [0xff, 0xfe, rest @ ..] => (utf8_from(encoding_rs::UTF_16LE, rest), Encoding::Utf16Le),
@@ -66,8 +66,8 @@ pub fn decode_head(raw: &[u8]) -> Decoded<'_> {
         _ => (Cow::Borrowed(raw), Encoding::Utf8),
     };
     match is_binary(&bytes[..bytes.len().min(limits::BINARY_HEAD_BYTES)]) {
-        true => Decoded::Binary,
-        false => Decoded::Text { bytes, encoding },
+        true => DecodedText::Binary,
+        false => DecodedText::Text { bytes, encoding },
     }
 }
 
@@ -88,10 +88,10 @@ mod tests {
 
     fn check(raw: &[u8], expected: Option<(&str, Encoding)>) {
         match (decode(raw), expected) {
-            (Decoded::Text { bytes, encoding }, Some((text, wanted))) => {
+            (DecodedText::Text { bytes, encoding }, Some((text, wanted))) => {
                 assert_eq!((&*bytes, encoding), (text.as_bytes(), wanted));
             }
-            (Decoded::Binary, None) => {}
+            (DecodedText::Binary, None) => {}
             (got, _) => panic!("{raw:?} gave {got:?}"),
         }
     }
@@ -138,8 +138,8 @@ mod tests {
                 plain => plain.to_vec(),
             };
             match decode(input) {
-                Decoded::Binary => assert!(expected.contains(&0)),
-                Decoded::Text { bytes, .. } => {
+                DecodedText::Binary => assert!(expected.contains(&0)),
+                DecodedText::Text { bytes, .. } => {
                     assert_eq!(&*bytes, expected);
                     assert!(!bytes.contains(&0));
                     let lines = bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;

@@ -25,10 +25,10 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::TypesBuilder;
 
 pub use entry::{Entry, Unvisited};
-use frontier::Frontier;
-pub use listing::{Below, Chosen, Listing};
+use frontier::WalkFrontier;
+pub use listing::{Below, FileListing, ListingFilter};
 pub use snapshot::Snapshot;
-pub use watched::{Mounts, Watched};
+pub use watched::{Mounts, WatchedTree};
 
 use crate::error::OpenError;
 use crate::limits;
@@ -187,7 +187,7 @@ impl Default for WalkOptions {
 }
 
 impl WalkOptions {
-    /// Whether what a walk from the root comes by can be kept in a [`Listing`].
+    /// Whether what a walk from the root comes by can be kept in a [`FileListing`].
     fn can_be_listed(&self) -> bool {
         let Self { follow, max_depth, prune, all_entries, from, .. } = self;
         !follow && !all_entries && from.is_none() && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
@@ -250,7 +250,7 @@ pub enum Dismissal {
 
 /// What a visitor made of an entry.
 #[derive(Debug)]
-pub enum Step<T> {
+pub enum WalkStep<T> {
     /// Nothing to report.
     Nothing,
     /// A result, and its weight in bytes while it waits for earlier ones.
@@ -303,7 +303,7 @@ pub fn walk<W, T: Send>(
     options: &WalkOptions,
     stop: &Stop,
     worker: impl Fn() -> W + Sync,
-    visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+    visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
     receive: impl FnMut(T) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
     Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| Dismissal::Visit, visit, receive)
@@ -327,12 +327,12 @@ impl Walk<'_> {
         self,
         worker: impl Fn() -> W + Sync,
         dismiss: impl Fn(&mut W, &Unvisited<'_>) -> Dismissal + Sync,
-        visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+        visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, options, stop } = self;
-        let plan = list::Plan::new(root, start, options, stop)?;
-        let frontier = Frontier::new(vec![plan.first_task()], receive);
+        let plan = list::ListPlan::new(root, start, options, stop)?;
+        let frontier = WalkFrontier::new(vec![plan.first_task()], receive);
         let run = |state: &mut W, task| plan.run(state, task, stop, &dismiss, &visit);
         Ok(frontier.run(options.thread_count(), stop, worker, run))
     }

@@ -28,7 +28,7 @@ mod run;
 
 pub use entropy::Entropy;
 pub use mutate::mutated;
-pub use run::{Place, run};
+pub use run::{TargetDirectory, run};
 
 /// Valid inputs of a target.
 pub type Seeds = Vec<Vec<u8>>;
@@ -42,6 +42,6 @@ pub fn seeds<S: AsRef<[u8]>>(inputs: impl IntoIterator<Item = S>) -> Seeds {
 #[macro_export]
 macro_rules! target {
     ($seeds:expr, $property:expr) => {
-        $crate::run($crate::Place { file: file!(), line: line!() }, $seeds, $property)
+        $crate::run($crate::TargetDirectory { file: file!(), line: line!() }, $seeds, $property)
     };
 }

@@ -29,7 +29,7 @@ const SHOWN_BYTES: usize = 4 << 10;
 
 /// Where a target is.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct TargetDirectory {
     /// Its source file.
     pub file: &'static str,
     /// The line in it.
@@ -48,13 +48,13 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
 ///
 /// # Panics
 /// An input fails.
-pub fn run(place: Place, seeds: &[Vec<u8>], mut property: impl FnMut(&[u8])) {
+pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&[u8])) {
     if let Some(file) = setting::<PathBuf>(ENTROPY) {
         return one(place, &file, seeds, &mut property);
     }
     let time = setting::<f64>(SECONDS).map_or(TARGET_TIME, Duration::from_secs_f64);
     let first = setting(SEED).unwrap_or(FIRST_SEED);
-    let watch = Watch::begin(place);
+    let watch = RunWatch::begin(place);
     for (number, seed) in seeds.iter().enumerate() {
         watch.tell(number as u64);
         if let Err(problem) = outcome(seed, &mut property) {
@@ -77,14 +77,14 @@ pub fn run(place: Place, seeds: &[Vec<u8>], mut property: impl FnMut(&[u8])) {
                 outcome(&less, &mut property).err().map(|problem| (less, problem))
             })
             .unwrap_or((input, problem));
-        let Place { file, line } = place;
+        let TargetDirectory { file, line } = place;
         panic!("{file}:{line}: the input of {SEED}={seed} {problem}: {}", shown(&input));
     }
     println!("{}:{}: {} seeds and {count} inputs, none failed", place.file, place.line, seeds.len());
 }
 
 /// The one input that a file chooses.
-fn one(place: Place, file: &Path, seeds: &[Vec<u8>], property: &mut impl FnMut(&[u8])) {
+fn one(place: TargetDirectory, file: &Path, seeds: &[Vec<u8>], property: &mut impl FnMut(&[u8])) {
     let entropy = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
     if let Err(problem) = outcome(&input, property) {
@@ -116,13 +116,13 @@ fn shown(input: &[u8]) -> String {
 }
 
 /// Ends the process when an input does not end.
-struct Watch {
+struct RunWatch {
     input: Arc<AtomicU64>,
     _ends: mpsc::Sender<()>,
 }
 
-impl Watch {
-    fn begin(place: Place) -> Self {
+impl RunWatch {
+    fn begin(place: TargetDirectory) -> Self {
         let input = Arc::new(AtomicU64::new(0));
         let (ends, ended) = mpsc::channel();
         let watched = Arc::clone(&input);
@@ -150,7 +150,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    const PLACE: Place = Place { file: "here", line: 7 };
+    const PLACE: TargetDirectory = TargetDirectory { file: "here", line: 7 };
 
     fn failure(property: impl FnMut(&[u8])) -> String {
         let seeds = crate::seeds(["a valid input, 17 bytes of it\n"]);

@@ -16,7 +16,7 @@ pub struct ChatRequest {
     /// Instructions of the system role.
     pub system: Redacted,
     /// The turns in order; the first is the user's.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ChatMessage>,
     /// What the model may call.
     pub tools: Vec<ToolDefinition>,
     /// Whether it has to answer in text now. The tools stay declared for the results that the conversation holds.
@@ -30,18 +30,18 @@ pub struct ChatRequest {
 impl ChatRequest {
     /// One question without tools.
     pub fn question(system: Redacted, user: Redacted, max_output_tokens: u32) -> Self {
-        Self { system, messages: vec![Message::User(user)], max_output_tokens, ..Self::default() }
+        Self { system, messages: vec![ChatMessage::User(user)], max_output_tokens, ..Self::default() }
     }
 
     /// The texts that did not come from a model: the system's, then those of the user and the tools.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(Message::texts))
+        std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(ChatMessage::texts))
     }
 }
 
 /// A turn of a conversation.
 #[derive(Debug, Clone)]
-pub enum Message {
+pub enum ChatMessage {
     /// The user, or the program on the user's behalf.
     User(Redacted),
     /// The model.
@@ -50,7 +50,7 @@ pub enum Message {
     ToolResults(Vec<ToolResult>),
 }
 
-impl Message {
+impl ChatMessage {
     fn texts(&self) -> Vec<&str> {
         match self {
             Self::User(text) => vec![text.as_str()],

@@ -27,12 +27,12 @@ pub(crate) struct CallState {
     stop: Stop,
     idle: Option<Idle>,
     connected: AtomicBool,
-    stopped: OnceLock<Halt>,
+    stopped: OnceLock<ConnectHalt>,
 }
 
 /// Why a call has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub(crate) enum ConnectHalt {
     Stopped(Stopped),
     /// Nothing moved for this long.
     Idle(Duration),
@@ -79,14 +79,14 @@ impl CallState {
     }
 
     /// Why the call has to end, if it has to. The first reason stays.
-    pub(crate) fn halt(&self) -> Option<Halt> {
+    pub(crate) fn halt(&self) -> Option<ConnectHalt> {
         if let Some(halt) = self.stopped.get() {
             return Some(*halt);
         }
         let halt = if let Some(stopped) = self.stop.check() {
-            Halt::Stopped(stopped)
+            ConnectHalt::Stopped(stopped)
         } else if let Some(idle) = self.idle.as_ref().filter(|idle| idle.is_over()) {
-            Halt::Idle(idle.limit)
+            ConnectHalt::Idle(idle.limit)
         } else {
             return None;
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use forage_base::Stopped;
 use thiserror::Error;
 
-use crate::connect::Halt;
+use crate::connect::ConnectHalt;
 use crate::finish::Finish;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.
@@ -222,10 +222,10 @@ impl ChatError {
     }
 
     /// The error for a call that ended on the way.
-    pub(crate) fn halted(model: String, halt: Halt) -> Self {
+    pub(crate) fn halted(model: String, halt: ConnectHalt) -> Self {
         match halt {
-            Halt::Stopped(stopped) => Self::stopped(model, stopped),
-            Halt::Idle(idle) => Self::Stalled { model, idle },
+            ConnectHalt::Stopped(stopped) => Self::stopped(model, stopped),
+            ConnectHalt::Idle(idle) => Self::Stalled { model, idle },
         }
     }
 }

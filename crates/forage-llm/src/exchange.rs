@@ -11,7 +11,7 @@ use crate::error::ChatError;
 use crate::limits::MAX_PAUSE;
 
 /// A request to send.
-pub(crate) struct Call<'a> {
+pub(crate) struct HttpCall<'a> {
     /// `provider/model`, for errors.
     pub(crate) name: &'a str,
     /// The name of the wire protocol.
@@ -32,7 +32,7 @@ pub(crate) struct Call<'a> {
     pub(crate) limit: usize,
 }
 
-impl Call<'_> {
+impl HttpCall<'_> {
     pub(crate) fn cannot(&self, why: String) -> ChatError {
         ChatError::Recording { model: self.name.to_owned(), why }
     }
@@ -60,7 +60,7 @@ impl Reply {
 }
 
 /// Takes the body of a success as it arrives, and says when it has enough.
-pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
+pub(crate) type BodyPieces<'a> = &'a mut dyn FnMut(&[u8]) -> Result<ControlFlow<()>, ChatError>;
 
 /// A pause in seconds, as a server asks for it; none for what is no time. A longer one than any deadline is cut to that.
 pub(crate) fn pause(seconds: f64) -> Option<Duration> {

@@ -16,10 +16,10 @@ use ureq::unversioned::transport::RustlsConnector;
 use crate::chat::CallBudget;
 use crate::connect::{BudgetConnector, CallState};
 use crate::error::ChatError;
-use crate::exchange::{Call, Pieces, Reply, pause};
+use crate::exchange::{BodyPieces, HttpCall, Reply, pause};
 use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
-use crate::recording::{Exchange, Exchanges};
+use crate::recording::{Exchanges, RecordedExchange};
 use crate::resolve::BudgetResolver;
 
 /// An HTTP client of one endpoint.
@@ -37,9 +37,9 @@ impl HttpClient {
     /// Sends the request and reads the response, the body of a success into `pieces` where it is given.
     pub(crate) fn send(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         budget: &CallBudget,
-        pieces: Option<Pieces<'_>>,
+        pieces: Option<BodyPieces<'_>>,
     ) -> Result<Reply, ChatError> {
         if let Some(stopped) = budget.stop.check() {
             return Err(ChatError::stopped(call.name.to_owned(), stopped));
@@ -65,7 +65,7 @@ impl HttpClient {
             },
         };
         if let Exchanges::Record(sink) = &self.exchanges
-            && let Some(exchange) = Exchange::of(call, &reply, body, sent.as_ref().err())
+            && let Some(exchange) = RecordedExchange::of(call, &reply, body, sent.as_ref().err())
         {
             sink.take(&exchange).map_err(|why| {
                 call.cannot(format!("the exchange can't be recorded: {why}; record elsewhere, or don't"))
@@ -76,9 +76,9 @@ impl HttpClient {
 
     fn over_network(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         budget: &CallBudget,
-        pieces: Option<Pieces<'_>>,
+        pieces: Option<BodyPieces<'_>>,
         reply: &mut Reply,
     ) -> Result<(), ChatError> {
         // What is not streamed comes after a silence as long as the answer takes.
@@ -89,9 +89,9 @@ impl HttpClient {
 
     fn exchange(
         &self,
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         state: &Arc<CallState>,
-        pieces: Option<Pieces<'_>>,
+        pieces: Option<BodyPieces<'_>>,
         reply: &mut Reply,
     ) -> Result<(), ChatError> {
         let fail = |error| failure(call.name, state, &error);
@@ -111,7 +111,7 @@ impl HttpClient {
         }
     }
 
-    fn run(&self, call: &Call<'_>, state: &Arc<CallState>) -> Result<Response<ureq::Body>, ureq::Error> {
+    fn run(&self, call: &HttpCall<'_>, state: &Arc<CallState>) -> Result<Response<ureq::Body>, ureq::Error> {
         let url = format!("{}{}", call.base_url, call.path);
         let request = match call.body {
             Some(_) => Request::post(url).header("content-type", "application/json"),
@@ -140,10 +140,10 @@ impl HttpClient {
 }
 
 fn read_answer(
-    call: &Call<'_>,
+    call: &HttpCall<'_>,
     response: Response<ureq::Body>,
     state: &CallState,
-    pieces: Option<Pieces<'_>>,
+    pieces: Option<BodyPieces<'_>>,
     body: &mut Vec<u8>,
 ) -> Result<(), ChatError> {
     if response.body().content_length().is_some_and(|length| length > call.limit as u64) {
@@ -158,12 +158,12 @@ fn read_answer(
                 let fits = piece.len().min(left);
                 left -= fits;
                 match pieces(&piece[..fits]) {
-                    Ok(ControlFlow::Continue(())) if fits < piece.len() => Taken::Limit,
-                    Ok(ControlFlow::Continue(())) => Taken::More,
-                    Ok(ControlFlow::Break(())) => Taken::Enough,
+                    Ok(ControlFlow::Continue(())) if fits < piece.len() => TakenBytes::Limit,
+                    Ok(ControlFlow::Continue(())) => TakenBytes::More,
+                    Ok(ControlFlow::Break(())) => TakenBytes::Enough,
                     Err(bad) => {
                         error = Some(bad);
-                        Taken::Enough
+                        TakenBytes::Enough
                     }
                 }
             })
@@ -171,42 +171,42 @@ fn read_answer(
     };
     match (error, end) {
         (Some(error), _) => Err(error),
-        (None, End::Whole) => Ok(()),
-        (None, End::Limit) => Err(call.too_large()),
-        (None, End::Broken(error)) => Err(failure(call.name, state, &error)),
+        (None, BodyEnd::Whole) => Ok(()),
+        (None, BodyEnd::Limit) => Err(call.too_large()),
+        (None, BodyEnd::Broken(error)) => Err(failure(call.name, state, &error)),
     }
 }
 
-enum Taken {
+enum TakenBytes {
     More,
     Enough,
     Limit,
 }
 
-fn take_piece(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> Taken {
+fn take_piece(body: &mut Vec<u8>, piece: &[u8], limit: usize) -> TakenBytes {
     let fits = piece.len().min(limit - body.len());
     body.extend_from_slice(&piece[..fits]);
-    if fits < piece.len() { Taken::Limit } else { Taken::More }
+    if fits < piece.len() { TakenBytes::Limit } else { TakenBytes::More }
 }
 
-enum End {
+enum BodyEnd {
     Whole,
     Limit,
     Broken(ureq::Error),
 }
 
-fn read_pieces(mut response: Response<ureq::Body>, mut take: impl FnMut(&[u8]) -> Taken) -> End {
+fn read_pieces(mut response: Response<ureq::Body>, mut take: impl FnMut(&[u8]) -> TakenBytes) -> BodyEnd {
     let mut reader = response.body_mut().as_reader();
     let mut piece = vec![0; BODY_PIECE_BYTES];
     loop {
         match reader.read(&mut piece) {
-            Ok(0) => return End::Whole,
+            Ok(0) => return BodyEnd::Whole,
             Ok(count) => match take(&piece[..count]) {
-                Taken::More => {}
-                Taken::Enough => return End::Whole,
-                Taken::Limit => return End::Limit,
+                TakenBytes::More => {}
+                TakenBytes::Enough => return BodyEnd::Whole,
+                TakenBytes::Limit => return BodyEnd::Limit,
             },
-            Err(error) => return End::Broken(error.into()),
+            Err(error) => return BodyEnd::Broken(error.into()),
         }
     }
 }

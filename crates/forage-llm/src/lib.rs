@@ -9,7 +9,7 @@
 //! - [`ChatModel`]: what every wire protocol offers; [`Wire`] makes one of an endpoint, and lists a provider's models.
 //! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
 //! - [`reasoning`]: where an answer begins in a text that thinks aloud first.
-//! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`Role`].
+//! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`ModelRole`].
 //! - [`complete_first`], [`stream_first`]: the first model of a list that answers, with one retry each.
 //! - [`limits`]: every bound, with unit and reason.
 //!
@@ -45,7 +45,7 @@ mod wire;
 mod wire_name;
 
 pub use chat::{
-    AnswerSchema, CallBudget, ChatAnswer, ChatModel, ChatRequest, Message, ModelTurn, ToolCall,
+    AnswerSchema, CallBudget, ChatAnswer, ChatMessage, ChatModel, ChatRequest, ModelTurn, ToolCall,
     ToolDefinition, ToolResult, Usage,
 };
 pub use endpoint::{
@@ -56,12 +56,12 @@ pub use error::ChatError;
 pub use failover::{AllFailed, Passed, complete_first, stream_first};
 pub use finish::Finish;
 pub use forage_base::{ApiKey, KeyError};
-pub use recording::{Exchange, ExchangeSink, Exchanges, RecordedModel, RecordingError, Recordings};
+pub use recording::{ExchangeSink, Exchanges, RecordedExchange, RecordedModel, RecordingError, Recordings};
 pub use redact::{Redacted, RedactionCounts, Redactor};
 pub use table::{
-    Candidate, Choice, FactSettings, IdPattern, ListFailure, Listing, ModelLister, Origin, PassedOver,
-    Preference, Provider, ProviderSettings, ProviderTable, Resolved, Role, RoleSettings, RoleTable,
-    TableError, TableSettings, WireLister, choose,
+    FactSettings, IdPattern, ListFailure, ModelCandidate, ModelChoice, ModelLister, ModelListing, ModelRole,
+    Origin, PassedOver, Preference, Provider, ProviderSettings, ProviderTable, ResolvedModel, RoleSettings,
+    RoleTable, TableError, TableSettings, WireLister, choose,
 };
 pub use wire::{ListedModel, WireClient};
 pub use wire_name::Wire;

@@ -93,13 +93,13 @@ pub fn without_lone_end(text: &str) -> &str {
 /// reasoning whose beginning is missing can't be told from an answer before its end.
 #[derive(Debug, Default)]
 pub(crate) struct SpokenText {
-    place: Place,
+    place: ReasoningField,
     /// What was not given yet: perhaps a mark, or white space that is only given when more follows it.
     held: String,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-enum Place {
+enum ReasoningField {
     #[default]
     Start,
     /// In reasoning that this mark ends.
@@ -112,28 +112,28 @@ impl SpokenText {
     pub(crate) fn push(&mut self, piece: &str) -> String {
         self.held.push_str(piece);
         // White space alone is held without a look at what is held already, however much of it comes.
-        if matches!(self.place, Place::Answer) && piece.trim().is_empty() {
+        if matches!(self.place, ReasoningField::Answer) && piece.trim().is_empty() {
             return String::new();
         }
         loop {
             match self.place {
-                Place::Start => {
+                ReasoningField::Start => {
                     let text = self.held.trim_start();
                     if let Some((thought, close)) = opened(text) {
                         self.held = thought.to_owned();
-                        self.place = Place::Thought(close);
+                        self.place = ReasoningField::Thought(close);
                     } else if MARKS.iter().any(|(open, _)| open.starts_with(text)) {
                         self.held = text.to_owned();
                         return String::new();
                     } else {
                         self.held = text.to_owned();
-                        self.place = Place::Answer;
+                        self.place = ReasoningField::Answer;
                     }
                 }
-                Place::Thought(close) => match self.held.split_once(close) {
+                ReasoningField::Thought(close) => match self.held.split_once(close) {
                     Some((_, rest)) => {
                         self.held = rest.to_owned();
-                        self.place = Place::Start;
+                        self.place = ReasoningField::Start;
                     }
                     None => {
                         // Only the beginning of a mark is still of use.
@@ -143,7 +143,7 @@ impl SpokenText {
                         return String::new();
                     }
                 },
-                Place::Answer => {
+                ReasoningField::Answer => {
                     let certain = self.held.trim_end().len();
                     let space = self.held.split_off(certain);
                     return std::mem::replace(&mut self.held, space);
@@ -156,8 +156,8 @@ impl SpokenText {
     pub(crate) fn end(self) -> String {
         match self.place {
             // The beginning of a mark that did not become one.
-            Place::Start => self.held.trim().to_owned(),
-            Place::Thought(_) | Place::Answer => String::new(),
+            ReasoningField::Start => self.held.trim().to_owned(),
+            ReasoningField::Thought(_) | ReasoningField::Answer => String::new(),
         }
     }
 }

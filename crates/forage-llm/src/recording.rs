@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use thiserror::Error;
 
 use crate::error::ChatError;
-use crate::exchange::{Call, Pieces, Reply};
+use crate::exchange::{BodyPieces, HttpCall, Reply};
 use crate::limits::QUOTED_KEY_CHARS;
 use crate::wire_name::Wire;
 
@@ -36,28 +36,28 @@ pub enum Exchanges {
 
 /// Takes exchanges as they are made, from any thread.
 pub trait ExchangeSink: fmt::Debug + Send + Sync {
-    /// Keeps the exchange, for which it has [`Exchange::to_line`].
+    /// Keeps the exchange, for which it has [`RecordedExchange::to_line`].
     ///
     /// # Errors
     /// Why it can't be kept. The call fails with it, because a recording with a hole would fail later and elsewhere.
-    fn take(&self, exchange: &Exchange) -> Result<(), String>;
+    fn take(&self, exchange: &RecordedExchange) -> Result<(), String>;
 }
 
 /// A request and what came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
+pub struct RecordedExchange {
     /// Whose model was asked; not part of what an exchange is found by.
     provider: String,
-    request: Asked,
+    request: RequestKey,
     status: u16,
     retry_after: Option<Duration>,
     body: Vec<u8>,
-    failure: Option<Failure>,
+    failure: Option<RecordedFailure>,
 }
 
 /// What an exchange is found by.
 #[derive(Debug, Clone, PartialEq)]
-struct Asked {
+struct RequestKey {
     wire: String,
     model: String,
     path: String,
@@ -66,7 +66,7 @@ struct Asked {
 
 /// How a transfer ended that did not end well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Failure {
+enum RecordedFailure {
     Unreachable,
     ConnectionLost,
     Deadline,
@@ -75,23 +75,23 @@ enum Failure {
     NotHttp,
 }
 
-impl Exchange {
+impl RecordedExchange {
     /// The exchange as it is to be kept; none for a call that the caller gave up. `streamed` is the body of an answer
     /// that was passed on in pieces.
     pub(crate) fn of(
-        call: &Call<'_>,
+        call: &HttpCall<'_>,
         reply: &Reply,
         streamed: Option<Vec<u8>>,
         error: Option<&ChatError>,
     ) -> Option<Self> {
         let failure = match error {
             Some(ChatError::Cancelled { .. }) => return None,
-            Some(ChatError::Unreachable { .. }) => Some(Failure::Unreachable),
-            Some(ChatError::ConnectionLost { .. }) => Some(Failure::ConnectionLost),
-            Some(ChatError::DeadlineExceeded { .. }) => Some(Failure::Deadline),
-            Some(ChatError::Stalled { idle, .. }) => Some(Failure::Stalled(*idle)),
-            Some(ChatError::AnswerTooLarge { .. }) => Some(Failure::TooLarge),
-            Some(ChatError::BadAnswer { .. }) if reply.status == 0 => Some(Failure::NotHttp),
+            Some(ChatError::Unreachable { .. }) => Some(RecordedFailure::Unreachable),
+            Some(ChatError::ConnectionLost { .. }) => Some(RecordedFailure::ConnectionLost),
+            Some(ChatError::DeadlineExceeded { .. }) => Some(RecordedFailure::Deadline),
+            Some(ChatError::Stalled { idle, .. }) => Some(RecordedFailure::Stalled(*idle)),
+            Some(ChatError::AnswerTooLarge { .. }) => Some(RecordedFailure::TooLarge),
+            Some(ChatError::BadAnswer { .. }) if reply.status == 0 => Some(RecordedFailure::NotHttp),
             // The reader of the stream found it, and will again.
             _ => None,
         };
@@ -102,7 +102,7 @@ impl Exchange {
         let provider = call.name.split('/').next().unwrap_or_default();
         Some(Self {
             provider: provider.to_owned(),
-            request: Asked::of(call),
+            request: RequestKey::of(call),
             status: reply.status,
             retry_after: reply.retry_after,
             body: masked(body, call.key),
@@ -112,7 +112,7 @@ impl Exchange {
 
     /// The exchange as one line of JSON, without the line end.
     pub fn to_line(&self) -> String {
-        let Asked { wire, model, path, body } = &self.request;
+        let RequestKey { wire, model, path, body } = &self.request;
         let mut line = Map::new();
         line.insert("format".to_owned(), json!(FORMAT));
         line.insert("provider".to_owned(), json!(self.provider));
@@ -131,7 +131,7 @@ impl Exchange {
         };
         if let Some(failure) = self.failure {
             line.insert("failure".to_owned(), json!(failure.name()));
-            if let Failure::Stalled(idle) = failure {
+            if let RecordedFailure::Stalled(idle) = failure {
                 line.insert("stalled_ms".to_owned(), milliseconds(idle));
             }
         }
@@ -140,7 +140,7 @@ impl Exchange {
 
     /// The model that was asked; none for a list of models.
     fn model(&self) -> Option<RecordedModel> {
-        let Asked { wire, model, .. } = &self.request;
+        let RequestKey { wire, model, .. } = &self.request;
         let wire = Wire::from_name(wire).filter(|_| !model.is_empty())?;
         Some(RecordedModel { provider: self.provider.clone(), wire, model: model.clone() })
     }
@@ -152,7 +152,7 @@ impl Exchange {
         }
         let text = |name: &'static str, wrong| line[name].as_str().map(str::to_owned).ok_or(wrong);
         let provider = text("provider", "it has no `provider`")?;
-        let request = Asked {
+        let request = RequestKey {
             wire: text("wire", "it has no `wire`")?,
             model: text("model", "it has no `model`")?,
             path: text("path", "it has no `path`")?,
@@ -172,9 +172,9 @@ impl Exchange {
             Value::Null => None,
             name => {
                 let idle = pause("stalled_ms").unwrap_or_default();
-                let named = |failure: &Failure| name.as_str() == Some(failure.name());
+                let named = |failure: &RecordedFailure| name.as_str() == Some(failure.name());
                 Some(
-                    Failure::all(idle)
+                    RecordedFailure::all(idle)
                         .into_iter()
                         .find(named)
                         .ok_or("its `failure` is none that is known")?,
@@ -190,7 +190,7 @@ fn milliseconds(duration: Duration) -> Value {
     json!(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
 }
 
-impl Failure {
+impl RecordedFailure {
     fn all(idle: Duration) -> [Self; 6] {
         [
             Self::Unreachable,
@@ -213,7 +213,7 @@ impl Failure {
         }
     }
 
-    fn error(self, call: &Call<'_>) -> ChatError {
+    fn error(self, call: &HttpCall<'_>) -> ChatError {
         let model = call.name.to_owned();
         match self {
             Self::Unreachable => ChatError::Unreachable { model, why: "so it was recorded".to_owned() },
@@ -228,8 +228,8 @@ impl Failure {
     }
 }
 
-impl Asked {
-    fn of(call: &Call<'_>) -> Self {
+impl RequestKey {
+    fn of(call: &HttpCall<'_>) -> Self {
         let body = call.body.map_or(Value::Null, |body| {
             let Some(key) = call.key.filter(|key| is_secret(key)) else { return body.clone() };
             let text = body.to_string();
@@ -335,7 +335,7 @@ pub struct RecordedModel {
 /// recorded; the order of different requests does not matter.
 #[derive(Default)]
 pub struct Recordings {
-    exchanges: HashMap<String, Vec<Exchange>>,
+    exchanges: HashMap<String, Vec<RecordedExchange>>,
     models: Vec<RecordedModel>,
     used: Mutex<HashMap<String, usize>>,
 }
@@ -347,7 +347,7 @@ impl fmt::Debug for Recordings {
 }
 
 impl Recordings {
-    /// Reads lines of [`Exchange::to_line`]; empty ones are passed over.
+    /// Reads lines of [`RecordedExchange::to_line`]; empty ones are passed over.
     ///
     /// # Errors
     /// [`RecordingError`] for the first line that is no exchange.
@@ -355,7 +355,7 @@ impl Recordings {
         let mut recordings = Self::default();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             let exchange =
-                Exchange::from_line(line).map_err(|why| RecordingError { line: index + 1, why })?;
+                RecordedExchange::from_line(line).map_err(|why| RecordingError { line: index + 1, why })?;
             if let Some(model) = exchange.model().filter(|model| !recordings.models.contains(model)) {
                 recordings.models.push(model);
             }
@@ -380,7 +380,11 @@ impl Recordings {
     }
 
     /// What was recorded for the call.
-    pub(crate) fn answer(&self, call: &Call<'_>, pieces: Option<Pieces<'_>>) -> Result<Reply, ChatError> {
+    pub(crate) fn answer(
+        &self,
+        call: &HttpCall<'_>,
+        pieces: Option<BodyPieces<'_>>,
+    ) -> Result<Reply, ChatError> {
         let exchange = self.next(call)?;
         let mut reply =
             Reply { status: exchange.status, retry_after: exchange.retry_after, body: Vec::new() };
@@ -397,8 +401,8 @@ impl Recordings {
         }
     }
 
-    fn next(&self, call: &Call<'_>) -> Result<&Exchange, ChatError> {
-        let asked = Asked::of(call);
+    fn next(&self, call: &HttpCall<'_>) -> Result<&RecordedExchange, ChatError> {
+        let asked = RequestKey::of(call);
         let key = asked.key();
         let which = || format!("{} of {} {}", asked.digest(), call.wire, call.path);
         let Some(exchanges) = self.exchanges.get(&key) else {
@@ -427,9 +431,9 @@ impl Recordings {
 mod tests {
     use super::*;
 
-    fn exchange(body: Value) -> Exchange {
-        let request = Asked { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
-        Exchange {
+    fn exchange(body: Value) -> RecordedExchange {
+        let request = RequestKey { wire: "w".to_owned(), model: "m".to_owned(), path: "/p".to_owned(), body };
+        RecordedExchange {
             provider: "acme".to_owned(),
             request,
             status: 200,
@@ -442,17 +446,18 @@ mod tests {
     #[test]
     fn a_line_gives_back_what_it_was_made_of() {
         let plain = exchange(json!({"a": 1}));
-        let failures = Failure::all(Duration::from_millis(1500)).map(|failure| Exchange {
+        let failures = RecordedFailure::all(Duration::from_millis(1500)).map(|failure| RecordedExchange {
             failure: Some(failure),
             status: 0,
             ..plain.clone()
         });
-        let bytes = Exchange { body: b"caf\xe9\n".to_vec(), ..plain.clone() };
-        let pause = Exchange { retry_after: Some(Duration::from_millis(2500)), status: 429, ..plain.clone() };
+        let bytes = RecordedExchange { body: b"caf\xe9\n".to_vec(), ..plain.clone() };
+        let pause =
+            RecordedExchange { retry_after: Some(Duration::from_millis(2500)), status: 429, ..plain.clone() };
         for exchange in failures.into_iter().chain([plain, bytes, pause]) {
             let line = exchange.to_line();
             assert!(!line.contains('\n'));
-            assert_eq!(Exchange::from_line(&line), Ok(exchange), "{line}");
+            assert_eq!(RecordedExchange::from_line(&line), Ok(exchange), "{line}");
         }
     }
 
@@ -496,9 +501,12 @@ mod tests {
 
     #[test]
     fn fuzz_what_is_read_of_a_recording_is_what_was_written() {
-        let bytes = Exchange { body: b"caf\xe9\n".to_vec(), ..exchange(json!({"a": [1, {"b": null}]})) };
-        let failed =
-            Exchange { failure: Some(Failure::Stalled(Duration::from_millis(1500))), ..bytes.clone() };
+        let bytes =
+            RecordedExchange { body: b"caf\xe9\n".to_vec(), ..exchange(json!({"a": [1, {"b": null}]})) };
+        let failed = RecordedExchange {
+            failure: Some(RecordedFailure::Stalled(Duration::from_millis(1500))),
+            ..bytes.clone()
+        };
         let lines =
             [bytes, failed, exchange(json!({"messages": "hello"}))].map(|exchange| exchange.to_line());
         let mut seeds = forage_fuzz::seeds(&lines);
@@ -513,7 +521,7 @@ mod tests {
                 // A fraction of many digits may be read as its neighbour.
                 let body = exchange.request.body.to_string();
                 if serde_json::from_str::<Value>(&body).is_ok_and(|read| read == exchange.request.body) {
-                    assert_eq!(Exchange::from_line(&line).as_ref(), Ok(exchange), "{line}");
+                    assert_eq!(RecordedExchange::from_line(&line).as_ref(), Ok(exchange), "{line}");
                 }
             }
         });

@@ -54,9 +54,9 @@ impl Resolver for BudgetResolver {
 }
 
 /// Gives a place among the look-ups back, however the look-up ends.
-struct Place;
+struct LookupPermit;
 
-impl Place {
+impl LookupPermit {
     fn take() -> Option<Self> {
         let taken = LOOKUPS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
             (count < MAX_LOOKUPS).then_some(count + 1)
@@ -65,14 +65,15 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for LookupPermit {
     fn drop(&mut self) {
         LOOKUPS.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 fn look_up(host: &str, port: u16, state: &CallState) -> Result<Vec<SocketAddr>, Error> {
-    let place = Place::take().ok_or_else(|| io::Error::other("too many name look-ups are under way"))?;
+    let place =
+        LookupPermit::take().ok_or_else(|| io::Error::other("too many name look-ups are under way"))?;
     let (sender, receiver) = mpsc::sync_channel(1);
     let host = host.to_owned();
     thread::Builder::new().name("forage-llm-lookup".to_owned()).spawn(move || {

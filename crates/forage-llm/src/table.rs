@@ -17,25 +17,25 @@ use thiserror::Error;
 use crate::endpoint::is_price;
 use crate::wire_name::Wire;
 
-pub use choose::{Candidate, Choice, PassedOver, choose};
+pub use choose::{ModelCandidate, ModelChoice, PassedOver, choose};
 pub use facts::FactSettings;
-pub use list::{ListFailure, Listing, ModelLister, WireLister};
+pub use list::{ListFailure, ModelLister, ModelListing, WireLister};
 pub use pattern::IdPattern;
-pub use resolve::Resolved;
+pub use resolve::ResolvedModel;
 
 /// The table that is built in.
 const BUILT_IN: &str = include_str!("providers.toml");
 
 /// What a model is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum ModelRole {
     /// Keeping the relevant files of a search.
     Filter,
     /// Answering a question with tools.
     Agent,
 }
 
-impl Role {
+impl ModelRole {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Filter, Self::Agent];
 
@@ -102,14 +102,14 @@ pub struct RoleTable {
 impl RoleTable {
     /// The names of the roles that are mentioned.
     pub fn names(&self) -> Vec<&'static str> {
-        let is_mentioned = |role: &Role| *self.of(*role) != RoleSettings::default();
-        Role::ALL.into_iter().filter(is_mentioned).map(Role::name).collect()
+        let is_mentioned = |role: &ModelRole| *self.of(*role) != RoleSettings::default();
+        ModelRole::ALL.into_iter().filter(is_mentioned).map(ModelRole::name).collect()
     }
 
-    fn of(&self, role: Role) -> &RoleSettings {
+    fn of(&self, role: ModelRole) -> &RoleSettings {
         match role {
-            Role::Filter => &self.filter,
-            Role::Agent => &self.agent,
+            ModelRole::Filter => &self.filter,
+            ModelRole::Agent => &self.agent,
         }
     }
 }
@@ -220,7 +220,7 @@ pub enum TableError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct TableFile {
     as_of: String,
     providers: BTreeMap<String, ProviderSettings>,
     roles: RoleTable,
@@ -233,7 +233,8 @@ impl ProviderTable {
     /// # Errors
     /// Never, as a test makes sure of; the signature keeps a broken build from ending in a panic.
     pub fn built_in() -> Result<Self, TableError> {
-        let file: File = toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
+        let file: TableFile =
+            toml::from_str(BUILT_IN).map_err(|error| TableError::Syntax(error.to_string()))?;
         let provider = |settings| Provider { settings, origin: Origin::BuiltIn };
         Ok(Self {
             as_of: file.as_of,
@@ -278,7 +279,7 @@ impl ProviderTable {
     }
 
     fn check(&self) -> Result<(), TableError> {
-        for role in Role::ALL {
+        for role in ModelRole::ALL {
             for preference in self.preferences(role) {
                 let place = || format!("roles.{}", role.name());
                 if preference.provider != "*" {
@@ -349,17 +350,17 @@ impl ProviderTable {
         names
     }
 
-    fn preferences(&self, role: Role) -> &[Preference] {
+    fn preferences(&self, role: ModelRole) -> &[Preference] {
         self.roles.of(role).prefer.as_deref().unwrap_or_default()
     }
 
     /// The pattern that keeps an id from a role.
-    fn exclusion(&self, role: Role, id: &str) -> Option<&IdPattern> {
+    fn exclusion(&self, role: ModelRole, id: &str) -> Option<&IdPattern> {
         let lists = [&self.roles.exclude, &self.roles.of(role).exclude];
         lists.into_iter().flatten().flatten().find(|pattern| pattern.matches(id))
     }
 
-    fn min_context_tokens(&self, role: Role) -> u64 {
+    fn min_context_tokens(&self, role: ModelRole) -> u64 {
         self.roles.of(role).min_context_tokens.unwrap_or(0)
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, Filter, Retriever};
+use forage_sparse::{CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, Retriever};
 use serde_json::json;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,12 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for is_counted in [false, true] {
         for query in &queries {
             let began = Instant::now();
-            let found = retriever.look_up(query, 10, &Filter::default(), &Stop::never())?;
+            let found = retriever.look_up(query, 10, &PointFilter::default(), &Stop::never())?;
             if !is_counted {
                 continue;
             }
             times.push(began.elapsed());
-            let hit = |hit: &forage_sparse::Hit| {
+            let hit = |hit: &forage_sparse::PointHit| {
                 let lines = &hit.payload["lines"];
                 json!([hit.payload["path"], lines["start"], lines["end"]])
             };

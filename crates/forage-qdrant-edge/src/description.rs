@@ -25,7 +25,7 @@ pub(crate) struct Description {
 
 /// Read before the rest, which another format may lack.
 #[derive(Deserialize)]
-struct Format {
+struct DescriptionFormat {
     format: u32,
 }
 
@@ -58,7 +58,7 @@ impl Description {
 
     fn parse(bytes: &[u8], path: &Path) -> Result<Self, StoreError> {
         let damaged = |error| StoreError::Damaged(format!("{} is damaged ({error})", path.display()));
-        let Format { format } = serde_json::from_slice(bytes).map_err(damaged)?;
+        let DescriptionFormat { format } = serde_json::from_slice(bytes).map_err(damaged)?;
         if format != FORMAT {
             return Err(StoreError::Damaged(format!(
                 "{} is of format {format}, and this version knows {FORMAT} alone: use the version that made it",

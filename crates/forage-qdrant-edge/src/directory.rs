@@ -20,7 +20,7 @@ pub(crate) const SEAL: &str = "seal";
 const SHARD: &str = "shard";
 
 /// What stands where a collection's directory would.
-pub(crate) enum Found {
+pub(crate) enum DirectoryContents {
     Nothing,
     /// A directory with nothing in it but what this crate makes, and something of that.
     Ours,
@@ -54,11 +54,11 @@ pub(crate) fn is_other(collection: &Path) -> io::Result<bool> {
 }
 
 /// Before anything is removed.
-pub(crate) fn look(collection: &Path) -> io::Result<Found> {
+pub(crate) fn look(collection: &Path) -> io::Result<DirectoryContents> {
     if is_other(collection)? {
-        return Ok(Found::Foreign(collection.to_owned()));
+        return Ok(DirectoryContents::Foreign(collection.to_owned()));
     }
-    let Some(directory) = place(collection).open()? else { return Ok(Found::Nothing) };
+    let Some(directory) = place(collection).open()? else { return Ok(DirectoryContents::Nothing) };
     let mut is_empty = true;
     for entry in directory.entries()? {
         let is_ours = if entry.name == SHARD {
@@ -67,11 +67,11 @@ pub(crate) fn look(collection: &Path) -> io::Result<Found> {
             entry.is_file && [DESCRIPTION, TEMPORARY, JOURNAL, SEAL].iter().any(|ours| entry.name == *ours)
         };
         if !is_ours {
-            return Ok(Found::Foreign(collection.join(entry.name)));
+            return Ok(DirectoryContents::Foreign(collection.join(entry.name)));
         }
         is_empty = false;
     }
-    Ok(if is_empty { Found::Empty } else { Found::Ours })
+    Ok(if is_empty { DirectoryContents::Empty } else { DirectoryContents::Ours })
 }
 
 /// Creates the directory of collections for its owner alone, and those above it.

@@ -6,21 +6,22 @@ use std::path::Path;
 use std::time::Instant;
 
 use forage_sparse::{
-    Condition, Filter, Hit, Page, Point, PointId, Query, Readings, Scan, Side, SparseVector, StoreError, Test,
+    Condition, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan, Readings, Side,
+    SparseVector, StoreError, Test,
 };
 use qdrant_edge::external::uuid::Uuid;
 use qdrant_edge::{self as edge, EdgeShard, OperationError, OperationResult, UpdateOperation};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::EdgeFailure;
 use crate::limits;
 
 /// An open shard. Its flush wants nobody else to write at that moment; the caller sees to it.
-pub(crate) struct Engine {
+pub(crate) struct EdgeEngine {
     shard: Option<EdgeShard>,
 }
 
-impl Drop for Engine {
+impl Drop for EdgeEngine {
     /// The engine writes through to the disk when it is dropped, and panics if it can't.
     fn drop(&mut self) {
         let shard = self.shard.take();
@@ -28,9 +29,13 @@ impl Drop for Engine {
     }
 }
 
-impl Engine {
+impl EdgeEngine {
     /// In a directory that is there and empty.
-    pub(crate) fn create(directory: &Path, vector: &str, indexed_fields: &[String]) -> Result<Self, Failure> {
+    pub(crate) fn create(
+        directory: &Path,
+        vector: &str,
+        indexed_fields: &[String],
+    ) -> Result<Self, EdgeFailure> {
         let parameters = edge::EdgeSparseVectorParamsBuilder::new().modifier(edge::Modifier::Idf).build();
         let log =
             edge::WalOptions { segment_capacity: limits::LOG_FILE_BYTES, ..edge::WalOptions::default() };
@@ -59,7 +64,7 @@ impl Engine {
     }
 
     /// Only for who holds the lock of the collection.
-    pub(crate) fn load(directory: &Path) -> Result<Self, Failure> {
+    pub(crate) fn load(directory: &Path) -> Result<Self, EdgeFailure> {
         let begun = Instant::now();
         loop {
             match guarded(|| EdgeShard::load(directory, None)) {
@@ -72,7 +77,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn upsert(&self, points: Vec<Point>, using: &str) -> Result<(), Failure> {
+    pub(crate) fn upsert(&self, points: Vec<Point>, using: &str) -> Result<(), EdgeFailure> {
         let points = points.into_iter().map(|point| {
             let vector = edge::Vector::from(sparse(&point.vector)?);
             let vectors = edge::Vectors::new_named([(using, vector)]);
@@ -83,13 +88,13 @@ impl Engine {
         self.call(|shard| shard.update(UpdateOperation::PointOperation(operation)))
     }
 
-    pub(crate) fn remove(&self, ids: &[PointId]) -> Result<(), Failure> {
+    pub(crate) fn remove(&self, ids: &[PointId]) -> Result<(), EdgeFailure> {
         let ids = ids.iter().copied().map(engine_id).collect();
         let operation = edge::PointOperations::DeletePoints { ids };
         self.call(|shard| shard.update(UpdateOperation::PointOperation(operation)))
     }
 
-    pub(crate) fn query(&self, query: &Query<'_>) -> Result<Vec<Hit>, Failure> {
+    pub(crate) fn query(&self, query: &PointQuery<'_>) -> Result<Vec<PointHit>, EdgeFailure> {
         let Some(filter) = engine_filter(query.filter)? else {
             return Ok(Vec::new());
         };
@@ -114,7 +119,7 @@ impl Engine {
             with_payload: wanted(query.fields)?,
         };
         let hits = self.call(|shard| shard.query(request))?;
-        let hits = hits.into_iter().map(|hit| Hit {
+        let hits = hits.into_iter().map(|hit| PointHit {
             id: our_id(hit.id),
             score: hit.score,
             payload: hit.payload.map(|payload| payload.0).unwrap_or_default(),
@@ -122,12 +127,12 @@ impl Engine {
         Ok(hits.collect())
     }
 
-    pub(crate) fn scan(&self, scan: &Scan<'_>) -> Result<Page, Failure> {
+    pub(crate) fn scan(&self, scan: &PointScan<'_>) -> Result<PointPage, EdgeFailure> {
         let Some(filter) = engine_filter(scan.filter)? else {
-            return Ok(Page::default());
+            return Ok(PointPage::default());
         };
         if scan.limit == 0 {
-            return Ok(Page { points: Vec::new(), next: scan.from });
+            return Ok(PointPage { points: Vec::new(), next: scan.from });
         }
         let request = edge::ScrollRequest {
             offset: scan.from.map(engine_id),
@@ -141,10 +146,10 @@ impl Engine {
         let points = records
             .into_iter()
             .map(|record| (our_id(record.id), record.payload.map(|payload| payload.0).unwrap_or_default()));
-        Ok(Page { points: points.collect(), next: next.map(our_id) })
+        Ok(PointPage { points: points.collect(), next: next.map(our_id) })
     }
 
-    pub(crate) fn count(&self, filter: &Filter) -> Result<u64, Failure> {
+    pub(crate) fn count(&self, filter: &PointFilter) -> Result<u64, EdgeFailure> {
         let Some(filter) = engine_filter(filter)? else {
             return Ok(0);
         };
@@ -153,12 +158,12 @@ impl Engine {
     }
 
     /// Points, or some more.
-    pub(crate) fn about(&self) -> Result<usize, Failure> {
+    pub(crate) fn about(&self) -> Result<usize, EdgeFailure> {
         self.call(|shard| Ok(shard.info().points_count))
     }
 
     /// Writes through to the disk.
-    pub(crate) fn flush(&self) -> Result<(), Failure> {
+    pub(crate) fn flush(&self) -> Result<(), EdgeFailure> {
         self.call(|shard| {
             shard.flush();
             Ok(())
@@ -166,7 +171,7 @@ impl Engine {
     }
 
     /// Puts the segments in order.
-    pub(crate) fn arrange(&self) -> Result<(), Failure> {
+    pub(crate) fn arrange(&self) -> Result<(), EdgeFailure> {
         self.call(|shard| shard.optimize().map(drop))
     }
 
@@ -175,7 +180,7 @@ impl Engine {
         &self,
         from: Option<PointId>,
         using: &str,
-    ) -> Result<(Vec<Point>, Option<PointId>), Failure> {
+    ) -> Result<(Vec<Point>, Option<PointId>), EdgeFailure> {
         let request = edge::ScrollRequest {
             offset: from.map(engine_id),
             limit: Some(limits::PAGE_POINTS),
@@ -194,13 +199,13 @@ impl Engine {
     }
 
     /// How often these points are in a segment: more often than they are if a segment that was replaced is still there.
-    pub(crate) fn occurrences(&self, points: &[Point]) -> Result<usize, Failure> {
+    pub(crate) fn occurrences(&self, points: &[Point]) -> Result<usize, EdgeFailure> {
         let ids = edge::HasIdCondition::from_iter(points.iter().map(|point| engine_id(point.id)));
         let filter = Some(edge::Filter::new_must(edge::Condition::HasId(ids)));
         self.call(|shard| shard.count(edge::CountRequest { filter, exact: true }))
     }
 
-    fn call<T>(&self, work: impl FnOnce(&EdgeShard) -> OperationResult<T>) -> Result<T, Failure> {
+    fn call<T>(&self, work: impl FnOnce(&EdgeShard) -> OperationResult<T>) -> Result<T, EdgeFailure> {
         let Some(shard) = &self.shard else {
             return Err(StoreError::Invalid("the engine is closed".to_owned()).into());
         };
@@ -209,7 +214,7 @@ impl Engine {
 }
 
 /// The engine panics where it meets what it doesn't expect, such as files that somebody has changed.
-fn guarded<T>(work: impl FnOnce() -> OperationResult<T>) -> Result<T, Failure> {
+fn guarded<T>(work: impl FnOnce() -> OperationResult<T>) -> Result<T, EdgeFailure> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => {
@@ -220,11 +225,11 @@ fn guarded<T>(work: impl FnOnce() -> OperationResult<T>) -> Result<T, Failure> {
                     | OperationError::InconsistentStorage { .. }
                     | OperationError::OutOfMemory { .. }
             );
-            Err(Failure { error: of_engine(&error), is_lost })
+            Err(EdgeFailure { error: of_engine(&error), is_lost })
         }
         Err(panic) => {
             let error = StoreError::Invalid(format!("the engine gave up: {}", short(words_of(&*panic))));
-            Err(Failure { error, is_lost: true })
+            Err(EdgeFailure { error, is_lost: true })
         }
     }
 }
@@ -248,7 +253,7 @@ fn of_engine(error: &OperationError) -> StoreError {
 }
 
 /// The engine says so in its description alone.
-fn is_locked(failure: &Failure) -> bool {
+fn is_locked(failure: &EdgeFailure) -> bool {
     matches!(&failure.error, StoreError::Invalid(reason) if reason.contains("WouldBlock"))
 }
 
@@ -301,7 +306,7 @@ fn wanted(fields: &[String]) -> Result<edge::WithPayloadInterface, StoreError> {
 }
 
 /// `None` if no point can pass; else what the engine is told, which is nothing if all do.
-fn engine_filter(filter: &Filter) -> Result<Option<Option<edge::Filter>>, StoreError> {
+fn engine_filter(filter: &PointFilter) -> Result<Option<Option<edge::Filter>>, StoreError> {
     if filter.is_nothing() {
         return Ok(None);
     }

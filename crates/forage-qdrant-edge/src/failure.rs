@@ -8,13 +8,13 @@ use forage_sparse::StoreError;
 
 /// An error, and whether the engine can still be trusted with what it has in memory.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct EdgeFailure {
     pub(crate) error: StoreError,
     /// It can't: the collection must be opened again.
     pub(crate) is_lost: bool,
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for EdgeFailure {
     fn from(error: StoreError) -> Self {
         Self { error, is_lost: false }
     }

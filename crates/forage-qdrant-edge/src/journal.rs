@@ -16,7 +16,7 @@ const HEAD: usize = 8;
 
 /// Something that was to be done.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Change {
+pub(crate) enum JournalEntry {
     Upsert {
         using: String,
         points: Vec<Point>,
@@ -34,7 +34,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// With what it holds. What is not whole is cut off.
-    pub(crate) fn open(path: &Path) -> io::Result<(Self, Vec<Change>)> {
+    pub(crate) fn open(path: &Path) -> io::Result<(Self, Vec<JournalEntry>)> {
         let mut file = directory::open(path, limits::JOURNAL_MOST_BYTES)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
@@ -123,9 +123,9 @@ fn put_bytes(body: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// The whole records, and where they end.
-fn decode(bytes: &[u8]) -> (Vec<Change>, usize) {
+fn decode(bytes: &[u8]) -> (Vec<JournalEntry>, usize) {
     let mut changes = Vec::new();
-    let mut rest = Reader(bytes);
+    let mut rest = JournalReader(bytes);
     let mut end = 0;
     while let Some(change) = rest.record() {
         changes.push(change);
@@ -134,17 +134,17 @@ fn decode(bytes: &[u8]) -> (Vec<Change>, usize) {
     (changes, end)
 }
 
-struct Reader<'a>(&'a [u8]);
+struct JournalReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
-    fn record(&mut self) -> Option<Change> {
+impl<'a> JournalReader<'a> {
+    fn record(&mut self) -> Option<JournalEntry> {
         let length = self.length()?;
         let sum = self.array().map(u32::from_le_bytes)?;
         let body = self.bytes(length)?;
-        (crc32fast::hash(body) == sum).then(|| Reader(body).change()).flatten()
+        (crc32fast::hash(body) == sum).then(|| JournalReader(body).change()).flatten()
     }
 
-    fn change(&mut self) -> Option<Change> {
+    fn change(&mut self) -> Option<JournalEntry> {
         let [kind] = self.array()?;
         match kind {
             UPSERT => {
@@ -154,16 +154,16 @@ impl<'a> Reader<'a> {
                 while !self.0.is_empty() {
                     points.push(self.point()?);
                 }
-                Some(Change::Upsert { using, points })
+                Some(JournalEntry::Upsert { using, points })
             }
             REMOVE => {
                 let mut ids = Vec::new();
                 while !self.0.is_empty() {
                     ids.push(self.id()?);
                 }
-                Some(Change::Remove(ids))
+                Some(JournalEntry::Remove(ids))
             }
-            ARRANGE => Some(Change::Arrange),
+            ARRANGE => Some(JournalEntry::Arrange),
             _ => None,
         }
     }
@@ -234,8 +234,11 @@ mod tests {
         journal.append(&upsert("text", &points).unwrap()).unwrap();
         let before = journal.append(&remove(&ids)).unwrap();
         journal.append(&arrange()).unwrap();
-        let expected =
-            [Change::Upsert { using: "text".to_owned(), points }, Change::Remove(ids), Change::Arrange];
+        let expected = [
+            JournalEntry::Upsert { using: "text".to_owned(), points },
+            JournalEntry::Remove(ids),
+            JournalEntry::Arrange,
+        ];
         let whole = {
             let (journal, changes) = Journal::open(&path).unwrap();
             assert_eq!(changes, expected);
@@ -245,7 +248,7 @@ mod tests {
         for length in 0..whole {
             let (mut journal, _) = Journal::open(&path).unwrap();
             journal.cut(0).unwrap();
-            let Change::Upsert { using, points } = &expected[0] else { unreachable!() };
+            let JournalEntry::Upsert { using, points } = &expected[0] else { unreachable!() };
             journal.append(&upsert(using, points).unwrap()).unwrap();
             journal.append(&remove(&[PointId::Number(0), PointId::Uuid(7)])).unwrap();
             journal.append(&arrange()).unwrap();

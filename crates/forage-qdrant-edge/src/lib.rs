@@ -1,4 +1,4 @@
-//! A [`forage_sparse::Store`] in a directory of this machine, on the engine of Qdrant in this process.
+//! A [`forage_sparse::PointStore`] in a directory of this machine, on the engine of Qdrant in this process.
 //!
 //! A collection is a directory that belongs to one [`EmbeddedStore`] at a time:
 //!

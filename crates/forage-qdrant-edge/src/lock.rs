@@ -21,7 +21,7 @@ impl Drop for Lock {
 
 /// Somebody else has it.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum LockRefusal {
     /// The number of the process, if it could be read.
     Held(Option<u32>),
     /// The file can't be made or locked.
@@ -30,17 +30,17 @@ pub(crate) enum Refusal {
 
 impl Lock {
     /// Doesn't wait.
-    pub(crate) fn take(path: &Path) -> Result<Self, Refusal> {
-        let mut file = directory::open_lock(path).map_err(Refusal::Io)?;
+    pub(crate) fn take(path: &Path) -> Result<Self, LockRefusal> {
+        let mut file = directory::open_lock(path).map_err(LockRefusal::Io)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Refusal::Held(holder(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(Refusal::Io(error)),
+            Err(TryLockError::WouldBlock) => return Err(LockRefusal::Held(holder(&mut file))),
+            Err(TryLockError::Error(error)) => return Err(LockRefusal::Io(error)),
         }
         let number = format!("{}\n", std::process::id());
         let written =
             file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
-        written.map_err(Refusal::Io)?;
+        written.map_err(LockRefusal::Io)?;
         Ok(Self { file })
     }
 }

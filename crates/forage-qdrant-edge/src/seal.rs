@@ -14,7 +14,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::failure::{Failure, of_file};
+use crate::failure::{EdgeFailure, of_file};
 use crate::{directory, limits};
 
 const FORMAT: &str = "forage_seal_1";
@@ -26,7 +26,7 @@ pub(crate) struct Seal {
 
 /// What a seal says of the files that are there.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum SealVerdict {
     /// There is none.
     Unsealed,
     /// They are those that were sealed.
@@ -80,9 +80,11 @@ fn facts(path: &Path) -> io::Result<(u64, u64)> {
 
 /// Compares the files of a collection with its seal, all of them whole. Only for who holds the lock of the collection, after
 /// its files were looked at.
-pub(crate) fn verify(collection: &Path) -> io::Result<Verdict> {
-    let Some(text) = directory::read_seal(collection)? else { return Ok(Verdict::Unsealed) };
-    let Some(seal) = Seal::from_text(&text) else { return Ok(Verdict::Damaged(directory::SEAL.to_owned())) };
+pub(crate) fn verify(collection: &Path) -> io::Result<SealVerdict> {
+    let Some(text) = directory::read_seal(collection)? else { return Ok(SealVerdict::Unsealed) };
+    let Some(seal) = Seal::from_text(&text) else {
+        return Ok(SealVerdict::Damaged(directory::SEAL.to_owned()));
+    };
     let found = directory::sealed_files(collection)?;
     for (name, sealed) in &seal.files {
         let is_whole = match found.get(name) {
@@ -90,17 +92,20 @@ pub(crate) fn verify(collection: &Path) -> io::Result<Verdict> {
             None => false,
         };
         if !is_whole {
-            return Ok(Verdict::Damaged(name.clone()));
+            return Ok(SealVerdict::Damaged(name.clone()));
         }
     }
     let foreign = found.into_keys().find(|name| !seal.files.contains_key(name));
-    Ok(foreign.map_or(Verdict::Whole, Verdict::Foreign))
+    Ok(foreign.map_or(SealVerdict::Whole, SealVerdict::Foreign))
 }
 
 /// Seals a collection that no engine has open and whose journal is empty, if `load` leaves its files as they are. The
 /// engine mends what a killed process left when it loads, at times in more than one step; a collection in which that does
 /// not come to an end stays without a seal.
-pub(crate) fn close(collection: &Path, mut load: impl FnMut() -> Result<(), Failure>) -> Result<(), Failure> {
+pub(crate) fn close(
+    collection: &Path,
+    mut load: impl FnMut() -> Result<(), EdgeFailure>,
+) -> Result<(), EdgeFailure> {
     let of_collection = || Seal::of(collection).map_err(of_file(collection));
     let mut seal = of_collection()?;
     for _ in 0..limits::MENDING_LOADS {

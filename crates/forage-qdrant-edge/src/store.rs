@@ -6,26 +6,27 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use forage_base::Stop;
 use forage_sparse::{
-    Collection, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError, VectorFacts,
+    Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
+    PointStore, StoreError, VectorFacts,
 };
 
 use crate::description::Description;
-use crate::directory::{self, Found};
-use crate::engine::Engine;
-use crate::failure::{Failure, check, of_file};
-use crate::journal::{self, Change, Journal};
-use crate::lock::{Lock, Refusal};
-use crate::seal::{self, Verdict};
+use crate::directory::{self, DirectoryContents};
+use crate::engine::EdgeEngine;
+use crate::failure::{EdgeFailure, check, of_file};
+use crate::journal::{self, Journal, JournalEntry};
+use crate::lock::{Lock, LockRefusal};
+use crate::seal::{self, SealVerdict};
 use crate::{limits, name};
 
 /// A collection in a directory of this machine. From the moment that it is found until this is dropped, nobody else can
 /// open it: neither another process nor another of these in the same one.
 ///
 /// What is acknowledged survives the end of the process, however it ends, and a loss of power from
-/// [`Store::finish`] on. Calls do not wait for anything but the disk and each other, so a [`Stop`] is looked at before
+/// [`PointStore::finish`] on. Calls do not wait for anything but the disk and each other, so a [`Stop`] is looked at before
 /// each call of the engine, and not while it runs.
 ///
-/// The engine counts points that were removed or replaced among those that have a word until [`Store::finish`], which
+/// The engine counts points that were removed or replaced among those that have a word until [`PointStore::finish`], which
 /// leaves a share of [`limits::DEAD_SHARE`] at the most.
 pub struct EmbeddedStore {
     name: String,
@@ -45,7 +46,7 @@ pub struct EmbeddedStore {
 
 /// In the order in which it has to be closed.
 struct Opened {
-    engine: Engine,
+    engine: EdgeEngine,
     journal: Mutex<Journal>,
     description: Description,
     /// Changed by who has `writer`.
@@ -55,7 +56,7 @@ struct Opened {
 
 impl EmbeddedStore {
     /// The collection of this name in a directory of collections. Nothing is made if there is none; one that is damaged
-    /// is an error of each call but [`Store::drop_collection`].
+    /// is an error of each call but [`PointStore::drop_collection`].
     ///
     /// # Errors
     /// The name can't be a collection's, or the collection is open elsewhere ([`StoreError::Locked`]).
@@ -119,12 +120,12 @@ impl EmbeddedStore {
     fn lock(&self) -> Result<Lock, StoreError> {
         let path = self.directory.join(format!(".{}.lock", self.name));
         Lock::take(&path).map_err(|refusal| match refusal {
-            Refusal::Io(error) => of_file(&path)(error),
-            Refusal::Held(Some(number)) if number == std::process::id() => StoreError::Locked(format!(
+            LockRefusal::Io(error) => of_file(&path)(error),
+            LockRefusal::Held(Some(number)) if number == std::process::id() => StoreError::Locked(format!(
                 "{} is open in this process already (process {number})",
                 self.place()
             )),
-            Refusal::Held(number) => {
+            LockRefusal::Held(number) => {
                 let process =
                     number.map_or("another process".to_owned(), |number| format!("process {number}"));
                 StoreError::Locked(format!(
@@ -140,7 +141,7 @@ impl EmbeddedStore {
     }
 
     /// Reads run beside each other and beside writes.
-    fn with<T>(&self, work: impl FnOnce(&Opened) -> Result<T, Failure>) -> Result<T, StoreError> {
+    fn with<T>(&self, work: impl FnOnce(&Opened) -> Result<T, EdgeFailure>) -> Result<T, StoreError> {
         {
             let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(opened) = &*opened {
@@ -153,7 +154,7 @@ impl EmbeddedStore {
     fn with_writer<T>(
         &self,
         writer: &MutexGuard<'_, ()>,
-        work: impl FnOnce(&Opened) -> Result<T, Failure>,
+        work: impl FnOnce(&Opened) -> Result<T, EdgeFailure>,
     ) -> Result<T, StoreError> {
         self.open_now(writer)?;
         let result = {
@@ -167,7 +168,7 @@ impl EmbeddedStore {
         self.judge(result)
     }
 
-    fn judge<T>(&self, result: Result<T, Failure>) -> Result<T, StoreError> {
+    fn judge<T>(&self, result: Result<T, EdgeFailure>) -> Result<T, StoreError> {
         result.map_err(|failure| match failure.error {
             StoreError::Invalid(reason) if failure.is_lost => {
                 StoreError::Damaged(format!("{}: {reason}; try again first", self.place()))
@@ -212,15 +213,15 @@ impl EmbeddedStore {
         directory::check_shard(&path).map_err(of_file(&shard))?;
         let journal_path = directory::journal(&path);
         let is_sealed = match seal::verify(&path).map_err(of_file(&path))? {
-            Verdict::Damaged(file) => return Err(self.damaged(&file)),
-            Verdict::Foreign(file) => {
+            SealVerdict::Damaged(file) => return Err(self.damaged(&file)),
+            SealVerdict::Foreign(file) => {
                 return Err(StoreError::Invalid(format!(
                     "{} has a file that is not its own, {}: remove that file",
                     self.place(),
                     path.join(file).display()
                 )));
             }
-            verdict => verdict == Verdict::Whole,
+            verdict => verdict == SealVerdict::Whole,
         };
         if !is_sealed {
             directory::shorten_log(&shard).map_err(of_file(&shard))?;
@@ -229,14 +230,14 @@ impl EmbeddedStore {
         if is_sealed && journal.length() > 0 {
             return Err(self.damaged(directory::JOURNAL));
         }
-        let load = || -> Result<Engine, Failure> {
-            let engine = Engine::load(&shard)?;
+        let load = || -> Result<EdgeEngine, EdgeFailure> {
+            let engine = EdgeEngine::load(&shard)?;
             if !changes.is_empty() {
                 for change in changes {
                     match change {
-                        Change::Upsert { using, points } => engine.upsert(points, &using)?,
-                        Change::Remove(ids) => engine.remove(&ids)?,
-                        Change::Arrange => {}
+                        JournalEntry::Upsert { using, points } => engine.upsert(points, &using)?,
+                        JournalEntry::Remove(ids) => engine.remove(&ids)?,
+                        JournalEntry::Arrange => {}
                     }
                 }
                 unite(&engine, &mut journal, &description.vector, &journal_path)?;
@@ -269,7 +270,7 @@ impl EmbeddedStore {
     fn change(
         &self,
         body: &[u8],
-        work: impl FnOnce(&Opened) -> Result<(), Failure>,
+        work: impl FnOnce(&Opened) -> Result<(), EdgeFailure>,
         stop: &Stop,
     ) -> Result<(), StoreError> {
         let writer = self.writer();
@@ -313,8 +314,8 @@ impl EmbeddedStore {
 
 /// While the engine replaces a segment by another, every point of it is in both; a process that is killed then leaves
 /// it so. What is there twice is taken out and written again, and is in the journal meanwhile.
-fn unite(engine: &Engine, journal: &mut Journal, using: &str, path: &Path) -> Result<(), Failure> {
-    let every = Scan { filter: &Filter::default(), fields: &[], from: None, limit: usize::MAX };
+fn unite(engine: &EdgeEngine, journal: &mut Journal, using: &str, path: &Path) -> Result<(), EdgeFailure> {
+    let every = PointScan { filter: &PointFilter::default(), fields: &[], from: None, limit: usize::MAX };
     if engine.count(every.filter)? == engine.scan(&every)?.points.len() as u64 {
         return Ok(());
     }
@@ -346,7 +347,7 @@ impl Opened {
     }
 
     /// Writes through to the disk, after which the journal isn't needed.
-    fn settle(&self, collection: &Path) -> Result<(), Failure> {
+    fn settle(&self, collection: &Path) -> Result<(), EdgeFailure> {
         let mut journal = self.journal();
         if journal.length() > 0 {
             self.engine.flush()?;
@@ -356,7 +357,7 @@ impl Opened {
     }
 
     /// Before a change.
-    fn unseal(&self, collection: &Path) -> Result<(), Failure> {
+    fn unseal(&self, collection: &Path) -> Result<(), EdgeFailure> {
         if self.is_sealed.load(Ordering::Relaxed) {
             directory::remove_seal(collection).map_err(of_file(collection))?;
             self.is_sealed.store(false, Ordering::Relaxed);
@@ -365,7 +366,7 @@ impl Opened {
     }
 
     /// Writes through to the disk and seals the collection, if it isn't.
-    fn close(self, collection: &Path) -> Result<(), Failure> {
+    fn close(self, collection: &Path) -> Result<(), EdgeFailure> {
         if self.is_sealed.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -374,7 +375,7 @@ impl Opened {
         drop((engine, journal));
         let shard = directory::shard(collection);
         directory::shorten_log(&shard).map_err(of_file(&shard))?;
-        let sealed = seal::close(collection, || Engine::load(&shard).map(drop));
+        let sealed = seal::close(collection, || EdgeEngine::load(&shard).map(drop));
         drop(lock);
         sealed
     }
@@ -399,7 +400,7 @@ impl Drop for EmbeddedStore {
     }
 }
 
-impl Store for EmbeddedStore {
+impl PointStore for EmbeddedStore {
     fn place(&self) -> String {
         format!("collection `{}` in {}", self.name, self.directory.display())
     }
@@ -433,17 +434,17 @@ impl Store for EmbeddedStore {
         let lock = self.lock()?;
         let path = self.path();
         match directory::look(&path).map_err(of_file(&path))? {
-            Found::Foreign(foreign) => return Err(self.foreign(&foreign)),
-            Found::Ours if Description::read(&path)?.is_some() => return Err(exists()),
+            DirectoryContents::Foreign(foreign) => return Err(self.foreign(&foreign)),
+            DirectoryContents::Ours if Description::read(&path)?.is_some() => return Err(exists()),
             // Somebody was killed while making it.
-            Found::Ours => directory::remove(&path).map_err(of_file(&path))?,
-            Found::Nothing | Found::Empty => {}
+            DirectoryContents::Ours => directory::remove(&path).map_err(of_file(&path))?,
+            DirectoryContents::Nothing | DirectoryContents::Empty => {}
         }
         let shard = directory::shard(&path);
         directory::create_shard(&path).map_err(of_file(&shard))?;
         let journal_path = directory::journal(&path);
         let (journal, _) = Journal::open(&journal_path).map_err(of_file(&journal_path))?;
-        let made = Engine::create(&shard, &creation.using, &creation.indexed_fields);
+        let made = EdgeEngine::create(&shard, &creation.using, &creation.indexed_fields);
         let made = made.and_then(|engine| engine.flush().map(|()| engine));
         let engine = self.judge(made)?;
         let description = Description::new(&creation.using, &creation.contract);
@@ -479,7 +480,7 @@ impl Store for EmbeddedStore {
         self.change(&journal::remove(ids), |opened| opened.engine.remove(ids), stop)
     }
 
-    fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
         check(stop, &self.place())?;
         self.with(|opened| {
             opened.check_vector(query.using)?;
@@ -487,12 +488,12 @@ impl Store for EmbeddedStore {
         })
     }
 
-    fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
         check(stop, &self.place())?;
         self.with(|opened| opened.engine.scan(scan))
     }
 
-    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
         check(stop, &self.place())?;
         self.with(|opened| opened.engine.count(filter))
     }
@@ -506,9 +507,9 @@ impl Store for EmbeddedStore {
         check(stop, &self.place())?;
         let path = self.path();
         match directory::look(&path).map_err(of_file(&path))? {
-            Found::Nothing | Found::Empty => return Ok(false),
-            Found::Foreign(foreign) => return Err(self.foreign(&foreign)),
-            Found::Ours => {}
+            DirectoryContents::Nothing | DirectoryContents::Empty => return Ok(false),
+            DirectoryContents::Foreign(foreign) => return Err(self.foreign(&foreign)),
+            DirectoryContents::Ours => {}
         }
         let _lock = match self.take() {
             Some(opened) => opened.lock,

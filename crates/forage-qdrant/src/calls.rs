@@ -11,7 +11,7 @@ use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::error::Server;
+use crate::error::ServerName;
 use crate::limits;
 use crate::settings::ServerSettings;
 
@@ -20,7 +20,7 @@ use crate::settings::ServerSettings;
 /// A call hands its request to the store's own threads and waits for the answer like any thread, so that it may be made
 /// from several threads at once and from those of another runtime, where blocking on a future panics.
 pub(crate) struct Calls {
-    pub(crate) server: Server,
+    pub(crate) server: ServerName,
     request_timeout: Duration,
     config: QdrantConfig,
     client: Mutex<Qdrant>,
@@ -33,7 +33,7 @@ impl Calls {
     /// Starts the threads; connects to nothing.
     pub(crate) fn new(settings: &ServerSettings) -> Result<Self, StoreError> {
         let address = settings.address()?;
-        let server = Server {
+        let server = ServerName {
             place: format!("collection `{}` at {address}", crate::shown::clean(&settings.collection, None)),
             key: settings.api_key.clone(),
             connect_timeout: settings.connect_timeout,

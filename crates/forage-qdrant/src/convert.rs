@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forage_sparse::{Condition, Filter, PointId, Readings, Side, SparseVector, Test};
+use forage_sparse::{Condition, PointFilter, PointId, Readings, Side, SparseVector, Test};
 use qdrant_client::qdrant::{self, value::Kind, with_payload_selector::SelectorOptions};
 use serde_json::{Map, Number, Value};
 
@@ -29,22 +29,22 @@ pub(crate) fn to_vector(vector: &SparseVector) -> qdrant::Vector {
 }
 
 /// Nothing for a filter that chooses nothing.
-pub(crate) enum Chosen {
+pub(crate) enum FieldSelection {
     Nothing,
     All,
     Some(qdrant::Filter),
 }
 
 /// Conditions of which all must hold; values by exact match.
-pub(crate) fn to_filter(filter: &Filter) -> Chosen {
+pub(crate) fn to_filter(filter: &PointFilter) -> FieldSelection {
     if filter.is_empty() {
-        return Chosen::All;
+        return FieldSelection::All;
     }
     if filter.is_nothing() {
-        return Chosen::Nothing;
+        return FieldSelection::Nothing;
     }
     let ids = filter.ids.iter().map(|ids| qdrant::Condition::has_id(ids.iter().map(|&id| to_id(id))));
-    Chosen::Some(qdrant::Filter::must(filter.conditions.iter().map(to_condition).chain(ids)))
+    FieldSelection::Some(qdrant::Filter::must(filter.conditions.iter().map(to_condition).chain(ids)))
 }
 
 fn to_condition(condition: &Condition) -> qdrant::Condition {

@@ -18,7 +18,7 @@ const NO_CONNECTION: &str = "Failed to connect to ";
 const NO_STORAGE: &str = "qdrant-insufficient-storage";
 
 /// Whom a message speaks of.
-pub(crate) struct Server {
+pub(crate) struct ServerName {
     pub(crate) address: Address,
     /// "collection `code` at http://…".
     pub(crate) place: String,
@@ -26,7 +26,7 @@ pub(crate) struct Server {
     pub(crate) connect_timeout: Duration,
 }
 
-impl Server {
+impl ServerName {
     /// An error of the client, which may be the server's or the network's.
     pub(crate) fn error(&self, error: QdrantError) -> StoreError {
         match error {

@@ -1,6 +1,6 @@
 //! Sparse vectors on a Qdrant server or cluster, over gRPC.
 //!
-//! [`ServerStore`] is a [`forage_sparse::Store`]. It opens connections to the address of its [`ServerSettings`] and to
+//! [`ServerStore`] is a [`forage_sparse::PointStore`]. It opens connections to the address of its [`ServerSettings`] and to
 //! nothing else, reads no file and no environment itself, and prints nothing. Under `https://` the certificates of the
 //! operating system count; `SSL_CERT_FILE` names a file of others.
 //!

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use forage_sparse::{Filter, Point, Readings, StoreError, Test};
+use forage_sparse::{Point, PointFilter, Readings, StoreError, Test};
 use qdrant_client::qdrant::{CollectionClusterInfoResponse, ShardKey, ShardKeySelector};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ impl Shards {
     }
 
     /// The shards where the points of a filter are; `None` if they may be in every one.
-    pub(crate) fn of_filter(&self, filter: &Filter) -> Option<ShardKeySelector> {
+    pub(crate) fn of_filter(&self, filter: &PointFilter) -> Option<ShardKeySelector> {
         let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
         let Test::AnyOf(values) = &condition.test else { return None };
         // Shards are named by texts.

@@ -2,13 +2,13 @@
 
 use forage_base::Stop;
 use forage_sparse::{
-    Collection, Contract, Creation, Filter, Hit, Page, Point, PointId, Query, Scan, Store, StoreError,
-    VectorFacts,
+    Collection, Contract, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
+    PointStore, StoreError, VectorFacts,
 };
 use qdrant_client::qdrant::{self, Modifier, ShardingMethod, UpdateStatus};
 
 use crate::calls::Calls;
-use crate::convert::{self, Chosen};
+use crate::convert::{self, FieldSelection};
 use crate::settings::ServerSettings;
 use crate::shards::{Shards, all_keys, is_missing_shard, selector};
 
@@ -106,7 +106,7 @@ impl ServerStore {
     /// Asks the shards that a filter fixes alone. One of them may not be there: then all, of which the filter chooses.
     fn ask_shards<Answer>(
         &self,
-        filter: &Filter,
+        filter: &PointFilter,
         ask: impl Fn(Option<qdrant::ShardKeySelector>) -> Result<Answer, StoreError>,
     ) -> Result<Answer, StoreError> {
         let Some(selector) = self.shards.as_ref().and_then(|shards| shards.of_filter(filter)) else {
@@ -160,7 +160,7 @@ fn sparse_vector(is_on_disk: bool) -> qdrant::SparseVectorParams {
     qdrant::SparseVectorParams { index: Some(index), modifier: Some(Modifier::Idf.into()) }
 }
 
-impl Store for ServerStore {
+impl PointStore for ServerStore {
     fn place(&self) -> String {
         self.calls.server.place.clone()
     }
@@ -251,11 +251,11 @@ impl Store for ServerStore {
         self.written(&response)
     }
 
-    fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
         let filter = match convert::to_filter(query.filter) {
-            Chosen::Nothing => return Ok(Vec::new()),
-            Chosen::All => None,
-            Chosen::Some(filter) => Some(filter),
+            FieldSelection::Nothing => return Ok(Vec::new()),
+            FieldSelection::All => None,
+            FieldSelection::Some(filter) => Some(filter),
         };
         if query.vector.is_empty() || query.limit == 0 {
             return Ok(Vec::new());
@@ -277,19 +277,19 @@ impl Store for ServerStore {
         })?;
         let hit = |point: qdrant::ScoredPoint| {
             let payload = convert::from_payload(point.payload);
-            Ok(Hit { id: self.id(point.id)?, score: point.score, payload })
+            Ok(PointHit { id: self.id(point.id)?, score: point.score, payload })
         };
         response.result.into_iter().map(hit).collect()
     }
 
-    fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
         let filter = match convert::to_filter(scan.filter) {
-            Chosen::Nothing => return Ok(Page::default()),
-            Chosen::All => None,
-            Chosen::Some(filter) => Some(filter),
+            FieldSelection::Nothing => return Ok(PointPage::default()),
+            FieldSelection::All => None,
+            FieldSelection::Some(filter) => Some(filter),
         };
         if scan.limit == 0 {
-            return Ok(Page { points: Vec::new(), next: scan.from });
+            return Ok(PointPage { points: Vec::new(), next: scan.from });
         }
         let response = self.ask_shards(scan.filter, |shard_key_selector| {
             let request = qdrant::ScrollPoints {
@@ -307,14 +307,17 @@ impl Store for ServerStore {
         let point =
             |point: qdrant::RetrievedPoint| Ok((self.id(point.id)?, convert::from_payload(point.payload)));
         let next = response.next_page_offset.map(|id| self.id(Some(id))).transpose()?;
-        Ok(Page { points: response.result.into_iter().map(point).collect::<Result<_, StoreError>>()?, next })
+        Ok(PointPage {
+            points: response.result.into_iter().map(point).collect::<Result<_, StoreError>>()?,
+            next,
+        })
     }
 
-    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
         let chosen = match convert::to_filter(filter) {
-            Chosen::Nothing => return Ok(0),
-            Chosen::All => None,
-            Chosen::Some(filter) => Some(filter),
+            FieldSelection::Nothing => return Ok(0),
+            FieldSelection::All => None,
+            FieldSelection::Some(filter) => Some(filter),
         };
         let response = self.ask_shards(filter, |shard_key_selector| {
             let request = qdrant::CountPoints {

@@ -6,9 +6,9 @@
 
 mod definition;
 
-use definition::{Definition, definition};
+use definition::{SymbolDefinition, definition};
 
-use crate::languages::{Habit, Kind, Language, Style};
+use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
 
 /// What a line is, for the weights of its words.
@@ -24,11 +24,11 @@ pub(crate) enum LineKind {
 
 /// A definition, where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Symbol {
+pub(crate) struct ChunkSymbol {
     /// The name, without what qualifies it.
     pub name: String,
     /// What it names.
-    pub kind: Kind,
+    pub kind: DefinitionKind,
     /// Its line, from 0.
     pub line: u32,
     /// White space before it, in columns.
@@ -37,7 +37,7 @@ pub(crate) struct Symbol {
 
 /// Lines that belong together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk {
+pub(crate) struct FileChunk {
     /// The first line, from 1.
     pub start_line: u32,
     /// The last line.
@@ -52,29 +52,29 @@ pub(crate) struct Outline {
     /// One per line.
     pub lines: Vec<LineKind>,
     /// All definitions, in the order of lines.
-    pub symbols: Vec<Symbol>,
+    pub symbols: Vec<ChunkSymbol>,
     /// All lines, cut.
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<FileChunk>,
 }
 
 /// Cuts a text.
 #[must_use]
-pub(crate) fn outline(text: &str, language: &Language) -> Outline {
+pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
     let mut outline = Outline::default();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenBlock> = None;
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let number = number as u32;
-        let within_string = matches!(open, Some(Open::String(_)));
+        let within_string = matches!(open, Some(OpenBlock::String(_)));
         let kind = line_kind(line, language, &mut open);
         outline.lines.push(kind);
         match kind {
             LineKind::Blank => lead = None,
             LineKind::Comment => {
                 lead.get_or_insert(number);
-                if language.style == Style::Lua && line.starts_with("---@") {
+                if language.style == CommentStyle::Lua && line.starts_with("---@") {
                     push(&mut outline.symbols, definition(line, language), number, 0);
                 }
             }
@@ -100,9 +100,9 @@ pub(crate) fn outline(text: &str, language: &Language) -> Outline {
     outline
 }
 
-fn push(symbols: &mut Vec<Symbol>, found: Option<Definition<'_>>, line: u32, indent: u32) {
-    if let Some(Definition { name, kind }) = found {
-        symbols.push(Symbol { name: name.to_owned(), kind, line, indent });
+fn push(symbols: &mut Vec<ChunkSymbol>, found: Option<SymbolDefinition<'_>>, line: u32, indent: u32) {
+    if let Some(SymbolDefinition { name, kind }) = found {
+        symbols.push(ChunkSymbol { name: name.to_owned(), kind, line, indent });
     }
 }
 
@@ -126,22 +126,22 @@ fn is_lead(trimmed: &str) -> bool {
 
 /// What a line leaves open, with the mark that ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Open {
+enum OpenBlock {
     Comment(&'static str),
     /// A string of several lines that is a value, not documentation.
     String(&'static str),
 }
 
-fn line_kind(line: &str, language: &Language, open: &mut Option<Open>) -> LineKind {
+fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -> LineKind {
     let trimmed = line.trim();
     match *open {
-        Some(Open::Comment(end)) => {
+        Some(OpenBlock::Comment(end)) => {
             if memchr::memmem::find(trimmed.as_bytes(), end.as_bytes()).is_some() {
                 *open = None;
             }
             return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Comment };
         }
-        Some(Open::String(_)) => {
+        Some(OpenBlock::String(_)) => {
             let code = line.trim_end().len();
             follow_strings(line, code, language, open);
             return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Code(code) };
@@ -154,7 +154,7 @@ fn line_kind(line: &str, language: &Language, open: &mut Option<Open>) -> LineKi
     for (start, end) in language.block_comments {
         if let Some(rest) = opens(trimmed, start) {
             if !rest.contains(end) {
-                *open = Some(Open::Comment(end));
+                *open = Some(OpenBlock::Comment(end));
             }
             return LineKind::Comment;
         }
@@ -181,14 +181,14 @@ fn line_kind(line: &str, language: &Language, open: &mut Option<Open>) -> LineKi
 
 /// Opens and closes strings of several lines, which documentation is written in as well: without this the end of
 /// `SQL = """` would begin a comment, and all that follows be taken for the other of the two.
-fn follow_strings(line: &str, code: usize, language: &Language, open: &mut Option<Open>) {
+fn follow_strings(line: &str, code: usize, language: &LanguageRow, open: &mut Option<OpenBlock>) {
     let marks = || language.block_comments.iter().filter(|(start, end)| start == end).map(|(mark, _)| *mark);
     let find = |mark: &str, from: usize| {
         memchr::memmem::find(&line.as_bytes()[from..], mark.as_bytes()).map(|at| from + at)
     };
     let mut at = 0;
     loop {
-        if let Some(Open::String(mark)) = *open {
+        if let Some(OpenBlock::String(mark)) = *open {
             let Some(end) = find(mark, at) else { return };
             (*open, at) = (None, end + mark.len());
         }
@@ -200,7 +200,7 @@ fn follow_strings(line: &str, code: usize, language: &Language, open: &mut Optio
         let (before, behind) = (around(start.checked_sub(1)), around(Some(at)));
         let quoted = before == behind && matches!(before, Some(b'"' | b'\''));
         if !quoted {
-            *open = Some(Open::String(mark));
+            *open = Some(OpenBlock::String(mark));
         }
     }
 }
@@ -224,13 +224,13 @@ fn opens<'a>(trimmed: &'a str, start: &str) -> Option<&'a str> {
 }
 
 /// `#define` and `#[…]` are no comments where `#` is none, and in some languages `#[…]` is an attribute.
-fn is_directive(trimmed: &str, language: &Language) -> bool {
+fn is_directive(trimmed: &str, language: &LanguageRow) -> bool {
     trimmed.starts_with("#[") && language.has(Habit::Attributes)
 }
 
 /// Cuts before definitions. A chunk is long enough to be understood and short enough to be read: what is shorter
 /// than [`limits::SHORT_CHUNK`] takes in what follows at the same depth or deeper.
-fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<Chunk> {
+fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<FileChunk> {
     let total = outline.lines.len() as u32;
     let mut cuts: Vec<u32> = vec![0];
     let mut last = 0;
@@ -255,7 +255,7 @@ fn cut(outline: &Outline, starts: &[(u32, u32)]) -> Vec<Chunk> {
                 ..first_symbol
                     + outline.symbols[first_symbol..].iter().take_while(|symbol| symbol.line < stop).count();
             first_symbol = symbols.end;
-            chunks.push(Chunk { start_line: start + 1, end_line: stop, symbols });
+            chunks.push(FileChunk { start_line: start + 1, end_line: stop, symbols });
             start = stop;
         }
     }

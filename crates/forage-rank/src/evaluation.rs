@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits;
 use crate::search::Ranking;
 
-pub use answered::{Answered, Candidate, Places, answer};
+pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
 pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, mean_ndcg, percentile};
 pub use fit::{FOLDS, Fold, Paired, Validation, cross_validate, fit};
 
@@ -100,10 +100,10 @@ pub struct KnownQuery {
     /// What is asked.
     pub query: String,
     /// What has to be found.
-    pub relevant: Vec<Target>,
+    pub relevant: Vec<EvaluationTarget>,
     /// What is good to find too.
     #[serde(default)]
-    pub secondary: Vec<Target>,
+    pub secondary: Vec<EvaluationTarget>,
     /// The kind of query.
     #[serde(default)]
     pub category: String,
@@ -112,7 +112,7 @@ pub struct KnownQuery {
 /// A file, or lines of one.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(untagged)]
-pub enum Target {
+pub enum EvaluationTarget {
     /// A file.
     File(String),
     /// Lines of a file.
@@ -126,7 +126,7 @@ pub enum Target {
     },
 }
 
-impl Target {
+impl EvaluationTarget {
     /// The file's path.
     #[must_use]
     pub fn path(&self) -> &str {
@@ -162,12 +162,12 @@ impl KnownQuery {
     }
 
     /// All targets.
-    pub fn targets(&self) -> impl Iterator<Item = &Target> {
+    pub fn targets(&self) -> impl Iterator<Item = &EvaluationTarget> {
         self.relevant.iter().chain(&self.secondary)
     }
 }
 
-fn rank(ranking: &Ranking, target: &Target) -> Option<usize> {
+fn rank(ranking: &Ranking, target: &EvaluationTarget) -> Option<usize> {
     let place = ranking.files.iter().position(|file| {
         target.is_in(&file.path)
             && file.chunks.first().is_some_and(|chunk| target.covers(chunk.start_line, chunk.end_line))

@@ -4,8 +4,8 @@ use forage_fuzz::target;
 
 use crate::chunk::outline;
 use crate::languages::LANGUAGES;
-use crate::query::{Query, QueryWeights};
-use crate::search::{Request, search};
+use crate::query::{QueryWeights, RankQuery};
+use crate::search::{RankedSearch, search};
 use crate::{RankIndex, Stamp};
 
 pub(crate) const SOURCES: [&str; 6] = [
@@ -54,9 +54,9 @@ fn any_query_is_read_and_answered() {
     ]);
     target!(&seeds, |input| {
         let text = String::from_utf8_lossy(input);
-        let query = Query::parse(&text, &QueryWeights::default());
+        let query = RankQuery::parse(&text, &QueryWeights::default());
         assert!(query.concepts.iter().all(|concept| concept.weight.is_finite()));
-        let ranking = search(&index, &Request::new(&text, 20)).unwrap();
+        let ranking = search(&index, &RankedSearch::new(&text, 20)).unwrap();
         assert!(ranking.files.len() <= 20);
     });
 }

@@ -27,16 +27,16 @@ pub use encoded::TOKENIZER as FORMAT;
 use encoded::{Occurrences, Vocabulary};
 use files::{Files, Trust};
 use manifest::Manifest;
-pub(crate) use record::FileRecord;
+pub(crate) use record::StoredFile;
 pub(crate) use schema::{ASIDE, FIELD_COUNT, Fields};
-use segment::Opening;
-pub(crate) use segment::{Paths, Segment};
-pub(crate) use writer::Place;
+use segment::SegmentOpening;
+pub(crate) use segment::{Paths, RankedSegment};
+pub(crate) use writer::DocumentAddress;
 pub use writer::Writer;
 
 use crate::chunk::{LineKind, outline};
 use crate::error::IndexError;
-use crate::halt::{PATH_STEPS, Pace};
+use crate::halt::{HaltPace, PATH_STEPS};
 use crate::languages::language;
 use crate::limits;
 use crate::panics::guarded;
@@ -56,7 +56,7 @@ pub struct RankIndex {
     files: Files,
     schema: Schema,
     fields: Fields,
-    state: RwLock<Arc<State>>,
+    state: RwLock<Arc<IndexState>>,
     /// Held by who writes.
     writing: Mutex<()>,
     /// The engine failed, whatever the files were when they were opened.
@@ -66,8 +66,8 @@ pub struct RankIndex {
 
 /// The index as it was at the last commit that was seen.
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) segments: Vec<Arc<Segment>>,
+pub(crate) struct IndexState {
+    pub(crate) segments: Vec<Arc<RankedSegment>>,
     /// Mean words of [`Fields::words`] over living documents, and all of them.
     pub(crate) means: [f32; FIELD_COUNT],
     /// Living documents with words.
@@ -75,9 +75,9 @@ pub(crate) struct State {
     manifest: Manifest,
 }
 
-impl State {
-    fn new(segments: Vec<Arc<Segment>>, manifest: Manifest) -> Self {
-        let count = |segment: &Arc<Segment>| {
+impl IndexState {
+    fn new(segments: Vec<Arc<RankedSegment>>, manifest: Manifest) -> Self {
+        let count = |segment: &Arc<RankedSegment>| {
             segment.reader.num_docs().saturating_sub(segment.wordless().count() as u32)
         };
         let files: u32 = segments.iter().map(count).sum();
@@ -137,18 +137,19 @@ impl RankIndex {
     }
 
     /// Opens what a manifest names, but for what is open.
-    fn read(&self, manifest: Manifest, trust: Trust, stop: &Stop) -> Result<State, IndexError> {
+    fn read(&self, manifest: Manifest, trust: Trust, stop: &Stop) -> Result<IndexState, IndexError> {
         let known = self.state();
-        let opening = Opening { files: &self.files, trust, stop, schema: &self.schema, fields: &self.fields };
+        let opening =
+            SegmentOpening { files: &self.files, trust, stop, schema: &self.schema, fields: &self.fields };
         let segments = manifest.segments.iter().map(|entry| {
             let open = known.segments.iter().find(|segment| segment.entry == *entry);
             open.map_or_else(
-                || guarded(|| Segment::open(opening, entry.clone()).map(Arc::new)),
+                || guarded(|| RankedSegment::open(opening, entry.clone()).map(Arc::new)),
                 |open| Ok(Arc::clone(open)),
             )
         });
         let segments = segments.collect::<Result<_, IndexError>>()?;
-        Ok(State::new(segments, manifest))
+        Ok(IndexState::new(segments, manifest))
     }
 
     /// Opens the index for changes; there is one writer at a time. Processes have to agree among themselves.
@@ -183,7 +184,7 @@ impl RankIndex {
         Ok(())
     }
 
-    fn publish(&self, state: State) {
+    fn publish(&self, state: IndexState) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
     }
 
@@ -220,7 +221,7 @@ impl RankIndex {
         is_such: impl Fn(&str) -> bool,
         stop: &(dyn Fn() -> bool + Sync),
     ) -> Option<u64> {
-        let (state, pace, mut count) = (self.state(), Pace::new(stop), 0);
+        let (state, pace, mut count) = (self.state(), HaltPace::new(stop), 0);
         for segment in &state.segments {
             for (document, path, _) in segment.living() {
                 pace.step(PATH_STEPS).ok()?;
@@ -234,7 +235,7 @@ impl RankIndex {
     #[must_use]
     pub fn unread_files(&self) -> u64 {
         let state = self.state();
-        let unread = |segment: &Arc<Segment>| {
+        let unread = |segment: &Arc<RankedSegment>| {
             segment
                 .wordless()
                 .filter(|&document| segment.paths.stamps[document as usize].content == 0)
@@ -274,7 +275,7 @@ impl RankIndex {
         result
     }
 
-    pub(crate) fn state(&self) -> Arc<State> {
+    pub(crate) fn state(&self) -> Arc<IndexState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -307,7 +308,7 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     path_words.push_words(&mut vocabulary, path, 0);
     document.add_text(fields.path, path_words.to_text(&vocabulary));
 
-    let mut record = FileRecord { path: path.to_owned(), ..FileRecord::default() };
+    let mut record = StoredFile { path: path.to_owned(), ..StoredFile::default() };
     let [mut definitions, mut body, mut comments] = std::array::from_fn(|_| Occurrences::default());
     let mut position = 0;
     let mut chunks = outline.chunks.iter().peekable();

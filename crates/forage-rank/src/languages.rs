@@ -11,7 +11,7 @@ use table::{DATA_NAME, OTHER};
 /// What a definition defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
-pub enum Kind {
+pub enum DefinitionKind {
     /// A class, struct, enum, interface, trait, protocol, type alias.
     Type = 0,
     /// A function, method, macro.
@@ -28,7 +28,7 @@ pub enum Kind {
     Heading = 6,
 }
 
-impl Kind {
+impl DefinitionKind {
     /// The word for records.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -59,7 +59,7 @@ impl Kind {
 
 /// How definitions look that no keyword begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum CommentStyle {
     /// Keywords only.
     Keywords,
     /// `type name(arguments) {` at the margin, and within namespaces and classes.
@@ -113,7 +113,7 @@ pub(crate) enum Habit {
 
 /// A language, as far as it matters here.
 #[derive(Debug)]
-pub(crate) struct Language {
+pub(crate) struct LanguageRow {
     /// What `lang:` calls it, in lower case.
     pub(crate) name: &'static str,
     /// What else it is called.
@@ -124,14 +124,14 @@ pub(crate) struct Language {
     pub(crate) extensions: &'static [&'static str],
     pub(crate) line_comments: &'static [&'static str],
     pub(crate) block_comments: &'static [(&'static str, &'static str)],
-    pub(crate) keywords: &'static [(&'static str, Kind)],
-    pub(crate) style: Style,
+    pub(crate) keywords: &'static [(&'static str, DefinitionKind)],
+    pub(crate) style: CommentStyle,
     pub(crate) habits: &'static [Habit],
     /// Files are data or configuration rather than programs.
     pub(crate) is_data: bool,
 }
 
-impl Language {
+impl LanguageRow {
     pub(crate) fn has(&self, habit: Habit) -> bool {
         self.habits.contains(&habit)
     }
@@ -143,23 +143,25 @@ impl Language {
     }
 }
 
-static UNKNOWN: Language = OTHER;
+static UNKNOWN: LanguageRow = OTHER;
 
 /// Languages by the extensions of their files.
-static BY_EXTENSION: LazyLock<HashMap<&'static str, &'static Language>> =
+static BY_EXTENSION: LazyLock<HashMap<&'static str, &'static LanguageRow>> =
     LazyLock::new(|| gathered(|language| language.extensions));
 
 /// Languages by the whole names of files.
-static BY_NAME: LazyLock<HashMap<&'static str, &'static Language>> =
+static BY_NAME: LazyLock<HashMap<&'static str, &'static LanguageRow>> =
     LazyLock::new(|| gathered(|language| language.names));
 
-fn gathered(of: impl Fn(&Language) -> &'static [&'static str]) -> HashMap<&'static str, &'static Language> {
+fn gathered(
+    of: impl Fn(&LanguageRow) -> &'static [&'static str],
+) -> HashMap<&'static str, &'static LanguageRow> {
     LANGUAGES.iter().flat_map(|language| of(language).iter().map(move |word| (*word, language))).collect()
 }
 
 /// The language of a file, by its name.
 #[must_use]
-pub(crate) fn language(path: &str) -> &'static Language {
+pub(crate) fn language(path: &str) -> &'static LanguageRow {
     let name = path.rsplit('/').next().unwrap_or(path);
     if let Some(language) = BY_NAME.get(name) {
         return language;
@@ -182,10 +184,10 @@ pub(crate) fn language(path: &str) -> &'static Language {
 const TEMPLATES: &[&str] = &["in", "tmpl", "tpl", "template", "dist", "example", "sample", "j2"];
 
 /// The language that somebody means with a name, an alias or an extension.
-pub(crate) fn called(name: &str) -> Option<&'static Language> {
+pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
     let lower = name.to_lowercase();
     let lower = lower.strip_prefix('.').unwrap_or(&lower);
-    let is_called = |language: &&Language| language.name == lower || language.aliases.contains(&lower);
+    let is_called = |language: &&LanguageRow| language.name == lower || language.aliases.contains(&lower);
     let found = LANGUAGES.iter().find(is_called).or_else(|| BY_EXTENSION.get(lower).copied());
     found.filter(|language| language.name != DATA_NAME)
 }

@@ -43,9 +43,9 @@ pub mod tree;
 
 pub use error::IndexError;
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
-pub use languages::{Kind, known_language, language_of};
-pub use lines::Words;
+pub use languages::{DefinitionKind, known_language, language_of};
+pub use lines::QueryWords;
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
-pub use rules::{Effect, RULES, Rule, RuleWeights};
-pub use search::{ChunkHit, FileHit, Ranking, Request, Weights, search};
+pub use rules::{Effect, RULES, RankingRule, RuleWeights};
+pub use search::{ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search};

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::query::Query;
+use crate::query::RankQuery;
 use crate::retrieve::Retrieved;
-use crate::tokens::{Parts, stem, words};
+use crate::tokens::{TokenParts, stem, words};
 
 /// The words of a query as lines have them, with what each is worth.
 #[derive(Clone, Debug, Default)]
-pub struct Words(BTreeMap<String, (usize, f32)>);
+pub struct QueryWords(BTreeMap<String, (usize, f32)>);
 
-impl Words {
-    pub(crate) fn new(query: &Query, retrieved: &Retrieved) -> Self {
+impl QueryWords {
+    pub(crate) fn new(query: &RankQuery, retrieved: &Retrieved) -> Self {
         let mut words = BTreeMap::new();
         for ((nth, concept), idf) in query.concepts.iter().enumerate().zip(&retrieved.idf) {
             for (token, weight) in &concept.tokens {
@@ -30,7 +30,7 @@ impl Words {
     #[must_use]
     pub fn worth(&self, line: &str) -> f32 {
         let mut met: Vec<(usize, f32)> = Vec::new();
-        let mut parts = Parts::default();
+        let mut parts = TokenParts::default();
         let mut meet = |token: &str| {
             let Some(&(concept, worth)) = self.0.get(token) else { return };
             match met.iter_mut().find(|(other, _)| *other == concept) {

@@ -8,11 +8,11 @@ use filter::{Filters, PathFilter};
 
 use crate::languages::{called, language};
 use crate::limits;
-use crate::tokens::{Parts, abbreviation, is_question_word, is_weak_word, stem, synonyms, words};
+use crate::tokens::{TokenParts, abbreviation, is_question_word, is_weak_word, stem, synonyms, words};
 
 /// A query, taken apart.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Query {
+pub(crate) struct RankQuery {
     /// What is looked up, in the order of the query.
     pub(crate) concepts: Vec<Concept>,
     /// Names as they stand in the query: identifiers that look like no plain word, or the whole query.
@@ -33,7 +33,7 @@ pub(crate) struct Query {
     pub(crate) excluded: Vec<String>,
 }
 
-impl Query {
+impl RankQuery {
     /// A word as the query has it: that of a name is its letters and digits alone, in lower case.
     pub(crate) fn as_written<'a>(&'a self, word: &'a str) -> &'a str {
         let is_it = |name: &&String| {
@@ -54,7 +54,7 @@ pub(crate) struct Concept {
     /// How much it matters beside its rarity.
     pub(crate) weight: f32,
     /// What it is.
-    pub(crate) role: Role,
+    pub(crate) role: PieceRole,
     /// How often the query has it.
     pub(crate) times: u32,
 }
@@ -70,7 +70,7 @@ impl Concept {
 }
 
 /// The word before, for what the two are together.
-struct Before {
+struct PreviousWord {
     /// The byte behind it.
     end: usize,
     word: String,
@@ -79,7 +79,7 @@ struct Before {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum PieceRole {
     /// A word, or part of a name.
     Word,
     /// A name of several parts, as a whole.
@@ -109,7 +109,7 @@ impl Default for QueryWeights {
     }
 }
 
-impl Query {
+impl RankQuery {
     /// Takes a query apart.
     pub(crate) fn parse(text: &str, weights: &QueryWeights) -> Self {
         let text = &text[..text.floor_char_boundary(limits::QUERY_BYTES)];
@@ -119,18 +119,18 @@ impl Query {
         let is_short = text.split_whitespace().nth(limits::SHORT_QUERY).is_none();
         for piece in pieces(text, is_short) {
             let word = match piece {
-                Piece::Phrase(phrase) => {
+                QueryPiece::Phrase(phrase) => {
                     let tokens = phrase_tokens(phrase);
                     let told = if tokens.is_empty() { &mut query.ignored } else { &mut query.understood };
                     told.push(format!("\"{phrase}\""));
                     phrases.push(tokens);
                     phrase
                 }
-                Piece::Filter(filter) => {
+                QueryPiece::Filter(filter) => {
                     query.push_filter(filter);
                     continue;
                 }
-                Piece::Excluded(token, written) => {
+                QueryPiece::Excluded(token, written) => {
                     if query.excluded.len() < limits::EXCLUDED_WORDS {
                         query.excluded.push(token);
                         query.understood.push(written.to_owned());
@@ -139,7 +139,7 @@ impl Query {
                     }
                     continue;
                 }
-                Piece::Word(word) => word,
+                QueryPiece::Word(word) => word,
             };
             plain.push_str(word);
             plain.push(' ');
@@ -158,8 +158,8 @@ impl Query {
         query
     }
 
-    fn push_filter(&mut self, filter: Filter<'_>) {
-        let Filter { written, without, what } = filter;
+    fn push_filter(&mut self, filter: FieldFilter<'_>) {
+        let FieldFilter { written, without, what } = filter;
         let filters = &mut self.filters;
         match what {
             What::Path(path) => {
@@ -190,7 +190,7 @@ impl Query {
                     word: token.clone(),
                     tokens: vec![(token.clone(), 1.0)],
                     weight: SILENT,
-                    role: Role::Word,
+                    role: PieceRole::Word,
                     times: 1,
                 });
                 self.concepts.len() - 1
@@ -207,8 +207,8 @@ impl Query {
 
     fn read(&mut self, text: &str, weights: &QueryWeights) {
         self.is_symbol = !text.is_empty() && !text.contains(char::is_whitespace) && looks_like_name(text);
-        let mut parts = Parts::default();
-        let mut before: Option<Before> = None;
+        let mut parts = TokenParts::default();
+        let mut before: Option<PreviousWord> = None;
         let found: Vec<(usize, &str)> = words(text).collect();
         let path_name = path_name(text);
         self.is_symbol &= path_name.is_none();
@@ -248,7 +248,7 @@ impl Query {
                     word: whole.clone(),
                     tokens: whole_tokens(whole),
                     weight,
-                    role: Role::Name,
+                    role: PieceRole::Name,
                     times: 1,
                 });
             }
@@ -257,14 +257,14 @@ impl Query {
             for part in parts.iter() {
                 concept = self.push_word(part, part_weight, weights);
             }
-            if let Some(Before { word: last, concept: first, .. }) = &before
+            if let Some(PreviousWord { word: last, concept: first, .. }) = &before
                 && let Some(short) = abbreviation(last, parts.whole())
             {
                 for nth in [*first, concept] {
                     self.concepts[nth].also(short, weights.synonym);
                 }
             }
-            if let Some(Before { end, word: last, .. }) = before.take()
+            if let Some(PreviousWord { end, word: last, .. }) = before.take()
                 && at == end + 1
             {
                 let joined = format!("{last}{}", parts.whole());
@@ -272,11 +272,11 @@ impl Query {
                     word: joined.clone(),
                     tokens: whole_tokens(joined),
                     weight: weights.joined,
-                    role: Role::Joined,
+                    role: PieceRole::Joined,
                     times: 1,
                 });
             }
-            before = Some(Before { end: at + word.len(), word: parts.whole().to_owned(), concept });
+            before = Some(PreviousWord { end: at + word.len(), word: parts.whole().to_owned(), concept });
         }
         if self.is_symbol
             && let Some(last) = self.names.pop()
@@ -292,7 +292,7 @@ impl Query {
 
     fn push_word(&mut self, word: &str, weight: f32, weights: &QueryWeights) -> usize {
         let tokens = vec![(stem(word).into_owned(), 1.0)];
-        let mut concept = Concept { word: word.to_owned(), tokens, weight, role: Role::Word, times: 1 };
+        let mut concept = Concept { word: word.to_owned(), tokens, weight, role: PieceRole::Word, times: 1 };
         for synonym in synonyms(word) {
             concept.also(synonym, weights.synonym);
         }
@@ -307,7 +307,7 @@ impl Query {
                 let known = &mut self.concepts[nth];
                 known.weight = known.weight.max(concept.weight);
                 known.times += 1;
-                if concept.role != Role::Joined {
+                if concept.role != PieceRole::Joined {
                     known.role = concept.role;
                 }
                 nth
@@ -363,15 +363,15 @@ const PREPOSITIONS: &[&str] = &[
     "without",
 ];
 
-enum Piece<'a> {
+enum QueryPiece<'a> {
     Word(&'a str),
     Phrase(&'a str),
-    Filter(Filter<'a>),
+    Filter(FieldFilter<'a>),
     /// The token, and how it was written.
     Excluded(String, &'a str),
 }
 
-struct Filter<'a> {
+struct FieldFilter<'a> {
     written: &'a str,
     /// It leaves out what it names.
     without: bool,
@@ -385,12 +385,12 @@ enum What<'a> {
 
 /// What is pasted (a report, a patch, a command) has quotes and minus signs of its own: in a long text they are none
 /// of ours.
-fn pieces(text: &str, is_short: bool) -> Vec<Piece<'_>> {
+fn pieces(text: &str, is_short: bool) -> Vec<QueryPiece<'_>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         if is_short && let Some((phrase, after)) = phrase(rest) {
-            found.push(Piece::Phrase(phrase));
+            found.push(QueryPiece::Phrase(phrase));
             rest = after.trim_start();
             continue;
         }
@@ -410,7 +410,7 @@ fn phrase(rest: &str) -> Option<(&str, &str)> {
     (touches && !phrase.is_empty() && !after.starts_with(char::is_alphanumeric)).then_some((phrase, after))
 }
 
-fn piece(word: &str, is_short: bool) -> Piece<'_> {
+fn piece(word: &str, is_short: bool) -> QueryPiece<'_> {
     let (without, bare) = word.strip_prefix('-').map_or((false, word), |bare| (true, bare));
     let after = |prefix: &str| {
         // `path::Component` is a name.
@@ -418,14 +418,14 @@ fn piece(word: &str, is_short: bool) -> Piece<'_> {
         value.filter(|_| is_short)
     };
     if let Some(path) = after("path:") {
-        return Piece::Filter(Filter { written: word, without, what: What::Path(path) });
+        return QueryPiece::Filter(FieldFilter { written: word, without, what: What::Path(path) });
     }
     if let Some(name) = after("lang:").or_else(|| after("language:")) {
-        return Piece::Filter(Filter { written: word, without, what: What::Language(name) });
+        return QueryPiece::Filter(FieldFilter { written: word, without, what: What::Language(name) });
     }
     match excluded(bare).filter(|_| without && is_short) {
-        Some(token) => Piece::Excluded(token, word),
-        None => Piece::Word(word),
+        Some(token) => QueryPiece::Excluded(token, word),
+        None => QueryPiece::Word(word),
     }
 }
 
@@ -435,7 +435,7 @@ fn excluded(bare: &str) -> Option<String> {
     if !is_word || bare.chars().count() < 3 || !bare.starts_with(char::is_alphabetic) {
         return None;
     }
-    let mut parts = Parts::default();
+    let mut parts = TokenParts::default();
     parts.split(bare);
     match parts.is_compound() {
         true => Some(parts.whole().to_owned()),

@@ -7,10 +7,10 @@ use tantivy::schema::{Field, IndexRecordOption, Value as _};
 use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Term};
 
 use crate::error::IndexError;
-use crate::halt::{Halt, PATH_STEPS, Pace};
-use crate::index::{ASIDE, FIELD_COUNT, FileRecord, Paths, RankIndex, State};
+use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
+use crate::index::{ASIDE, FIELD_COUNT, IndexState, Paths, RankIndex, StoredFile};
 use crate::limits;
-use crate::query::{Concept, Query, Role};
+use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
 
 /// Weights of fields and the shape of the term weighting (Robertson and Zaragoza, «The Probabilistic Relevance
@@ -49,8 +49,8 @@ impl Default for FieldWeights {
 
 /// A file that may answer.
 #[derive(Debug)]
-pub(crate) struct Candidate {
-    pub(crate) record: FileRecord,
+pub(crate) struct FileCandidate {
+    pub(crate) record: StoredFile,
     pub(crate) path_words: PathWords,
     /// What it was chosen by.
     pub(crate) choice: f32,
@@ -59,7 +59,7 @@ pub(crate) struct Candidate {
     /// Weighted frequency per concept in the file.
     pub(crate) frequencies: Vec<f32>,
     /// Occurrences, in the order of positions.
-    pub(crate) hits: Vec<Hit>,
+    pub(crate) hits: Vec<ConceptHit>,
     /// A word of a phrase has occurrences beyond [`limits::PHRASE_HITS`] that are not among them.
     pub(crate) is_cut: bool,
     pub(crate) tokens: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Candidate {
 
 /// An occurrence of a concept.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hit {
+pub(crate) struct ConceptHit {
     pub(crate) position: u32,
     pub(crate) concept: u16,
     /// Of [`FIELD_COUNT`], never the path.
@@ -84,7 +84,7 @@ const ASIDE_SHARE: f32 = 0.5;
 /// What retrieval found.
 #[derive(Debug, Default)]
 pub(crate) struct Retrieved {
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) candidates: Vec<FileCandidate>,
     /// Rarity of each concept, with its weight; 0 for what the index doesn't know.
     pub(crate) idf: Vec<f32>,
     /// Files in the index.
@@ -101,7 +101,7 @@ pub(crate) struct Retrieved {
     pub(crate) not_looked_at: usize,
 }
 
-struct Segment<'a> {
+struct SegmentView<'a> {
     reader: &'a SegmentReader,
     scores: Vec<f32>,
     /// What the names add to the scores for the choice of candidates.
@@ -123,7 +123,7 @@ fn rarity(total: f32, count: u32) -> f32 {
 
 /// Of a long query (a whole bug report) the rare words tell what it is about; the others cost time and blur. Words of
 /// phrases are looked up whatever they are: without them no file would have the phrase.
-fn keep_the_rarest(query: &Query, counts: &[u32], total: f32) -> Vec<bool> {
+fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     let value = |nth: usize| {
         let known = if counts[nth] > 0 { rarity(total, counts[nth]) } else { 0.0 };
         known * query.concepts[nth].weight
@@ -138,7 +138,12 @@ fn keep_the_rarest(query: &Query, counts: &[u32], total: f32) -> Vec<bool> {
 }
 
 /// Living files with each concept.
-fn count_files(state: &State, query: &Query, fields: &[Field], pace: &Pace<'_>) -> Result<Vec<u32>, Halt> {
+fn count_files(
+    state: &IndexState,
+    query: &RankQuery,
+    fields: &[Field],
+    pace: &HaltPace<'_>,
+) -> Result<Vec<u32>, HaltReason> {
     let mut counts = vec![0_u32; query.concepts.len()];
     for reader in state.segments.iter().map(|segment| &segment.reader) {
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
@@ -171,21 +176,21 @@ fn count_files(state: &State, query: &Query, fields: &[Field], pace: &Pace<'_>) 
 /// What candidates are looked for, and where.
 pub(crate) struct Demand<'a> {
     pub(crate) index: &'a RankIndex,
-    pub(crate) query: &'a Query,
+    pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
     /// Which paths may be candidates, beside what the query says of them.
     pub(crate) allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
-    pub(crate) pace: &'a Pace<'a>,
+    pub(crate) pace: &'a HaltPace<'a>,
     /// Candidates at most.
     pub(crate) most: usize,
 }
 
 /// A document that may become a candidate: what it is chosen by, its segment, itself.
-type Choice = (f32, usize, DocId);
+type SegmentChoice = (f32, usize, DocId);
 
 /// Finds the files with the highest BM25F, the best first, and reads where the words stand in them. The first of
 /// many are the same as of few.
-pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
+pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     let Demand { index, query, weights, pace, .. } = *demand;
     let state = index.state();
     let means = &state.means;
@@ -207,7 +212,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
     } else {
         (Vec::new(), vec![true; query.concepts.len()])
     };
-    let scope = Scope { demand, kept: &kept, fields, means };
+    let scope = RetrieveScope { demand, kept: &kept, fields, means };
     let mut segments = Vec::new();
     for segment in &state.segments {
         segments.push(scope.read_segment(&segment.reader, &segment.paths)?);
@@ -227,7 +232,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
             retrieved.named_idf[place].push(idf);
         }
     }
-    let mut best: Vec<Choice> = Vec::new();
+    let mut best: Vec<SegmentChoice> = Vec::new();
     for (nth, segment) in segments.iter_mut().enumerate() {
         segment.score(&retrieved, weights, pace)?;
         scope.choose(nth, segment, &mut best)?;
@@ -237,9 +242,14 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, Halt> {
     Ok(retrieved)
 }
 
-impl Segment<'_> {
+impl SegmentView<'_> {
     /// Adds up what the files have.
-    fn score(&mut self, retrieved: &Retrieved, weights: &FieldWeights, pace: &Pace<'_>) -> Result<(), Halt> {
+    fn score(
+        &mut self,
+        retrieved: &Retrieved,
+        weights: &FieldWeights,
+        pace: &HaltPace<'_>,
+    ) -> Result<(), HaltReason> {
         for (found, idf) in self.found.iter().zip(&retrieved.idf) {
             pace.step(found.len())?;
             for &(document, frequency) in found {
@@ -265,7 +275,7 @@ impl Segment<'_> {
 }
 
 /// What is the same for all segments of a query.
-struct Scope<'a> {
+struct RetrieveScope<'a> {
     demand: &'a Demand<'a>,
     /// Concepts that are looked up.
     kept: &'a [bool],
@@ -273,10 +283,15 @@ struct Scope<'a> {
     means: &'a [f32; FIELD_COUNT],
 }
 
-impl Scope<'_> {
+impl RetrieveScope<'_> {
     /// The documents of a segment that the query allows, before any of them is read: paths, languages, words that are
     /// left out, and that all words of the phrases are there.
-    fn choose(&self, nth: usize, segment: &Segment<'_>, best: &mut Vec<Choice>) -> Result<(), Halt> {
+    fn choose(
+        &self,
+        nth: usize,
+        segment: &SegmentView<'_>,
+        best: &mut Vec<SegmentChoice>,
+    ) -> Result<(), HaltReason> {
         let Demand { query, allow, pace, .. } = *self.demand;
         let excluded = self.excluded(segment)?;
         let needed: Vec<usize> = (0..query.concepts.len()).filter(|&nth| query.is_in_phrase(nth)).collect();
@@ -299,7 +314,7 @@ impl Scope<'_> {
     }
 
     /// Per document whether it has a word that is left out; nothing where none is.
-    fn excluded(&self, segment: &Segment<'_>) -> Result<Vec<bool>, Halt> {
+    fn excluded(&self, segment: &SegmentView<'_>) -> Result<Vec<bool>, HaltReason> {
         let Demand { query, pace, .. } = *self.demand;
         let mut excluded = Vec::new();
         if !query.excluded.is_empty() {
@@ -325,14 +340,14 @@ impl Scope<'_> {
     /// Reads the best of what was chosen, with phrases as many as it takes.
     fn read(
         &self,
-        segments: &[Segment<'_>],
-        mut best: Vec<Choice>,
+        segments: &[SegmentView<'_>],
+        mut best: Vec<SegmentChoice>,
         retrieved: &mut Retrieved,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), HaltReason> {
         let Demand { query, most, .. } = *self.demand;
         // Of equal files the first by path: the order of documents is that of threads and merges.
-        let path = |entry: &Choice| segments[entry.1].paths.get(entry.2);
-        let order = |left: &Choice, right: &Choice| {
+        let path = |entry: &SegmentChoice| segments[entry.1].paths.get(entry.2);
+        let order = |left: &SegmentChoice, right: &SegmentChoice| {
             right.0.total_cmp(&left.0).then_with(|| path(left).cmp(path(right)))
         };
         let has_phrases = !query.phrases.is_empty();
@@ -376,7 +391,11 @@ impl Scope<'_> {
         Ok(())
     }
 
-    fn read_segment<'a>(&self, reader: &'a SegmentReader, paths: &'a Paths) -> Result<Segment<'a>, Halt> {
+    fn read_segment<'a>(
+        &self,
+        reader: &'a SegmentReader,
+        paths: &'a Paths,
+    ) -> Result<SegmentView<'a>, HaltReason> {
         let Self { demand: &Demand { index, query, weights, pace, .. }, fields, means, .. } = *self;
         let size = reader.max_doc() as usize;
         let mut found = Vec::with_capacity(query.concepts.len());
@@ -444,15 +463,23 @@ impl Scope<'_> {
                 postings.advance();
             }
         }
-        Ok(Segment { reader, paths, aside, scores: vec![0.0; size], bonus: vec![0.0; size], found, named })
+        Ok(SegmentView {
+            reader,
+            paths,
+            aside,
+            scores: vec![0.0; size],
+            bonus: vec![0.0; size],
+            found,
+            named,
+        })
     }
 
     fn read_candidates(
         &self,
-        segment: &Segment<'_>,
-        best: &[Choice],
+        segment: &SegmentView<'_>,
+        best: &[SegmentChoice],
         retrieved: &mut Retrieved,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), HaltReason> {
         let Self { demand: &Demand { index, query, pace, .. }, fields, .. } = *self;
         if best.is_empty() {
             return Ok(());
@@ -465,7 +492,7 @@ impl Scope<'_> {
             let score = segment.scores[document as usize];
             let stored: TantivyDocument = store.get(document)?;
             let text = stored.get_first(index.fields().record).and_then(|value| value.as_str());
-            let record = text.and_then(FileRecord::from_text).ok_or(IndexError::Damaged)?;
+            let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
             let path_words = PathWords::new(&record.path);
             let frequency = |found: &Vec<(DocId, f32)>| {
                 found.binary_search_by_key(&document, |entry| entry.0).map_or(0.0, |at| found[at].1)
@@ -473,7 +500,7 @@ impl Scope<'_> {
             let frequencies = segment.found.iter().map(frequency).collect();
             let tokens = record.end_position;
             let hits = Vec::new();
-            candidates.push(Candidate {
+            candidates.push(FileCandidate {
                 record,
                 path_words,
                 choice,
@@ -508,7 +535,7 @@ impl Scope<'_> {
                         pace.step(1 + positions.len())?;
                         candidates[first + nth].is_cut |= in_phrase && positions.len() > most_hits;
                         candidates[first + nth].hits.extend(positions.iter().take(most_hits).map(
-                            |&position| Hit {
+                            |&position| ConceptHit {
                                 position,
                                 concept: nth_concept as u16,
                                 field: nth_field as u8,
@@ -527,12 +554,12 @@ impl Scope<'_> {
     }
 }
 
-impl Candidate {
+impl FileCandidate {
     /// Whether the words of a phrase stand where they have to somewhere.
     pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
         let Some(((first, _), rest)) = phrase.split_first() else { return true };
         // A name is also among the definitions, at the beginning of its line: there it stands behind nothing.
-        let counts = |hit: &Hit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
+        let counts = |hit: &ConceptHit| hit.weight >= 1.0 && hit.field != DEFINITIONS;
         let stands = |position: u32, concept: usize| {
             let from = self.hits.partition_point(|hit| hit.position < position);
             let here = self.hits[from..].iter().take_while(|hit| hit.position == position);
@@ -552,9 +579,9 @@ impl Candidate {
     }
 }
 
-impl Query {
+impl RankQuery {
     /// Whether a concept is one whose absence is a lack.
     pub(crate) fn is_expected(&self, concept: usize) -> bool {
-        self.concepts[concept].role != Role::Joined
+        self.concepts[concept].role != PieceRole::Joined
     }
 }

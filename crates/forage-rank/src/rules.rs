@@ -21,7 +21,7 @@ pub enum Effect {
 
 /// A rule of the table.
 #[derive(Clone, Copy, Debug)]
-pub struct Rule {
+pub struct RankingRule {
     /// What ablation and configuration call it.
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
@@ -39,8 +39,8 @@ macro_rules! rules {
         pub(crate) enum Id { $($variant),* }
 
         /// All rules.
-        pub const RULES: &[Rule] = &[
-            $(Rule { name: $name, weight: $weight, effect: Effect::$effect, about: $about }),*
+        pub const RULES: &[RankingRule] = &[
+            $(RankingRule { name: $name, weight: $weight, effect: Effect::$effect, about: $about }),*
         ];
     };
 }
@@ -106,7 +106,7 @@ impl RuleWeights {
     }
 
     /// All rules with their weights.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static Rule, f32)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&'static RankingRule, f32)> {
         RULES.iter().zip(self.0)
     }
 

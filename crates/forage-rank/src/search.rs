@@ -1,18 +1,18 @@
 //! A query answered.
 
 use crate::error::IndexError;
-use crate::halt::{Halt, Pace};
-use crate::index::{FileRecord, RankIndex};
-use crate::languages::Kind;
+use crate::halt::{HaltPace, HaltReason};
+use crate::index::{RankIndex, StoredFile};
+use crate::languages::DefinitionKind;
 use crate::limits;
-use crate::lines::Words;
-use crate::query::{Query, QueryWeights};
+use crate::lines::QueryWords;
+use crate::query::{QueryWeights, RankQuery};
 use crate::retrieve::{Demand, FieldWeights, Retrieved, retrieve};
 use crate::rules::{Evidence, RULES, RuleWeights, gather};
 
 /// All that is fitted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Weights {
+pub struct RankWeights {
     /// Of the rules.
     pub rules: RuleWeights,
     /// Of fields.
@@ -23,14 +23,14 @@ pub struct Weights {
 
 /// What is asked of an index.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct RankedSearch<'a> {
     /// Words, names, a question or a whole report; `path:`, `lang:`, `-word` and `"a phrase"` in a short one. Of more
     /// than [`limits::QUERY_BYTES`] the beginning is read.
     pub query: &'a str,
     /// Files of the answer, up to [`limits::RESULTS`]. The first of a longer answer are those of a shorter one.
     pub limit: usize,
     /// Other weights than those that are built in.
-    pub weights: Option<&'a Weights>,
+    pub weights: Option<&'a RankWeights>,
     /// Whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are chosen, so
     /// that what is ruled out takes no places; once per file that has something of the query.
     pub allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
@@ -39,7 +39,7 @@ pub struct Request<'a> {
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl<'a> Request<'a> {
+impl<'a> RankedSearch<'a> {
     /// A request for any files, which nothing stops.
     #[must_use]
     pub fn new(query: &'a str, limit: usize) -> Self {
@@ -47,7 +47,7 @@ impl<'a> Request<'a> {
     }
 }
 
-impl std::fmt::Debug for Request<'_> {
+impl std::fmt::Debug for RankedSearch<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { query, limit, weights, allow, .. } = self;
         let mut shown = formatter.debug_struct("Request");
@@ -78,7 +78,7 @@ pub struct Ranking {
     /// may have the phrases and are not in the answer.
     pub not_looked_at: usize,
     /// For choosing the lines of a file that are shown.
-    pub words: Words,
+    pub words: QueryWords,
     /// The search was stopped: there are no files, whatever the index has.
     pub stopped: bool,
 }
@@ -112,7 +112,7 @@ pub struct ChunkHit {
     /// The last line.
     pub end_line: u32,
     /// What it defines first, if anything.
-    pub symbol: Option<(String, Kind)>,
+    pub symbol: Option<(String, DefinitionKind)>,
     /// Comparable within one answer.
     pub score: f32,
 }
@@ -122,25 +122,25 @@ pub struct ChunkHit {
 /// # Errors
 /// The index can't be read; where it is damaged, [`RankIndex::is_damaged`] says so from then on. A search that was
 /// stopped is no error but says so ([`Ranking::stopped`]).
-pub fn search(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, IndexError> {
+pub fn search(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
     index.using(|| match answer(index, request) {
         Ok(ranking) => Ok(ranking),
-        Err(Halt::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
-        Err(Halt::Failed(error)) => Err(error),
+        Err(HaltReason::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
+        Err(HaltReason::Failed(error)) => Err(error),
     })
 }
 
-fn answer(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, Halt> {
+fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, HaltReason> {
     let built_in;
     let weights = match request.weights {
         Some(weights) => weights,
         None => {
-            built_in = Weights::default();
+            built_in = RankWeights::default();
             &built_in
         }
     };
-    let pace = Pace::new(request.stop);
-    let query = Query::parse(request.query, &weights.query);
+    let pace = HaltPace::new(request.stop);
+    let query = RankQuery::parse(request.query, &weights.query);
     let limit = request.limit.min(limits::RESULTS);
     // Two sizes only: who turns a page finds it ready.
     let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
@@ -152,7 +152,7 @@ fn answer(index: &RankIndex, request: &Request<'_>) -> Result<Ranking, Halt> {
     let order = order(&retrieved, &evidence, &weights.rules);
     let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
     let hit = |(score, nth): (f32, usize)| file_hit(&retrieved.candidates[nth].record, &evidence[nth], score);
-    let words = Words::new(&query, &retrieved);
+    let words = QueryWords::new(&query, &retrieved);
     Ok(Ranking {
         files: order.into_iter().take(limit).map(hit).collect(),
         matching: retrieved.matching,
@@ -186,7 +186,7 @@ fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> V
 
 /// What a file has of the query's rarity, as a share of what the rarest words weigh together: no file has most of a
 /// whole report, but one that it is about has as much as some rare words are. What no file has is as rare as can be.
-fn strength(query: &Query, retrieved: &Retrieved, nth: usize) -> f32 {
+fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
     let frequencies = &retrieved.candidates[nth].frequencies;
     let mut has = 0.0;
     let mut rarities = Vec::with_capacity(frequencies.len());
@@ -204,7 +204,7 @@ fn strength(query: &Query, retrieved: &Retrieved, nth: usize) -> f32 {
     (has / wants.max(f32::MIN_POSITIVE)).min(1.0)
 }
 
-fn unknown(query: &Query, retrieved: &Retrieved) -> Vec<String> {
+fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
     let concepts = query.concepts.iter().zip(&retrieved.document_frequency).enumerate();
     concepts
         .filter(|(nth, (_, frequency))| **frequency == 0 && query.is_expected(*nth))
@@ -212,7 +212,7 @@ fn unknown(query: &Query, retrieved: &Retrieved) -> Vec<String> {
         .collect()
 }
 
-fn file_hit(record: &FileRecord, evidence: &Evidence, score: f32) -> FileHit {
+fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32) -> FileHit {
     let hit = |nth: usize, share: f32| {
         let chunk = &record.chunks[nth];
         let symbol = record

@@ -14,7 +14,7 @@ use crate::limits;
 
 /// A token of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub(crate) struct TextToken {
     /// What is indexed: a stem, or the whole of a compound identifier in lower case.
     pub text: String,
     /// Count of parts before it; a whole stands where its first part does.
@@ -25,17 +25,17 @@ pub(crate) struct Token {
 
 /// The tokens of a text, for tests and for the curious; the index goes through [`words`] without allocating.
 #[must_use]
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str) -> Vec<TextToken> {
     let mut found = Vec::new();
     let mut position = 0;
-    let mut parts = Parts::default();
+    let mut parts = TokenParts::default();
     for (_, word) in words(text) {
         parts.split(word);
         for (nth, part) in parts.iter().enumerate() {
             if nth == 0 && parts.is_compound() {
-                found.push(Token { text: parts.whole().to_owned(), position, whole: true });
+                found.push(TextToken { text: parts.whole().to_owned(), position, whole: true });
             }
-            found.push(Token {
+            found.push(TextToken {
                 text: stem(part).into_owned(),
                 position: position + nth as u32,
                 whole: false,
@@ -126,7 +126,7 @@ fn script(text: &str, at: usize) -> Option<(Script, usize)> {
 
 /// The parts of one identifier, in buffers that are used again.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
+pub(crate) struct TokenParts {
     /// The identifier in lower case, without `_`.
     whole: String,
     /// Ends of the parts within `whole`.
@@ -134,7 +134,7 @@ pub(crate) struct Parts {
     lower: String,
 }
 
-impl Parts {
+impl TokenParts {
     /// Splits an identifier at `_`, between lower and upper case, before the last capital of several (`HTTPHeader`),
     /// and between letters and digits. A hexadecimal number is its digits in one.
     pub(crate) fn split(&mut self, word: &str) {

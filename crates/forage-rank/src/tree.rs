@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use forage_base::{Hash64, Hint, Stop, Stopped};
 use forage_fs::{
-    Chosen, Contents, Decoded, Entry, FileState, Listing, NOISE, OpenError, OpenedFile, RelPath, Root,
-    Skipped, Step, Telling, WalkOptions, WalkReport, decode, display_path, walk,
+    ChangeTelling, Contents, DecodedText, Entry, FileListing, FileState, ListingFilter, NOISE, OpenError,
+    OpenedFile, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, decode, display_path, walk,
 };
 
 use crate::error::IndexError;
-use crate::index::{Place, RankIndex, Stamp, State, Writer};
+use crate::index::{DocumentAddress, IndexState, RankIndex, Stamp, Writer};
 use crate::limits;
 use crate::panics::guarded;
 
@@ -26,11 +26,11 @@ use crate::panics::guarded;
 #[derive(Default)]
 struct Changes {
     /// The index that the tree was compared with.
-    state: Arc<State>,
+    state: Arc<IndexState>,
     /// Files to read.
     read: Vec<Changed>,
     /// Files to remove.
-    gone: Vec<Place>,
+    gone: Vec<DocumentAddress>,
     /// Files that are in the index as they are, but for a state that tells of later changes.
     settled: Vec<Changed>,
     /// Files that the next comparison may have to open, whatever it is told of changes.
@@ -42,7 +42,7 @@ struct Changes {
 /// A file that is not in the index as it is, and where it is as it was.
 struct Changed {
     path: RelPath,
-    before: Option<Place>,
+    before: Option<DocumentAddress>,
 }
 
 impl Changes {
@@ -110,7 +110,7 @@ impl UpdateError {
 
 /// What an update may use.
 #[derive(Clone, Debug)]
-pub struct Effort {
+pub struct UpdateEffort {
     /// Worker threads.
     pub threads: usize,
     /// Ends it.
@@ -141,8 +141,8 @@ pub fn walk_options() -> WalkOptions {
 pub fn update<L>(
     index: &RankIndex,
     root: &Arc<Root>,
-    listing: Option<&Listing>,
-    effort: &Effort,
+    listing: Option<&FileListing>,
+    effort: &UpdateEffort,
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
     let options = WalkOptions { threads: effort.threads, ..walk_options() };
@@ -168,16 +168,16 @@ pub fn update<L>(
 }
 
 /// What is known of the files of an index.
-struct Known<'a> {
-    places: HashMap<&'a str, (u32, Stamp, Place)>,
+struct EarlierFiles<'a> {
+    places: HashMap<&'a str, (u32, Stamp, DocumentAddress)>,
     seen: Vec<AtomicBool>,
     /// Documents of files that have another; none is ever written so.
-    doubled: Vec<Place>,
+    doubled: Vec<DocumentAddress>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> EarlierFiles<'a> {
     /// `None` when the time is over.
-    fn of(state: &'a State, stop: &Stop) -> Option<Self> {
+    fn of(state: &'a IndexState, stop: &Stop) -> Option<Self> {
         let files = state.segments.iter().map(|segment| segment.reader.num_docs() as usize).sum();
         let (mut places, mut doubled) = (HashMap::with_capacity(files), Vec::new());
         for (nth, segment) in state.segments.iter().enumerate() {
@@ -185,7 +185,7 @@ impl<'a> Known<'a> {
                 if step % limits::STOP_STEPS == 0 && stop.check().is_some() {
                     return None;
                 }
-                let place = Place { segment: nth as u32, document };
+                let place = DocumentAddress { segment: nth as u32, document };
                 let number = places.len() as u32;
                 match places.entry(path) {
                     hash_map::Entry::Vacant(vacant) => drop(vacant.insert((number, stamp, place))),
@@ -198,13 +198,17 @@ impl<'a> Known<'a> {
     }
 
     /// Whether the file is in the index as it is, as far as its state tells; what is known of it, if not.
-    fn meet(&self, path: &str, state: u64) -> Met {
-        let Some(&(number, stamp, place)) = self.places.get(path) else { return Met::New };
+    fn meet(&self, path: &str, state: u64) -> FileDifference {
+        let Some(&(number, stamp, place)) = self.places.get(path) else { return FileDifference::New };
         self.seen[number as usize].store(true, Ordering::Relaxed);
-        if state != 0 && state == stamp.state { Met::Same } else { Met::Open(stamp, place) }
+        if state != 0 && state == stamp.state {
+            FileDifference::Same
+        } else {
+            FileDifference::Open(stamp, place)
+        }
     }
 
-    fn unseen(self) -> Vec<Place> {
+    fn unseen(self) -> Vec<DocumentAddress> {
         let seen = self.seen;
         let unseen =
             self.places.into_values().filter(|(number, ..)| !seen[*number as usize].load(Ordering::Relaxed));
@@ -212,11 +216,11 @@ impl<'a> Known<'a> {
     }
 }
 
-enum Met {
+enum FileDifference {
     New,
     Same,
     /// Its content has to be compared.
-    Open(Stamp, Place),
+    Open(Stamp, DocumentAddress),
 }
 
 /// Compares an index with the files below a root that a walk with these options visits; with a listing of it, there is
@@ -224,12 +228,12 @@ enum Met {
 fn compare(
     index: &RankIndex,
     root: &Arc<Root>,
-    listing: Option<&Listing>,
+    listing: Option<&FileListing>,
     options: &WalkOptions,
     stop: &Stop,
 ) -> Result<Changes, OpenError> {
     let state = index.state();
-    let Some(known) = Known::of(&state, stop) else {
+    let Some(known) = EarlierFiles::of(&state, stop) else {
         let report = WalkReport { stopped: stop.check(), ..WalkReport::default() };
         return Ok(Changes { report, ..Changes::default() });
     };
@@ -238,23 +242,23 @@ fn compare(
     let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let state = entry.state().map_or(0, |state| hash_of(&state));
         let met = known.meet(&entry.path.display(), state);
-        if matches!(met, Met::Same) {
-            return Step::Nothing;
+        if matches!(met, FileDifference::Same) {
+            return WalkStep::Nothing;
         }
         let file = entry.open(skipped);
         // What must not be opened is looked at no more.
         if file.is_some() || root.secrets().denies(&entry.path).is_none() {
             unsettled.fetch_add(1, Ordering::Relaxed);
         }
-        let before = if let Met::Open(_, place) = met { Some(place) } else { None };
+        let before = if let FileDifference::Open(_, place) = met { Some(place) } else { None };
         let changed = Changed { path: entry.path.clone(), before };
-        let item = |is_changed: bool| Step::Item((changed, is_changed), size_of::<Changed>());
-        let Met::Open(stamp, _) = met else { return item(true) };
+        let item = |is_changed: bool| WalkStep::Item((changed, is_changed), size_of::<Changed>());
+        let FileDifference::Open(stamp, _) = met else { return item(true) };
         let now = file.map_or(UNREAD, |mut file| Read::new(&mut file, buffer).stamp);
         match now.content == stamp.content {
             false => item(true),
             true if now.state != 0 && now.state != stamp.state => item(false),
-            true => Step::Nothing,
+            true => WalkStep::Nothing,
         }
     };
     let receive = |(changed, is_changed): (Changed, bool)| {
@@ -269,7 +273,7 @@ fn compare(
     let below = listing.and_then(|listing| Some((listing, listing.below(&RelPath::root())?)));
     let report = match below {
         Some((listing, below)) => {
-            let chosen = Chosen { visited: unlike(listing, &known), skipped: Vec::new() };
+            let chosen = ListingFilter { visited: unlike(listing, &known), skipped: Vec::new() };
             below.walk(options, &chosen, stop, Vec::new, visit, receive)
         }
         None => walk(root, &RelPath::root(), options, stop, Vec::new, visit, receive)?,
@@ -281,12 +285,12 @@ fn compare(
 }
 
 /// The files of a listing that are not in the index as they are, as bits.
-fn unlike(listing: &Listing, known: &Known<'_>) -> Vec<u64> {
+fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
     let mut unlike = vec![0_u64; (listing.files() as usize).div_ceil(64)];
     let mut number = 0;
     listing.for_each(|path, state, _| {
         let state = state.map_or(0, |state| hash_of(&state));
-        if !matches!(known.meet(&display_path(path), state), Met::Same) {
+        if !matches!(known.meet(&display_path(path), state), FileDifference::Same) {
             unlike[number / 64] |= 1 << (number % 64);
         }
         number += 1;
@@ -298,7 +302,7 @@ fn unlike(listing: &Listing, known: &Known<'_>) -> Vec<u64> {
 ///
 /// # Errors
 /// The time was over before all were read.
-pub fn read_files(root: &Root, files: &[RelPath], effort: &Effort) -> Result<RankIndex, UpdateError> {
+pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Result<RankIndex, UpdateError> {
     let index = RankIndex::in_memory()?;
     let read = files.iter().map(|path| Changed { path: path.clone(), before: None }).collect();
     let changes = Changes { state: index.state(), read, ..Changes::default() };
@@ -316,7 +320,7 @@ pub fn read_files(root: &Root, files: &[RelPath], effort: &Effort) -> Result<Ran
 pub fn read_first(
     root: &Root,
     files: &[RelPath],
-    effort: &Effort,
+    effort: &UpdateEffort,
     end: Instant,
     least: usize,
 ) -> Result<(RankIndex, usize), UpdateError> {
@@ -367,7 +371,12 @@ struct Applied {
 /// Reads what has changed and commits it. What is stopped keeps what was written so far, and the next time goes on
 /// there: by a deadline nearly all that was read, since it ends in time to be written; what is cancelled loses what
 /// it was gathering, which is not worth the processor of somebody who has gone.
-fn apply(index: &RankIndex, root: &Root, changes: &Changes, effort: &Effort) -> Result<Applied, IndexError> {
+fn apply(
+    index: &RankIndex,
+    root: &Root,
+    changes: &Changes,
+    effort: &UpdateEffort,
+) -> Result<Applied, IndexError> {
     let files: Vec<&Changed> = changes.read.iter().chain(&changes.settled).collect();
     let has_many = files.len() >= limits::FILES_FOR_ONE_WRITER;
     let threads = if has_many { effort.threads } else { 1 };
@@ -409,7 +418,9 @@ fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut Vec<u8>) -
     // It has gone meanwhile, or may not be read.
     let Ok(mut file) = root.open_file(path) else { return writer.add_new_wordless(&name, UNREAD) };
     let Read { stamp, contents } = Read::new(&mut file, buffer);
-    let Decoded::Text { bytes, .. } = decode(buffer) else { return writer.add_new_wordless(&name, stamp) };
+    let DecodedText::Text { bytes, .. } = decode(buffer) else {
+        return writer.add_new_wordless(&name, stamp);
+    };
     match contents {
         Some(Contents::Whole) => writer.add_new(&name, &String::from_utf8_lossy(&bytes), stamp),
         Some(Contents::TooLarge) => writer.add_new_beginning(&name, &String::from_utf8_lossy(&bytes), stamp),
@@ -432,8 +443,8 @@ impl Read {
         let before = file.settle();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
         // A state that it does not have any more, or that a later change may leave as it is, tells nothing.
-        let settled =
-            before.filter(|(state, telling)| *telling == Telling::All && file.state_now() == Some(*state));
+        let settled = before
+            .filter(|(state, telling)| *telling == ChangeTelling::All && file.state_now() == Some(*state));
         match contents {
             // The next time may do better.
             None => return Self { stamp: UNREAD, contents },

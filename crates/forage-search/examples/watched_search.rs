@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{Mounts, RelPath, Root, RootPolicy, SecretPolicy, WalkOptions, Watched};
+use forage_fs::{Mounts, RelPath, Root, RootPolicy, SecretPolicy, WalkOptions, WatchedTree};
 use forage_search::index::{Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
@@ -34,7 +34,7 @@ fn main() {
     let mut bytes = Vec::new();
     build(&root, None, &options, &Stop::never()).unwrap().builder.write(&mut bytes).unwrap();
     let layers = || vec![Segment::open(bytes.clone()).unwrap()];
-    let watched = Watched::new(&root, &Mounts::open().unwrap());
+    let watched = WatchedTree::new(&root, &Mounts::open().unwrap());
     watched.prepare(&options).unwrap().unwrap();
     let plain = Arc::new(Index::new(layers()));
     let watching = Arc::new(Index::new(layers()).watching(watched));

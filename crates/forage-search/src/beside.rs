@@ -16,12 +16,12 @@ pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Sen
 }
 
 /// What a thread is to do.
-type Worker = Box<dyn FnOnce() + Send>;
+type BesideWorker = Box<dyn FnOnce() + Send>;
 
 fn run_on<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
-    spawn: impl FnOnce(Worker) -> io::Result<JoinHandle<()>>,
+    spawn: impl FnOnce(BesideWorker) -> io::Result<JoinHandle<()>>,
 ) -> Option<T> {
     let (done, result) = channel();
     // A thread that can't be had would take the work with it.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use forage_base::Stop;
 use forage_fs::RelPath;
 
-use crate::event::{Cut, Event, EventKind, FileEvents};
+use crate::event::{CutLine, EventKind, FileEvents, SearchEvent};
 use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
@@ -203,8 +203,8 @@ impl<'a> EventBuilder<'a> {
             _ => 0..line.len(),
         };
         let cut = match kept.len() == line.len() {
-            true => Cut::default(),
-            false => Cut { before: kept.start, after: length - kept.end },
+            true => CutLine::default(),
+            false => CutLine { before: kept.start, after: length - kept.end },
         };
         let mut spans = match self.finder {
             Some(finder) if is_match => {
@@ -221,9 +221,9 @@ impl<'a> EventBuilder<'a> {
         if line.len() == length {
             spans.retain(|span| span.start < kept.len());
         }
-        self.bytes += kept.len() + size_of::<Event>();
+        self.bytes += kept.len() + size_of::<SearchEvent>();
         let bytes = line[kept].to_vec();
-        self.file.events.push(Event { line_number, kind, bytes, spans, cut, in_key: Vec::new() });
+        self.file.events.push(SearchEvent { line_number, kind, bytes, spans, cut, in_key: Vec::new() });
         if self.options.margin.is_some() {
             self.starts.push(start);
         }

@@ -30,7 +30,7 @@ pub struct Span {
 
 /// Bytes taken off a long line, at each end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cut {
+pub struct CutLine {
     /// Bytes before the part that is kept.
     pub before: usize,
     /// Bytes after it.
@@ -39,7 +39,7 @@ pub struct Cut {
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct SearchEvent {
     /// Counted from 1.
     pub line_number: u64,
     /// Match or context.
@@ -49,13 +49,13 @@ pub struct Event {
     /// Where in `bytes` the pattern matches; empty for context.
     pub spans: Vec<Span>,
     /// What a limit on line length took off.
-    pub cut: Cut,
+    pub cut: CutLine,
     /// The parts of `bytes` that lie in a block of a private key, wherever in the file that begins; known with
     /// [`crate::ScanOptions::margin`].
     pub in_key: Vec<Range<usize>>,
 }
 
-impl Event {
+impl SearchEvent {
     /// Cuts a line to a number of characters around its first match, or its best one.
     pub fn shorten(&mut self, most: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
@@ -93,7 +93,7 @@ pub struct FileEvents {
     /// Path below the root.
     pub path: RelPath,
     /// Matching lines and their context.
-    pub events: Vec<Event>,
+    pub events: Vec<SearchEvent>,
     /// Matching lines in `events`.
     pub matches: u64,
     /// A limit per file cut the events short: there is at least one more matching line.
@@ -105,7 +105,7 @@ pub struct FileEvents {
 impl FileEvents {
     /// Bytes that this holds, about.
     pub(crate) fn weight(&self) -> usize {
-        self.events.iter().map(|event| event.bytes.len() + size_of::<Event>()).sum::<usize>()
+        self.events.iter().map(|event| event.bytes.len() + size_of::<SearchEvent>()).sum::<usize>()
             + size_of::<Self>()
     }
 }

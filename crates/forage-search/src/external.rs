@@ -47,7 +47,7 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, WalkOptions, WalkReport};
 
-pub use program::{Kind, Program, ResolveError};
+pub use program::{Program, ProgramError, ProgramKind};
 
 use crate::error::PatternError;
 use crate::event::FileEvents;
@@ -56,7 +56,7 @@ use crate::pattern::PatternOptions;
 
 /// What is searched for.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct ExternalRequest<'a> {
     /// The pattern, in the embedded engine's syntax; ugrep also takes look-around and backreferences.
     pub pattern: &'a str,
     /// How it is read. Edits are allowed with ugrep only.
@@ -65,7 +65,7 @@ pub struct Request<'a> {
 
 /// How an external search went.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct ExternalReport {
     /// How the walk went.
     pub walk: WalkReport,
     /// What is to be said of the engine's runs.
@@ -179,14 +179,14 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
 )]
 pub fn search(
     program: &Program,
-    request: &Request<'_>,
+    request: &ExternalRequest<'_>,
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
     scan: &ScanOptions,
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
-) -> Result<Report, ExternalError> {
+) -> Result<ExternalReport, ExternalError> {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     return session::search(program, request, root, start, walk, scan, stop, receive);
     #[cfg(not(any(target_os = "linux", target_os = "android")))]

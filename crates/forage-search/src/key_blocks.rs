@@ -32,12 +32,12 @@ pub struct KeyBlocks {
     position: u64,
     /// A line whose end has not come.
     rest: Vec<u8>,
-    open: Option<Open>,
+    open: Option<OpenKey>,
 }
 
 /// A block whose end has not come.
 #[derive(Debug)]
-struct Open {
+struct OpenKey {
     start: u64,
     /// Behind the last byte that belongs to it.
     end: u64,
@@ -48,7 +48,7 @@ struct Open {
 }
 
 /// What a line is to the block before it.
-enum Line {
+enum LineRole {
     Key(Range<usize>),
     Header,
     Blank,
@@ -117,7 +117,7 @@ impl KeyBlocks {
     fn scan(&mut self, text: &[u8]) {
         let base = self.position;
         self.position += text.len() as u64;
-        let mut words = Words::default();
+        let mut words = WordFinder::default();
         let mut at = 0;
         while at < text.len() {
             if self.open.is_some() {
@@ -149,7 +149,7 @@ impl KeyBlocks {
         }
         let key = behind.iter().take_while(|&&byte| is_key_byte(byte)).count();
         let end = start + (mark.end + key) as u64;
-        self.open = Some(Open { start: start + mark.start as u64, end, key, blank: 0, is_putty });
+        self.open = Some(OpenKey { start: start + mark.start as u64, end, key, blank: 0, is_putty });
         None
     }
 
@@ -165,14 +165,14 @@ impl KeyBlocks {
             self.open = None;
             return Some(end.end);
         }
-        match if is_next { Line::Other } else { kind(line, open.key > 0) } {
-            Line::Key(part) => {
+        match if is_next { LineRole::Other } else { kind(line, open.key > 0) } {
+            LineRole::Key(part) => {
                 open.key += part.len();
                 open.end = start + part.end as u64;
             }
-            Line::Header => open.end = start + line.len() as u64,
-            Line::Blank if open.blank < BLANK_LINES => open.blank += 1,
-            Line::Blank | Line::Other => {
+            LineRole::Header => open.end = start + line.len() as u64,
+            LineRole::Blank if open.blank < BLANK_LINES => open.blank += 1,
+            LineRole::Blank | LineRole::Other => {
                 let block = open.start..open.end;
                 if open.key >= UNENDED_KEY {
                     self.push(block);
@@ -195,9 +195,9 @@ impl KeyBlocks {
 
 /// Where the next of [`WORDS`] is; each is looked for once.
 #[derive(Default)]
-struct Words([Option<usize>; WORDS.len()]);
+struct WordFinder([Option<usize>; WORDS.len()]);
 
-impl Words {
+impl WordFinder {
     fn next(&mut self, text: &[u8], at: usize) -> Option<usize> {
         for (word, found) in WORDS.iter().zip(&mut self.0) {
             if found.is_none_or(|found| found < at) {
@@ -246,15 +246,15 @@ fn armor(line: &[u8], verb: &[u8]) -> Option<Range<usize>> {
     None
 }
 
-fn kind(line: &[u8], in_key: bool) -> Line {
+fn kind(line: &[u8], in_key: bool) -> LineRole {
     let line_trimmed = trimmed(line);
     if !line[line_trimmed.clone()].iter().any(u8::is_ascii_alphanumeric) {
-        return Line::Blank;
+        return LineRole::Blank;
     }
     match key_characters(line) {
-        Some(part) if in_key || part.len() >= FIRST_LINE => Line::Key(part),
-        _ if !in_key && is_header(&line[line_trimmed]) => Line::Header,
-        _ => Line::Other,
+        Some(part) if in_key || part.len() >= FIRST_LINE => LineRole::Key(part),
+        _ if !in_key && is_header(&line[line_trimmed]) => LineRole::Header,
+        _ => LineRole::Other,
     }
 }
 

@@ -22,16 +22,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{OpenError, RelPath, Root, SkipReason, Step, WalkOptions, WalkReport};
+use forage_fs::{OpenError, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep};
 
 pub use account::{EvidenceLine, FileEvidence, TermMatches};
 pub use score::{order, weights};
 
 use crate::error::PatternError;
-use crate::index::{Index, Query};
+use crate::index::{Index, TrigramQuery};
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternOptions};
-use crate::scan::{Scope, Text, with_text};
+use crate::scan::{ScanScope, ScanText, with_text};
 use account::Printed;
 use file::{Gathering, TermFinder};
 
@@ -53,7 +53,7 @@ pub enum Breadth {
 
 /// How much of a kept term's lines is in the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Detail {
+pub enum TermDetail {
     /// All of them, with all their context.
     #[default]
     Whole,
@@ -102,7 +102,7 @@ pub struct TermReport {
     /// There may be more such lines, or files: they were not all counted.
     pub lines_at_least: bool,
     /// How much of it is shown, when it is kept.
-    pub detail: Detail,
+    pub detail: TermDetail,
 }
 
 /// How terms are gathered; with the requirement's bounds by default.
@@ -137,7 +137,7 @@ impl Default for KeywordOptions {
 
 /// What a keyword search gathers.
 #[derive(Debug)]
-pub struct Gathered {
+pub struct KeywordFindings {
     /// Every term in the order given.
     pub terms: Vec<TermReport>,
     /// The evidence for the kept terms in path order.
@@ -152,7 +152,7 @@ pub struct Gathered {
     pub report: WalkReport,
 }
 
-impl Gathered {
+impl KeywordFindings {
     /// The indices of the terms with a given fate.
     pub fn with_fate(&self, fate: &TermFate) -> impl Iterator<Item = &TermReport> {
         self.terms.iter().filter(move |term| term.fate == *fate)
@@ -200,7 +200,7 @@ pub fn gather(
     terms: &[String],
     bounds: &KeywordOptions,
     stop: &Stop,
-) -> Result<Gathered, OpenError> {
+) -> Result<KeywordFindings, OpenError> {
     if let Some(index) = &bounds.index {
         index.hasten();
     }
@@ -227,9 +227,9 @@ pub fn gather(
     // One for each term: files with terms that were given up need not be read for them.
     let of_term = |pattern: &Option<Pattern>| match pattern {
         // What is asked of an index has to be found out first; to ask it nothing takes no time.
-        Some(_) if stop.check().is_some() => Query::Any,
-        Some(pattern) => Query::of(pattern),
-        None => Query::Nothing,
+        Some(_) if stop.check().is_some() => TrigramQuery::Any,
+        Some(pattern) => TrigramQuery::of(pattern),
+        None => TrigramQuery::Nothing,
     };
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
@@ -239,14 +239,14 @@ pub fn gather(
     let report = if valid == 0 || stop.check().is_some() {
         WalkReport { stopped: stop.check(), ..WalkReport::default() }
     } else {
-        Scope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
+        ScanScope { root, start, walk_options, index, exhaustive: true, max_file_bytes, stop }.search(
             queries,
             looked_for,
             || TermFinder::new(&patterns, valid, start, gathering, stop),
             |worker, entry, skipped| {
                 let (live, looked_for) = (live(), looked_for());
                 if looked_for == 0 {
-                    return Step::Nothing;
+                    return WalkStep::Nothing;
                 }
                 worker.state.look_for(looked_for);
                 let found = with_text(
@@ -256,13 +256,13 @@ pub fn gather(
                     bounds.max_file_bytes,
                     skipped,
                     |finder, text, skipped| match text {
-                        Text::Whole(text) => finder.search(&entry.path, text, live, stop),
-                        Text::Pieces(reader) => {
+                        ScanText::Whole(text) => finder.search(&entry.path, text, live, stop),
+                        ScanText::Pieces(reader) => {
                             finder.search_pieces(&entry.path, reader, false, stop, skipped)
                         }
                     },
                 );
-                let Some(mut file) = found else { return Step::Nothing };
+                let Some(mut file) = found else { return WalkStep::Nothing };
                 let mut kept = 0;
                 for (index, counter) in counters.iter().enumerate().filter(|(i, _)| live >> i & 1 == 1) {
                     if counter.count(&file, 1 << index, bounds) {
@@ -272,10 +272,10 @@ pub fn gather(
                 file.retain(kept);
                 let is_counted = counts_all && !file.matched.is_empty();
                 if file.lines.is_empty() && file.binary == 0 && !is_counted {
-                    return Step::Nothing;
+                    return WalkStep::Nothing;
                 }
                 let weight = file.weight();
-                Step::Item(file, weight)
+                WalkStep::Item(file, weight)
             },
             |file| {
                 matching += u64::from(!file.matched.is_empty());
@@ -297,7 +297,7 @@ pub fn gather(
         Breadth::Ranked { .. } => printed_bytes(&terms, &files),
         Breadth::Requirement | Breadth::Adaptive => drop_until_it_fits(&mut terms, &files, bounds),
     };
-    let mut gathered = Gathered { terms, files, bytes, candidates: 0, beyond: 0, report };
+    let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
     // A file that only a term hit that was given up is not counted: whether it was looked at is a matter of timing.
     let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
@@ -334,7 +334,7 @@ fn leaving_time(stop: &Stop) -> Stop {
 
 /// What there is to show when no time is left to choose: of broad terms the lines that were kept until each was found to be
 /// broad.
-fn show_held(gathered: &mut Gathered, bounds: &KeywordOptions) {
+fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     gathered.candidates = gathered.files.len() as u64;
     let held = gathered.files.iter().flat_map(|file| &file.lines).fold(0, |terms, line| terms | line.terms);
     let is_sent = bounds.breadth == Breadth::Adaptive;
@@ -347,7 +347,7 @@ fn show_held(gathered: &mut Gathered, bounds: &KeywordOptions) {
             };
             let per_file = gathered.files.iter().map(lines).filter(|&lines| lines > 0);
             let (lines, files) = per_file.fold((0, 0), |(lines, files), more| (lines + more, files + 1));
-            term.detail = Detail::Best { lines, files };
+            term.detail = TermDetail::Best { lines, files };
         }
     }
     gathered.bytes = match is_sent {
@@ -449,7 +449,7 @@ impl Counter {
             lines: if over { 0 } else { self.lines.load(Ordering::Relaxed) },
             files: if over { 0 } else { self.files.load(Ordering::Relaxed) },
             lines_at_least: over,
-            detail: Detail::Whole,
+            detail: TermDetail::Whole,
         }
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn search_reader(
         Some(keys) => {
             // Decoded here, so that the keys are looked for in the text whose lines come.
             let reader = DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(reader);
-            let result = searcher.search_reader(matcher, Watched { reader, keys: &mut *keys }, &mut adapter);
+            let result = searcher.search_reader(matcher, KeyWatch { reader, keys: &mut *keys }, &mut adapter);
             keys.end();
             result
         }
@@ -127,12 +127,12 @@ impl<R: Read> Read for Stoppable<'_, R> {
 }
 
 /// Looks for keys in what is read.
-struct Watched<'a, R> {
+struct KeyWatch<'a, R> {
     reader: R,
     keys: &'a mut KeyBlocks,
 }
 
-impl<R: Read> Read for Watched<'_, R> {
+impl<R: Read> Read for KeyWatch<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
         self.keys.feed(&buffer[..read]);

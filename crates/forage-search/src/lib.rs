@@ -57,7 +57,7 @@ mod size;
 mod stepped;
 
 pub use error::PatternError;
-pub use event::{Cut, Event, EventKind, FileEvents, Span, word_bytes};
+pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
 pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};

@@ -15,7 +15,7 @@ use crate::fuzzy::FuzzyFinder;
 use crate::limits::{BYTES_PER_CHECK, SPANS_GRACE, WORK_PER_LOOK};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
-use crate::stepped::{Ended, SteppedCache, SteppedRegex};
+use crate::stepped::{SteppedCache, SteppedEnd, SteppedRegex};
 
 /// Where the matching lines of a text come from.
 pub(crate) trait MatchingLines {
@@ -27,11 +27,11 @@ pub(crate) trait MatchingLines {
 /// Finds matching lines for one worker.
 #[derive(Debug)]
 pub(crate) struct LineFinder<'p> {
-    engine: Engine<'p>,
+    engine: LineEngine<'p>,
 }
 
 #[derive(Debug)]
-enum Engine<'p> {
+enum LineEngine<'p> {
     Exact(Box<Exact<'p>>),
     Fuzzy(Box<FuzzyFinder<'p>>),
 }
@@ -70,8 +70,8 @@ impl<'p> LineFinder<'p> {
     /// What ends the call ends a search in the middle of a line, too: a long one can take minutes.
     pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
         let engine = match pattern.fuzzy() {
-            Some(fuzzy) => Engine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
-            None => Engine::Exact(Box::new(Exact {
+            Some(fuzzy) => LineEngine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
+            None => LineEngine::Exact(Box::new(Exact {
                 pattern,
                 matcher: pattern.matcher(),
                 pace: Pace::new(stop, WORK_PER_LOOK),
@@ -86,32 +86,32 @@ impl<'p> LineFinder<'p> {
     /// Whether a search had to end within a line: that it found nothing there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         match &self.engine {
-            Engine::Exact(exact) => exact.pace.is_stopped(),
-            Engine::Fuzzy(finder) => finder.is_stopped(),
+            LineEngine::Exact(exact) => exact.pace.is_stopped(),
+            LineEngine::Fuzzy(finder) => finder.is_stopped(),
         }
     }
 
     /// Whether places of matches are missing because the call had to end.
     pub(crate) fn is_cut(&self) -> bool {
         match &self.engine {
-            Engine::Exact(exact) => exact.is_cut.get(),
-            Engine::Fuzzy(finder) => finder.is_stopped(),
+            LineEngine::Exact(exact) => exact.is_cut.get(),
+            LineEngine::Fuzzy(finder) => finder.is_stopped(),
         }
     }
 
     /// Whether a line of so many bytes is one within which a search may have to end.
     pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
         match &self.engine {
-            Engine::Exact(exact) => exact.pattern.may_take_long(bytes),
-            Engine::Fuzzy(finder) => finder.may_take_long(bytes),
+            LineEngine::Exact(exact) => exact.pattern.may_take_long(bytes),
+            LineEngine::Fuzzy(finder) => finder.may_take_long(bytes),
         }
     }
 
     /// The first match in a line, without its line feed; of a fuzzy search the best one.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
         match &self.engine {
-            Engine::Exact(exact) => exact.find(line, 0),
-            Engine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
+            LineEngine::Exact(exact) => exact.find(line, 0),
+            LineEngine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
         }
     }
 
@@ -133,10 +133,10 @@ impl<'p> LineFinder<'p> {
             start < part.end.max(1) && spans.len() < most
         };
         match &self.engine {
-            Engine::Exact(exact) => {
+            LineEngine::Exact(exact) => {
                 exact.find_each(line, |found| add(Span { start: found.start, end: found.end, distance: 0 }));
             }
-            Engine::Fuzzy(finder) => {
+            LineEngine::Fuzzy(finder) => {
                 // The best come first: it is the worst that a limit leaves out.
                 let _ = finder.best_first(line).into_iter().all(|span| {
                     add(span);
@@ -152,8 +152,8 @@ impl<'p> LineFinder<'p> {
     /// Whether a line, without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         match &self.engine {
-            Engine::Exact(exact) => exact.is_match(line),
-            Engine::Fuzzy(finder) => finder.is_match(line),
+            LineEngine::Exact(exact) => exact.is_match(line),
+            LineEngine::Fuzzy(finder) => finder.is_match(line),
         }
     }
 }
@@ -233,8 +233,8 @@ impl Exact<'_> {
     fn by_steps<T>(
         &self,
         regex: &SteppedRegex,
-        search: impl FnOnce(&SteppedRegex, &mut SteppedCache) -> Result<T, Ended>,
-    ) -> Result<T, Ended> {
+        search: impl FnOnce(&SteppedRegex, &mut SteppedCache) -> Result<T, SteppedEnd>,
+    ) -> Result<T, SteppedEnd> {
         search(regex, self.stepped.borrow_mut().get_or_insert_with(|| regex.create_cache()))
     }
 
@@ -326,8 +326,8 @@ impl MatchingLines for LineFinder<'_> {
                 go_on
             };
             match &self.engine {
-                Engine::Exact(exact) => exact.each(piece, &mut found),
-                Engine::Fuzzy(finder) => finder.each(piece, &mut found),
+                LineEngine::Exact(exact) => exact.each(piece, &mut found),
+                LineEngine::Fuzzy(finder) => finder.each(piece, &mut found),
             }
             start = end;
             if start < text.len() && (self.is_stopped() || stop.check().is_some()) {

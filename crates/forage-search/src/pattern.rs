@@ -91,7 +91,7 @@ impl Pattern {
         if class_work > limits::CLASS_WORK {
             return Err(PatternError::TooManyClasses);
         }
-        let parsed = Parsed { source, ast, insensitive, options: *options };
+        let parsed = ParsedPattern { source, ast, insensitive, options: *options };
         // None of these steps can be ended before it is done.
         let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
             parsed.translate().map(|hir| (parsed, hir))
@@ -187,14 +187,14 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
 }
 
 /// A pattern whose syntax is known.
-struct Parsed {
+struct ParsedPattern {
     source: String,
     ast: Ast,
     insensitive: bool,
     options: PatternOptions,
 }
 
-impl Parsed {
+impl ParsedPattern {
     fn translate(&self) -> Result<Hir, PatternError> {
         regex_syntax::hir::translate::TranslatorBuilder::new()
             .case_insensitive(self.insensitive)

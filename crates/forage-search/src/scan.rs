@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{
-    Contents, Decoded, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped, Step,
-    Unvisited, Walk, WalkOptions, WalkReport, decode_head, is_binary,
+    Contents, DecodedText, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped,
+    Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::index::{Choice, Cursor, Index, Query, Stretch, Unread};
+use crate::index::{Index, ListedFiles, LookupCursor, Stretch, TrigramQuery, UnreadFile};
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
@@ -22,23 +22,23 @@ use crate::options::ScanOptions;
 use crate::pattern::Pattern;
 
 /// What a worker keeps between files.
-pub(crate) struct Worker<'a, S> {
+pub(crate) struct ScanWorker<'a, S> {
     buffer: Vec<u8>,
-    index: Option<Cursor<'a>>,
-    choice: Option<&'a Choice>,
+    index: Option<LookupCursor<'a>>,
+    choice: Option<&'a ListedFiles>,
     pub(crate) state: S,
 }
 
-impl<S> Worker<'_, S> {
+impl<S> ScanWorker<'_, S> {
     pub(crate) fn new(state: S) -> Self {
         Self { buffer: Vec::new(), index: None, choice: None, state }
     }
 
     /// Why a file need not be read, when only the queries count that have a bit in `wanted`.
-    fn unread(&mut self, entry: &Entry<'_>, wanted: u64, max_file_bytes: Option<u64>) -> Option<Unread> {
+    fn unread(&mut self, entry: &Entry<'_>, wanted: u64, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.choice.and_then(|choice| choice.may_match(entry, wanted)) {
             Some(true) => None,
-            Some(false) => Some(Unread::NoMatch),
+            Some(false) => Some(UnreadFile::NoMatch),
             None => self.index.as_mut()?.unread(entry, wanted, max_file_bytes),
         }
     }
@@ -73,7 +73,7 @@ impl<S> Worker<'_, S> {
 }
 
 /// A file's text as the engines get it.
-pub(crate) enum Text<'a> {
+pub(crate) enum ScanText<'a> {
     /// All of it, decoded.
     Whole(&'a [u8]),
     /// A large file, raw, from its beginning.
@@ -84,12 +84,12 @@ pub(crate) enum Text<'a> {
 /// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to
 /// `search` to look for.
 pub(crate) fn with_text<S, T>(
-    worker: &mut Worker<'_, S>,
+    worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
     wanted: u64,
     max_file_bytes: Option<u64>,
     skipped: &mut Skipped,
-    search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
+    search: impl FnOnce(&mut S, ScanText<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
     let file = open(worker, entry, wanted, max_file_bytes, skipped)?;
     read(worker, file, skipped, search)
@@ -97,7 +97,7 @@ pub(crate) fn with_text<S, T>(
 
 /// The first half of [`with_text`].
 fn open<S>(
-    worker: &mut Worker<'_, S>,
+    worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
     wanted: u64,
     max_file_bytes: Option<u64>,
@@ -105,8 +105,8 @@ fn open<S>(
 ) -> Option<OpenedFile> {
     match worker.unread(entry, wanted, max_file_bytes) {
         None => {}
-        Some(Unread::NoMatch) => return None,
-        Some(Unread::Skipped(reason)) => {
+        Some(UnreadFile::NoMatch) => return None,
+        Some(UnreadFile::Skipped(reason)) => {
             skipped.add(reason);
             return None;
         }
@@ -121,10 +121,10 @@ fn open<S>(
 
 /// The second half of [`with_text`].
 fn read<S, T>(
-    worker: &mut Worker<'_, S>,
+    worker: &mut ScanWorker<'_, S>,
     mut file: OpenedFile,
     skipped: &mut Skipped,
-    search: impl FnOnce(&mut S, Text<'_>, &mut Skipped) -> Option<T>,
+    search: impl FnOnce(&mut S, ScanText<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
     match file.read_into(&mut worker.buffer, limits::WHOLE_FILE_BYTES) {
         Err(_) => {
@@ -132,21 +132,21 @@ fn read<S, T>(
             None
         }
         Ok(Contents::Whole) => match decode_head(&worker.buffer) {
-            Decoded::Binary => {
+            DecodedText::Binary => {
                 skipped.add(SkipReason::Binary);
                 None
             }
-            Decoded::Text { bytes, .. } => search(&mut worker.state, Text::Whole(&bytes), skipped),
+            DecodedText::Text { bytes, .. } => search(&mut worker.state, ScanText::Whole(&bytes), skipped),
         },
         Ok(Contents::TooLarge) => {
             let mut reader = Read::chain(&worker.buffer[..], file.reader());
-            search(&mut worker.state, Text::Pieces(&mut reader), skipped)
+            search(&mut worker.state, ScanText::Pieces(&mut reader), skipped)
         }
     }
 }
 
 /// The files that a search looks through.
-pub(crate) struct Scope<'a> {
+pub(crate) struct ScanScope<'a> {
     pub(crate) root: &'a Arc<Root>,
     pub(crate) start: &'a RelPath,
     pub(crate) walk_options: &'a WalkOptions,
@@ -157,15 +157,15 @@ pub(crate) struct Scope<'a> {
     pub(crate) stop: &'a Stop,
 }
 
-impl Scope<'_> {
+impl ScanScope<'_> {
     /// As [`Walk`], but that the index says which files need not be visited, as far as it knows what can hold a match of
     /// one of the queries; `wanted` has a bit for each of those that still matter.
     pub(crate) fn search<S, T: Send>(
         &self,
-        queries: impl FnOnce() -> Vec<Query>,
+        queries: impl FnOnce() -> Vec<TrigramQuery>,
         wanted: impl Fn() -> u64 + Sync,
         state: impl Fn() -> S + Sync,
-        visit: impl Fn(&mut Worker<'_, S>, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+        visit: impl Fn(&mut ScanWorker<'_, S>, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
         mut receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk_options, index, exhaustive, max_file_bytes, stop } = *self;
@@ -179,10 +179,10 @@ impl Scope<'_> {
             let choose = |index: &Arc<Index>| index.choose(selection.as_ref(), walk_options, max_file_bytes);
             let Some(choice) = index.and_then(choose) else { break };
             let Some(below) = choice.listing().below(start) else { break };
-            let worker = || Worker {
+            let worker = || ScanWorker {
                 index: selection.as_ref().map(|selection| selection.cursor(walk_options)),
                 choice: Some(&choice),
-                ..Worker::new(state())
+                ..ScanWorker::new(state())
             };
             let mut has_any = false;
             let receive = |item| {
@@ -201,21 +201,21 @@ impl Scope<'_> {
                 return Ok(report);
             }
         }
-        let worker = || Worker {
+        let worker = || ScanWorker {
             index: selection.as_ref().map(|selection| selection.cursor(walk_options)),
-            ..Worker::new(state())
+            ..ScanWorker::new(state())
         };
         let with_snapshot = index.map(|index| index.walk_options(walk_options));
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
-        let dismiss = |worker: &mut Worker<'_, S>, file: &Unvisited<'_>| match wanted() {
+        let dismiss = |worker: &mut ScanWorker<'_, S>, file: &Unvisited<'_>| match wanted() {
             // Nothing is looked for any more, and nothing counted.
             0 => Dismissal::Leave(None),
             wanted => {
                 let index = worker.index.as_mut();
                 match index.and_then(|index| index.dismisses(file, wanted, max_file_bytes)) {
                     None => Dismissal::Visit,
-                    Some(Unread::NoMatch) => Dismissal::Leave(None),
-                    Some(Unread::Skipped(reason)) => Dismissal::Leave(Some(reason)),
+                    Some(UnreadFile::NoMatch) => Dismissal::Leave(None),
+                    Some(UnreadFile::Skipped(reason)) => Dismissal::Leave(Some(reason)),
                 }
             }
         };
@@ -239,7 +239,7 @@ pub fn search(
 ) -> Result<WalkReport, OpenError> {
     // Context may lie elsewhere, and what an earlier answer had is told by the lines before.
     let by_passages = options.before_context == 0 && options.after_context == 0 && options.after.is_none();
-    let find = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+    let find = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
         if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
             let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));
@@ -250,7 +250,7 @@ pub fn search(
             }
         }
         read(worker, file, skipped, |finder, text, skipped| match text {
-            Text::Whole(text) => {
+            ScanText::Whole(text) => {
                 let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
                 // Looked for only now, because nearly all files have no match and no late NUL byte either.
                 if is_binary(text) {
@@ -259,7 +259,7 @@ pub fn search(
                 }
                 Some(found)
             }
-            Text::Pieces(reader) => {
+            ScanText::Pieces(reader) => {
                 let builder = EventBuilder::new(Some(finder), &entry.path, options);
                 let mut sink = PieceSink {
                     builder,
@@ -276,21 +276,21 @@ pub fn search(
             }
         })
     };
-    let visit = |worker: &mut Worker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+    let visit = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let found = find(worker, entry, skipped);
         match found {
-            None => Step::Nothing,
+            None => WalkStep::Nothing,
             Some(mut file) => {
                 file.hidden_by = entry.hidden_by.clone();
                 let weight = file.weight();
-                Step::Item(file, weight)
+                WalkStep::Item(file, weight)
             }
         }
     };
     let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
     let index = options.index.as_ref();
-    Scope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
-        || vec![Query::of(pattern)],
+    ScanScope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
+        || vec![TrigramQuery::of(pattern)],
         || 1,
         || LineFinder::new(pattern, stop),
         visit,
@@ -304,11 +304,11 @@ struct PieceSink<'a> {
     delivered: u64,
     before_context: u64,
     /// Lines behind it: its context, or that of the next match, or both.
-    held: Vec<Held>,
+    held: Vec<HeldContext>,
 }
 
 /// A line of context that waits for the next match.
-struct Held {
+struct HeldContext {
     number: u64,
     start: u64,
     line: Vec<u8>,
@@ -321,7 +321,7 @@ impl LineSink for PieceSink<'_> {
         }
         // Behind what was delivered, only the next match says what is its context.
         if kind == EventKind::Context && self.delivered > 0 && self.builder.file.matches == 0 {
-            self.held.push(Held { number, start, line: line.to_vec() });
+            self.held.push(HeldContext { number, start, line: line.to_vec() });
             return true;
         }
         for held in std::mem::take(&mut self.held) {

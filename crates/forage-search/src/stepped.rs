@@ -23,11 +23,11 @@ use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::Hir;
 
 use crate::limits;
-use simulation::Simulation;
+use simulation::SteppedSimulation;
 
 /// Why a search ended without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum SteppedEnd {
     /// The call must end.
     Stopped,
     /// The automaton can't read the byte at this place.
@@ -48,7 +48,7 @@ pub(crate) struct SteppedRegex {
 pub(crate) struct SteppedCache {
     forwards: Cache,
     backwards: Cache,
-    simulation: Simulation,
+    simulation: SteppedSimulation,
 }
 
 impl SteppedRegex {
@@ -77,7 +77,7 @@ impl SteppedRegex {
         SteppedCache {
             forwards: self.forwards.create_cache(),
             backwards: self.backwards.create_cache(),
-            simulation: Simulation::default(),
+            simulation: SteppedSimulation::default(),
         }
     }
 
@@ -86,10 +86,16 @@ impl SteppedRegex {
     }
 
     /// Whether there is a match in a line. `Err` if the search had to end.
-    pub(crate) fn is_match(&self, cache: &mut SteppedCache, line: &[u8], pace: &Pace) -> Result<bool, Ended> {
-        let steps = Steps { haystack: line, range: 0..line.len(), earliest: true, work: self.work, pace };
+    pub(crate) fn is_match(
+        &self,
+        cache: &mut SteppedCache,
+        line: &[u8],
+        pace: &Pace,
+    ) -> Result<bool, SteppedEnd> {
+        let steps =
+            LazySearch { haystack: line, range: 0..line.len(), earliest: true, work: self.work, pace };
         match steps.forwards(&self.forwards, &mut cache.forwards) {
-            Err(Ended::Quit(_)) => {
+            Err(SteppedEnd::Quit(_)) => {
                 cache.simulation.find(self.nfa(), line, 0, true, pace).map(|found| found.is_some())
             }
             found => found.map(|end| end.is_some()),
@@ -103,9 +109,9 @@ impl SteppedRegex {
         line: &[u8],
         at: usize,
         pace: &Pace,
-    ) -> Result<Option<Range<usize>>, Ended> {
+    ) -> Result<Option<Range<usize>>, SteppedEnd> {
         match self.find_by_automata(cache, line, at, pace) {
-            Err(Ended::Quit(_)) => cache.simulation.find(self.nfa(), line, at, false, pace),
+            Err(SteppedEnd::Quit(_)) => cache.simulation.find(self.nfa(), line, at, false, pace),
             found => found,
         }
     }
@@ -116,8 +122,8 @@ impl SteppedRegex {
         line: &[u8],
         at: usize,
         pace: &Pace,
-    ) -> Result<Option<Range<usize>>, Ended> {
-        let steps = |range| Steps { haystack: line, range, earliest: false, work: self.work, pace };
+    ) -> Result<Option<Range<usize>>, SteppedEnd> {
+        let steps = |range| LazySearch { haystack: line, range, earliest: false, work: self.work, pace };
         let Some(end) = steps(at..line.len()).forwards(&self.forwards, &mut cache.forwards)? else {
             return Ok(None);
         };
@@ -128,7 +134,7 @@ impl SteppedRegex {
 }
 
 /// One search with a lazy automaton.
-pub(crate) struct Steps<'a> {
+pub(crate) struct LazySearch<'a> {
     /// The text, all of which the assertions see.
     pub(crate) haystack: &'a [u8],
     /// The part of it that the match lies in.
@@ -140,19 +146,19 @@ pub(crate) struct Steps<'a> {
     pub(crate) pace: &'a Pace,
 }
 
-impl Steps<'_> {
+impl LazySearch<'_> {
     /// Where the leftmost match in the range ends.
-    pub(crate) fn forwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, Ended> {
+    pub(crate) fn forwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::No);
-        let mut state = dfa.start_state_forward(cache, &input).map_err(|_| Ended::Quit(start))?;
+        let mut state = dfa.start_state_forward(cache, &input).map_err(|_| SteppedEnd::Quit(start))?;
         let mut found = None;
         let mut at = start;
         while at < end {
             let stretch = end.min(at.saturating_add(self.stretch()));
             self.count(stretch - at)?;
             while at < stretch {
-                state = dfa.next_state(cache, state, self.haystack[at]).map_err(|_| Ended::Quit(at))?;
+                state = dfa.next_state(cache, state, self.haystack[at]).map_err(|_| SteppedEnd::Quit(at))?;
                 // A match is told one byte late.
                 if state.is_tagged() && self.is_decided(state, at, at, &mut found)? {
                     return Ok(found);
@@ -165,15 +171,15 @@ impl Steps<'_> {
             Some(&byte) => dfa.next_state(cache, state, byte),
             None => dfa.next_eoi_state(cache, state),
         };
-        self.is_decided(state.map_err(|_| Ended::Quit(end))?, end, end, &mut found)?;
+        self.is_decided(state.map_err(|_| SteppedEnd::Quit(end))?, end, end, &mut found)?;
         Ok(found)
     }
 
     /// Where the longest match that ends at the end of the range begins.
-    fn backwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, Ended> {
+    fn backwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::Yes);
-        let mut state = dfa.start_state_reverse(cache, &input).map_err(|_| Ended::Quit(start))?;
+        let mut state = dfa.start_state_reverse(cache, &input).map_err(|_| SteppedEnd::Quit(start))?;
         let mut found = None;
         let mut at = end;
         while at > start {
@@ -181,7 +187,7 @@ impl Steps<'_> {
             self.count(at - stretch)?;
             while at > stretch {
                 let byte = self.haystack[at - 1];
-                state = dfa.next_state(cache, state, byte).map_err(|_| Ended::Quit(at - 1))?;
+                state = dfa.next_state(cache, state, byte).map_err(|_| SteppedEnd::Quit(at - 1))?;
                 if state.is_tagged() && self.is_decided(state, at, at - 1, &mut found)? {
                     return Ok(found);
                 }
@@ -192,7 +198,7 @@ impl Steps<'_> {
             Some(&byte) => dfa.next_state(cache, state, byte),
             None => dfa.next_eoi_state(cache, state),
         };
-        self.is_decided(state.map_err(|_| Ended::Quit(start))?, start, start, &mut found)?;
+        self.is_decided(state.map_err(|_| SteppedEnd::Quit(start))?, start, start, &mut found)?;
         Ok(found)
     }
 
@@ -205,13 +211,13 @@ impl Steps<'_> {
         border: usize,
         byte: usize,
         found: &mut Option<usize>,
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, SteppedEnd> {
         if state.is_match() {
             *found = Some(border);
             return Ok(self.earliest);
         }
         match state.is_quit() {
-            true => Err(Ended::Quit(byte)),
+            true => Err(SteppedEnd::Quit(byte)),
             false => Ok(state.is_dead()),
         }
     }
@@ -221,10 +227,10 @@ impl Steps<'_> {
         usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX).max(1)
     }
 
-    fn count(&self, bytes: usize) -> Result<(), Ended> {
+    fn count(&self, bytes: usize) -> Result<(), SteppedEnd> {
         match self.pace.allows(self.work.saturating_mul(bytes as u64)) {
             true => Ok(()),
-            false => Err(Ended::Stopped),
+            false => Err(SteppedEnd::Stopped),
         }
     }
 }

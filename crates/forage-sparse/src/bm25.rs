@@ -1,7 +1,7 @@
 //! FastEmbed's `Qdrant/bm25`, number by number (fastembed 0.9.1, `sparse/bm25.py`).
 
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError, Form};
+use crate::encoder::{EncodedForm, Encoder, EncodingError};
 use crate::language::{Prose, Stems, counts, dimension, is_word_character};
 use crate::limits;
 use crate::superset::CodeSuperset;
@@ -101,7 +101,7 @@ impl Encoder for FastEmbedBm25 {
         *contract == self.contract() || *contract == CodeSuperset::of(self.prose).contract()
     }
 
-    fn words(&self, text: &str, _: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+    fn words(&self, text: &str, _: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError> {
         Ok(self.stems(text))
     }
 

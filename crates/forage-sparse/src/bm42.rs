@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 use self::files::unavailable;
 use self::model::Model;
-use self::word_pieces::{Cut, WordPieces};
+use self::word_pieces::{CutText, WordPieces};
 use self::words::stems;
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError, Form};
+use crate::encoder::{EncodedForm, Encoder, EncodingError};
 use crate::language::{Prose, Stems, dimension};
 use crate::limits;
 use crate::vector::SparseVector;
@@ -53,7 +53,7 @@ impl Bm42 {
         Ok(Self { pieces, model, stems: Prose::default().stems(), directory: directory.to_owned() })
     }
 
-    fn cut(&self, text: &str) -> Cut {
+    fn cut(&self, text: &str) -> CutText {
         self.pieces.cut(text, limits::BM42_TOKENS)
     }
 }
@@ -106,7 +106,7 @@ impl Encoder for Bm42 {
         Ok(SparseVector::ones(stems(&cut.words, &self.stems).map(|(stem, _)| dimension(&stem))))
     }
 
-    fn words(&self, text: &str, _: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+    fn words(&self, text: &str, _: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError> {
         let cut = self.cut(text);
         Ok(stems(&cut.words, &self.stems).map(|(stem, _)| (dimension(&stem), stem.into_owned())).collect())
     }

@@ -4,7 +4,7 @@ use crate::limits;
 
 /// Lines that follow each other, or a part of one line that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk<'a> {
+pub(crate) struct LineChunk<'a> {
     /// From 1.
     pub(crate) first_line: u64,
     /// The last line that is in it.
@@ -13,7 +13,7 @@ pub(crate) struct Chunk<'a> {
 }
 
 /// Chunks that together hold all of a text; white space alone is none.
-pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
+pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
     let mut begins = vec![0];
     begins.extend(text.match_indices('\n').map(|(at, _)| at + 1).filter(|at| *at < text.len()));
     let end_of = |line: usize| begins.get(line + 1).copied().unwrap_or(text.len());
@@ -26,7 +26,7 @@ pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
         let fits = |last: &usize| end_of(*last) - begin <= limits::CHUNK_BYTES;
         let last = (first..most).take_while(fits).last().unwrap_or(first);
         let (first_line, last_line) = (first as u64 + 1, last as u64 + 1);
-        let chunk = |text| Chunk { first_line, last_line, text };
+        let chunk = |text| LineChunk { first_line, last_line, text };
         chunks.extend(
             pieces(&text[begin..end_of(last)]).map(chunk).filter(|chunk| !chunk.text.trim().is_empty()),
         );

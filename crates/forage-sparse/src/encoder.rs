@@ -30,7 +30,7 @@ pub trait Encoder: Send + Sync {
     ///
     /// # Errors
     /// As those of the vector.
-    fn words(&self, text: &str, form: Form) -> Result<Vec<(u32, String)>, EncodingError>;
+    fn words(&self, text: &str, form: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError>;
 
     /// Dimensions of which every document has each that has `name` in it as a whole, in any case of its letters; first
     /// those of which there are probably fewer. So a collection without one of them doesn't have the name. Nothing
@@ -42,7 +42,7 @@ pub trait Encoder: Send + Sync {
 
 /// Which of the two vectors of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum EncodedForm {
     /// As it is stored.
     Document,
     /// As it is asked.

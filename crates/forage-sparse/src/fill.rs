@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use forage_base::{Stop, Stopped};
 use forage_fs::{
-    Contents, Decoded, Entry, OpenError, RelPath, Root, SkipReason, Skipped, Step, WalkOptions, WalkReport,
-    decode, walk,
+    Contents, DecodedText, Entry, OpenError, RelPath, Root, SkipReason, Skipped, WalkOptions, WalkReport,
+    WalkStep, decode, walk,
 };
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Map, Value, json};
 
 use crate::chunk::chunks;
 use crate::encoder::{Encoder, EncodingError};
-use crate::filter::Filter;
+use crate::filter::PointFilter;
 use crate::limits;
 use crate::patience::again;
 use crate::retriever::{CollectionError, check};
-use crate::store::{Creation, Point, PointId, Scan, Sharding, Store, StoreError};
+use crate::store::{Creation, Point, PointId, PointScan, PointStore, Sharding, StoreError};
 
 /// Changes when the same file would be cut or described otherwise.
 const FORMAT: &str = "1";
@@ -50,7 +50,7 @@ mod field {
 /// What a filling needs to know.
 pub struct Filling<'a> {
     /// Where points go.
-    pub store: &'a dyn Store,
+    pub store: &'a dyn PointStore,
     /// What makes their vectors.
     pub encoder: &'a dyn Encoder,
     /// The name of the sparse vector.
@@ -111,7 +111,7 @@ impl From<StoreError> for FillError {
 
 /// What a collection knows of a file.
 #[derive(Debug, Default)]
-struct Known {
+struct StoredPoints {
     /// The hash that all of its points have; nothing if they differ.
     content: Option<String>,
     /// How many points there should be.
@@ -122,7 +122,7 @@ struct Known {
     is_seen: AtomicBool,
 }
 
-impl Known {
+impl StoredPoints {
     fn is_whole(&self, content: &str) -> bool {
         self.content.as_deref() == Some(content) && self.present.len() as u64 == self.chunks
     }
@@ -138,7 +138,7 @@ impl Known {
 }
 
 /// A file on its way into the collection.
-struct File {
+struct FilledFile {
     points: Vec<Point>,
     bytes: usize,
     redacted: u64,
@@ -154,7 +154,7 @@ impl Filling<'_> {
     pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
         self.prepare(stop)?;
         let known = self.known(stop)?;
-        let (sender, receiver) = mpsc::sync_channel::<Batch>(limits::WRITERS);
+        let (sender, receiver) = mpsc::sync_channel::<PointBatch>(limits::WRITERS);
         let receiver = Mutex::new(receiver);
         let failure: Mutex<Option<FillError>> = Mutex::new(None);
         let fail = |error: FillError| {
@@ -176,25 +176,25 @@ impl Filling<'_> {
             for _ in 0..limits::WRITERS {
                 scope.spawn(write);
             }
-            let mut batch = Batch::default();
+            let mut batch = PointBatch::default();
             let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| match self
                 .read(buffer, entry, &known, skipped)
             {
                 Ok(Some(file)) => {
                     let bytes = file.bytes;
-                    Step::Item(file, bytes)
+                    WalkStep::Item(file, bytes)
                 }
                 Ok(None) => {
                     unchanged.fetch_add(1, Ordering::Relaxed);
-                    Step::Nothing
+                    WalkStep::Nothing
                 }
-                Err(Unread::Left) => Step::Nothing,
-                Err(Unread::Failed(error)) => {
+                Err(UnreadReason::Left) => WalkStep::Nothing,
+                Err(UnreadReason::Failed(error)) => {
                     fail(error);
-                    Step::Nothing
+                    WalkStep::Nothing
                 }
             };
-            let receive = |file: File| {
+            let receive = |file: FilledFile| {
                 filled.files += 1;
                 filled.points += file.points.len() as u64;
                 filled.redacted += file.redacted;
@@ -262,11 +262,11 @@ impl Filling<'_> {
     }
 
     /// What the collection has of the repository, by path.
-    fn known(&self, stop: &Stop) -> Result<HashMap<String, Known>, FillError> {
-        let filter = Filter::any_of(field::REPO, [self.repository]);
+    fn known(&self, stop: &Stop) -> Result<HashMap<String, StoredPoints>, FillError> {
+        let filter = PointFilter::any_of(field::REPO, [self.repository]);
         let fields = [field::PATH, field::CONTENT, field::CHUNK, field::CHUNKS].map(str::to_owned);
-        let mut known: HashMap<String, Known> = HashMap::new();
-        let mut scan = Scan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };
+        let mut known: HashMap<String, StoredPoints> = HashMap::new();
+        let mut scan = PointScan { filter: &filter, fields: &fields, from: None, limit: limits::SCAN_POINTS };
         loop {
             let page = again(stop, || self.store.scan(&scan, stop))?;
             for (id, payload) in page.points {
@@ -291,18 +291,18 @@ impl Filling<'_> {
         &self,
         buffer: &mut Vec<u8>,
         entry: &Entry<'_>,
-        known: &HashMap<String, Known>,
+        known: &HashMap<String, StoredPoints>,
         skipped: &mut Skipped,
-    ) -> Result<Option<File>, Unread> {
+    ) -> Result<Option<FilledFile>, UnreadReason> {
         let mut leave = |reason| {
             skipped.add(reason);
-            Unread::Left
+            UnreadReason::Left
         };
         let mut opened = Skipped::default();
         let file = entry.open(&mut opened);
         let Some(mut file) = file else {
             skipped.merge(&opened);
-            return Err(Unread::Left);
+            return Err(UnreadReason::Left);
         };
         if self.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(leave(SkipReason::TooLarge));
@@ -312,7 +312,7 @@ impl Filling<'_> {
             Ok(Contents::TooLarge) => return Err(leave(SkipReason::TooLarge)),
             Err(_) => return Err(leave(SkipReason::Unreadable)),
         }
-        let Decoded::Text { bytes, .. } = decode(buffer) else { return Err(leave(SkipReason::Binary)) };
+        let DecodedText::Text { bytes, .. } = decode(buffer) else { return Err(leave(SkipReason::Binary)) };
         let path = entry.path.display();
         let known = known.get(&*path);
         if let Some(known) = known {
@@ -343,16 +343,17 @@ impl Filling<'_> {
             payload.insert(field::CONTENT.to_owned(), json!(content));
             payload.insert(field::CHUNK.to_owned(), json!(number));
             payload.insert(field::CHUNKS.to_owned(), json!(chunks.len()));
-            let vector = self.encoder.document(chunk.text).map_err(|error| Unread::Failed(error.into()))?;
+            let vector =
+                self.encoder.document(chunk.text).map_err(|error| UnreadReason::Failed(error.into()))?;
             points.push(Point { id: self.id(&path, number), vector, payload });
         }
         let is_surplus = |number: &&u64| **number >= chunks.len() as u64;
         let surplus = known.iter().flat_map(|known| known.present.iter().filter(is_surplus));
         let surplus = surplus.map(|number| self.id(&path, *number)).collect();
-        Ok(Some(File { bytes: text.len(), redacted, surplus, points }))
+        Ok(Some(FilledFile { bytes: text.len(), redacted, surplus, points }))
     }
 
-    fn write(&self, batch: &Batch, stop: &Stop) -> Result<(), StoreError> {
+    fn write(&self, batch: &PointBatch, stop: &Stop) -> Result<(), StoreError> {
         let points = batch.points.len() as u64;
         if points > 0 {
             again(stop, || self.store.upsert(batch.points.clone(), self.using, stop))?;
@@ -365,7 +366,7 @@ impl Filling<'_> {
     }
 
     /// Removes the points of files that the tree has no more; says of how many.
-    fn remove_unseen(&self, known: &HashMap<String, Known>, stop: &Stop) -> Result<u64, StoreError> {
+    fn remove_unseen(&self, known: &HashMap<String, StoredPoints>, stop: &Stop) -> Result<u64, StoreError> {
         let unseen: Vec<_> =
             known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
         let ids: Vec<PointId> = unseen
@@ -402,7 +403,7 @@ impl Filling<'_> {
     }
 }
 
-enum Unread {
+enum UnreadReason {
     /// Left out, and counted.
     Left,
     Failed(FillError),
@@ -410,15 +411,15 @@ enum Unread {
 
 /// What goes into the store in one request.
 #[derive(Default)]
-struct Batch {
+struct PointBatch {
     points: Vec<Point>,
     bytes: usize,
     surplus: Vec<PointId>,
 }
 
-impl Batch {
+impl PointBatch {
     /// Takes the points of a file; gives back what is full.
-    fn take(&mut self, mut file: File) -> Vec<Self> {
+    fn take(&mut self, mut file: FilledFile) -> Vec<Self> {
         let mut full = Vec::new();
         let bytes_per_point = file.bytes / file.points.len().max(1);
         while !file.points.is_empty() {

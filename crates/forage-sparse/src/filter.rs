@@ -7,7 +7,7 @@ use crate::store::PointId;
 
 /// Which points are looked at: those of which every condition holds. Without a condition: all points.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Filter {
+pub struct PointFilter {
     /// What the payload has to say.
     pub conditions: Vec<Condition>,
     /// The points have to be among these.
@@ -27,14 +27,14 @@ pub struct Condition {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// It has one of the values.
-    AnyOf(Vec<Wanted>),
+    AnyOf(Vec<WantedValue>),
     /// It is a number on this side of the other.
     Bound(Side, f64),
 }
 
 /// A value that a field may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedValue {
     /// This text.
     Text(String),
     /// What somebody has written without saying what it is: this text, or the number or flag that it reads as.
@@ -108,10 +108,10 @@ pub enum FilterError {
     Quotes(String),
 }
 
-impl Filter {
+impl PointFilter {
     /// One field that has one of these texts.
     pub fn any_of(field: &str, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let values = values.into_iter().map(|value| Wanted::Text(value.into()));
+        let values = values.into_iter().map(|value| WantedValue::Text(value.into()));
         let condition = Condition { field: field.to_owned(), test: Test::AnyOf(values.collect()) };
         Self { conditions: vec![condition], ids: None }
     }
@@ -210,13 +210,13 @@ fn is_field(field: &str) -> bool {
 }
 
 /// Values between bars; `None` if a quote is none, and nothing if a value is empty.
-fn values(text: &str) -> Option<Vec<Wanted>> {
+fn values(text: &str) -> Option<Vec<WantedValue>> {
     let mut values = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
         if rest.starts_with('"') {
             let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-            values.push(Wanted::Text(stream.next()?.ok()?));
+            values.push(WantedValue::Text(stream.next()?.ok()?));
             rest = rest[stream.byte_offset()..].trim_start();
             match rest.strip_prefix('|') {
                 Some(behind) => rest = behind.trim_start(),
@@ -228,7 +228,7 @@ fn values(text: &str) -> Option<Vec<Wanted>> {
             if value.trim().is_empty() {
                 return Some(Vec::new());
             }
-            values.push(Wanted::Word(value.trim().to_owned()));
+            values.push(WantedValue::Word(value.trim().to_owned()));
             rest = behind.trim_start();
         }
     }
@@ -237,14 +237,14 @@ fn values(text: &str) -> Option<Vec<Wanted>> {
 
 impl Readings {
     /// Those of all the values.
-    pub fn of(values: &[Wanted]) -> Self {
+    pub fn of(values: &[WantedValue]) -> Self {
         // From here on not every whole number is a float of its own.
         const EXACT: u64 = 1 << 53;
         let mut readings = Self::default();
         for value in values {
-            let (Wanted::Text(text) | Wanted::Word(text)) = value;
+            let (WantedValue::Text(text) | WantedValue::Word(text)) = value;
             readings.texts.push(text.clone());
-            if matches!(value, Wanted::Text(_)) {
+            if matches!(value, WantedValue::Text(_)) {
                 continue;
             }
             match (text.parse::<i64>(), text.parse::<f64>()) {
@@ -283,9 +283,9 @@ impl fmt::Display for Condition {
                         formatter.write_str("|")?;
                     }
                     match value {
-                        Wanted::Word(word) => formatter.write_str(word)?,
-                        Wanted::Text(text) if is_bare(text) => formatter.write_str(text)?,
-                        Wanted::Text(text) => {
+                        WantedValue::Word(word) => formatter.write_str(word)?,
+                        WantedValue::Text(text) if is_bare(text) => formatter.write_str(text)?,
+                        WantedValue::Text(text) => {
                             write!(formatter, "{}", serde_json::Value::from(text.as_str()))?
                         }
                     }
@@ -306,7 +306,7 @@ fn is_bare(text: &str) -> bool {
         && !text.starts_with(['=', '<', '>'])
 }
 
-impl fmt::Display for Filter {
+impl fmt::Display for PointFilter {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, condition) in self.conditions.iter().enumerate() {
             let comma = if number > 0 { ", " } else { "" };
@@ -320,12 +320,12 @@ impl fmt::Display for Filter {
 mod tests {
     use super::*;
 
-    fn word(text: &str) -> Wanted {
-        Wanted::Word(text.to_owned())
+    fn word(text: &str) -> WantedValue {
+        WantedValue::Word(text.to_owned())
     }
 
-    fn text(text: &str) -> Wanted {
-        Wanted::Text(text.to_owned())
+    fn text(text: &str) -> WantedValue {
+        WantedValue::Text(text.to_owned())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Exact keyword lookup over sparse vectors.
 //!
 //! A text becomes a sparse vector by an [`Encoder`]; which one a collection was filled with is its [`Contract`], without
-//! which its numbers mean nothing. Vectors are kept by a [`Store`], of which this crate knows the interface alone: the
+//! which its numbers mean nothing. Vectors are kept by a [`PointStore`], of which this crate knows the interface alone: the
 //! engines have crates of their own.
 //!
 //! ```
@@ -35,17 +35,18 @@ mod vector;
 pub use bm25::FastEmbedBm25;
 pub use bm42::Bm42;
 pub use contract::Contract;
-pub use encoder::{Encoder, EncodingError, Form};
+pub use encoder::{EncodedForm, Encoder, EncodingError};
 pub use fill::{FillError, Filled, Filling, Redact};
-pub use filter::{Condition, Filter, FilterError, Readings, Side, Test, Wanted};
+pub use filter::{Condition, FilterError, PointFilter, Readings, Side, Test, WantedValue};
 pub use language::{Language, Prose};
-pub use name::Held;
+pub use name::NameMatch;
 pub use retriever::{
     Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Question, Retriever, SCORE_STEP,
     Unanswered,
 };
 pub use store::{
-    Collection, Creation, Hit, Page, Point, PointId, Query, Scan, Sharding, Store, StoreError, VectorFacts,
+    Collection, Creation, Point, PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Sharding,
+    StoreError, VectorFacts,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

@@ -6,7 +6,7 @@ use crate::superset::identifiers;
 
 /// What a text has of a name. The best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Held {
+pub enum NameMatch {
     /// All of it, as it is written.
     Whole,
     /// All of it, with other letters large or small.
@@ -21,7 +21,7 @@ pub enum Held {
     Unknown,
 }
 
-impl Held {
+impl NameMatch {
     /// What a text has of a name; `None` for a point without its text.
     pub(crate) fn of(name: &str, text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::Unknown };
@@ -162,35 +162,35 @@ mod tests {
     #[test]
     fn a_text_has_a_name_whole_or_in_another_case_or_inside_or_in_parts() {
         let cases = [
-            ("retry_after", "let x = retry_after;", Held::Whole),
-            ("retry_after", "retry_after", Held::Whole),
-            ("retry_after", "RETRY_AFTER = 3", Held::OtherCase),
-            ("retry_after", "Retry_After and retry_after", Held::Whole),
-            ("retry_after", "retry_after_ms", Held::Inside),
-            ("retry_after", "XRETRY_AFTER", Held::Inside),
-            ("retry_after", "retry, and after", Held::Parts),
-            ("parse_http_header", "parseHTTPHeader()", Held::OtherSpelling),
-            ("parse-http-header", "parse_HTTP_header", Held::OtherSpelling),
-            ("RETRY-99999", "RETRY99999", Held::OtherSpelling),
-            ("foo::bar", "foobar foo_bar", Held::Parts),
-            ("RETRY-99999", "RETRY-99999: x", Held::Whole),
-            ("RETRY-99999", "RETRY-99999-2", Held::Inside),
-            ("RETRY-99999", "MAX-RETRY-99999", Held::Inside),
-            ("RETRY-99999", "- RETRY-99999 -", Held::Whole),
-            ("RETRY-99999", "RETRY-999990", Held::Inside),
-            ("E0308", "E0308-note", Held::Whole),
-            ("v1.2", "v1.2.3", Held::Inside),
-            ("v1.2", "it is v1.2.", Held::Whole),
-            ("foo::bar", "use foo::bar::baz;", Held::Whole),
-            ("foo.bar", "self.foo.bar.baz()", Held::Whole),
-            ("foo::bar", "foo::bars", Held::Inside),
-            ("C++", "in C++11", Held::Whole),
-            ("Größe_2", "GRÖSSE_2 größe_2", Held::OtherCase),
-            ("größe_2", "größe_2", Held::Whole),
+            ("retry_after", "let x = retry_after;", NameMatch::Whole),
+            ("retry_after", "retry_after", NameMatch::Whole),
+            ("retry_after", "RETRY_AFTER = 3", NameMatch::OtherCase),
+            ("retry_after", "Retry_After and retry_after", NameMatch::Whole),
+            ("retry_after", "retry_after_ms", NameMatch::Inside),
+            ("retry_after", "XRETRY_AFTER", NameMatch::Inside),
+            ("retry_after", "retry, and after", NameMatch::Parts),
+            ("parse_http_header", "parseHTTPHeader()", NameMatch::OtherSpelling),
+            ("parse-http-header", "parse_HTTP_header", NameMatch::OtherSpelling),
+            ("RETRY-99999", "RETRY99999", NameMatch::OtherSpelling),
+            ("foo::bar", "foobar foo_bar", NameMatch::Parts),
+            ("RETRY-99999", "RETRY-99999: x", NameMatch::Whole),
+            ("RETRY-99999", "RETRY-99999-2", NameMatch::Inside),
+            ("RETRY-99999", "MAX-RETRY-99999", NameMatch::Inside),
+            ("RETRY-99999", "- RETRY-99999 -", NameMatch::Whole),
+            ("RETRY-99999", "RETRY-999990", NameMatch::Inside),
+            ("E0308", "E0308-note", NameMatch::Whole),
+            ("v1.2", "v1.2.3", NameMatch::Inside),
+            ("v1.2", "it is v1.2.", NameMatch::Whole),
+            ("foo::bar", "use foo::bar::baz;", NameMatch::Whole),
+            ("foo.bar", "self.foo.bar.baz()", NameMatch::Whole),
+            ("foo::bar", "foo::bars", NameMatch::Inside),
+            ("C++", "in C++11", NameMatch::Whole),
+            ("Größe_2", "GRÖSSE_2 größe_2", NameMatch::OtherCase),
+            ("größe_2", "größe_2", NameMatch::Whole),
         ];
         for (name, text, held) in cases {
-            assert_eq!(Held::of(name, Some(text)), held, "{name} in {text}");
+            assert_eq!(NameMatch::of(name, Some(text)), held, "{name} in {text}");
         }
-        assert_eq!(Held::of("x_1", None), Held::Unknown);
+        assert_eq!(NameMatch::of("x_1", None), NameMatch::Unknown);
     }
 }

@@ -10,18 +10,18 @@ use forage_base::{Hint, Stop};
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
-use crate::filter::Filter;
+use crate::filter::PointFilter;
 use crate::language::Prose;
 use crate::limits;
-use crate::name::{Held, name_of};
+use crate::name::{NameMatch, name_of};
 use crate::patience::again;
-use crate::store::{Collection, Hit, Query, Store, StoreError};
+use crate::store::{Collection, PointHit, PointQuery, PointStore, StoreError};
 use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
 pub struct Retriever {
     /// Where the points are.
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn PointStore>,
     /// What makes vectors of queries, or why there is none; `None` for what the collection says of itself.
     pub encoder: Option<EncoderSource>,
     /// What a collection that says itself what it was encoded with has to say of its words; `None` for anything.
@@ -49,9 +49,9 @@ pub type EncoderSource = LazyLock<
 pub struct Lookup {
     /// The best first: by score, and by id where scores are the same to [`SCORE_STEP`]. Where the query is a name, those
     /// that have it as a whole come before all others.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<PointHit>,
     /// What each of the hits has of the name that the query is; empty if it is none.
-    pub held: Vec<Held>,
+    pub held: Vec<NameMatch>,
     /// Why there are so many and no more.
     pub state: LookupState,
     /// What is known of the name that the query is.
@@ -155,8 +155,8 @@ impl Lookup {
         let before = self.hits.len();
         let mut held = std::mem::take(&mut self.held).into_iter();
         let kept = std::mem::take(&mut self.hits).into_iter().map(|hit| (hit, held.next()));
-        let is_kept = |(hit, held): &(Hit, Option<Held>)| {
-            hit.score >= best * limits::SCORE_SHARE || held.is_some_and(Held::is_same)
+        let is_kept = |(hit, held): &(PointHit, Option<NameMatch>)| {
+            hit.score >= best * limits::SCORE_SHARE || held.is_some_and(NameMatch::is_same)
         };
         for (hit, held) in kept.filter(is_kept) {
             self.hits.push(hit);
@@ -294,7 +294,7 @@ impl Retriever {
         &self,
         query: &str,
         limit: usize,
-        filter: &Filter,
+        filter: &PointFilter,
         stop: &Stop,
     ) -> Result<Lookup, CollectionError> {
         let nothing = |state| Ok(Lookup::nothing(state));
@@ -332,7 +332,7 @@ impl Retriever {
             }
         };
         check(&collection, &*encoder, &self.using, &place)?;
-        let asked = Query { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
+        let asked = PointQuery { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
         match self.found(query, &asked, &*encoder, &stop) {
             Ok(lookup) => Ok(lookup),
             Err(error) => self.fails(error).and_then(nothing),
@@ -342,7 +342,7 @@ impl Retriever {
     fn found(
         &self,
         query: &str,
-        asked: &Query<'_>,
+        asked: &PointQuery<'_>,
         encoder: &dyn Encoder,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
@@ -359,7 +359,7 @@ impl Retriever {
             return Ok(lookup);
         }
         if let Some((name, field)) = name_of(query).zip(self.text_field.as_deref()) {
-            let named = named::Named { retriever: self, name, field, encoder, asked, stop };
+            let named = named::NameLookup { retriever: self, name, field, encoder, asked, stop };
             named.put_first(&mut lookup)?;
         }
         lookup.cut();
@@ -367,9 +367,9 @@ impl Retriever {
     }
 
     /// What a query finds without its filter.
-    fn beyond(&self, asked: &Query<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
-        let (limit, everything) = (limits::NAMES_COMPARED, Filter::default());
-        let query = Query { limit, fields: &[], filter: &everything, ..*asked };
+    fn beyond(&self, asked: &PointQuery<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
+        let (limit, everything) = (limits::NAMES_COMPARED, PointFilter::default());
+        let query = PointQuery { limit, fields: &[], filter: &everything, ..*asked };
         let points = again(stop, || self.store.query(&query, stop))?.len();
         let under_filter = again(stop, || self.store.count(asked.filter, stop))?;
         Ok(Beyond { points, is_at_least: points >= limit, under_filter })
@@ -390,7 +390,12 @@ impl Retriever {
     /// Stores order by score alone, and cut where scores are the same as they like: more is asked for than is wanted,
     /// until the cut falls between two scores. At first twice as many: with each comes its payload, which takes longer than
     /// finding it.
-    fn best(&self, mut query: Query<'_>, stop: &Stop, lookup: &mut Lookup) -> Result<Vec<Hit>, StoreError> {
+    fn best(
+        &self,
+        mut query: PointQuery<'_>,
+        stop: &Stop,
+        lookup: &mut Lookup,
+    ) -> Result<Vec<PointHit>, StoreError> {
         let wanted = query.limit;
         query.limit = (2 * wanted).max(wanted + 1);
         let mut hits = again(stop, || self.store.query(&query, stop))?;

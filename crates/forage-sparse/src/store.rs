@@ -11,11 +11,11 @@ use forage_base::{Hint, Stop};
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
-use crate::filter::Filter;
+use crate::filter::PointFilter;
 use crate::vector::SparseVector;
 
 /// Keeps points of one collection, in this process or on a server.
-pub trait Store: Send + Sync {
+pub trait PointStore: Send + Sync {
     /// What a message calls it: "collection `code` at http://…". Never holds a key.
     fn place(&self) -> String;
 
@@ -55,19 +55,19 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// There is no answer.
-    fn query(&self, query: &Query, stop: &Stop) -> Result<Vec<Hit>, StoreError>;
+    fn query(&self, query: &PointQuery, stop: &Stop) -> Result<Vec<PointHit>, StoreError>;
 
     /// Points in the order of their ids, page by page.
     ///
     /// # Errors
     /// There is no answer.
-    fn scan(&self, scan: &Scan, stop: &Stop) -> Result<Page, StoreError>;
+    fn scan(&self, scan: &PointScan, stop: &Stop) -> Result<PointPage, StoreError>;
 
     /// How many points a filter chooses, exactly.
     ///
     /// # Errors
     /// There is no answer.
-    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError>;
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError>;
 
     /// Writes through to the disk and puts in order what was written; the last call of whoever fills a collection.
     ///
@@ -176,7 +176,7 @@ pub struct Point {
 
 /// A query.
 #[derive(Clone, Debug)]
-pub struct Query<'a> {
+pub struct PointQuery<'a> {
     /// What is looked for.
     pub vector: &'a SparseVector,
     /// The name of the sparse vector.
@@ -186,12 +186,12 @@ pub struct Query<'a> {
     /// Payload fields that are wanted.
     pub fields: &'a [String],
     /// Which points are looked at.
-    pub filter: &'a Filter,
+    pub filter: &'a PointFilter,
 }
 
 /// A point that was found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Hit {
+pub struct PointHit {
     /// Its name.
     pub id: PointId,
     /// Comparable within one collection.
@@ -202,9 +202,9 @@ pub struct Hit {
 
 /// A page of all points.
 #[derive(Clone, Debug)]
-pub struct Scan<'a> {
+pub struct PointScan<'a> {
     /// Which points.
-    pub filter: &'a Filter,
+    pub filter: &'a PointFilter,
     /// Payload fields that are wanted.
     pub fields: &'a [String],
     /// The first id of the page; `None` for the beginning.
@@ -215,7 +215,7 @@ pub struct Scan<'a> {
 
 /// Points in the order of their ids.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
+pub struct PointPage {
     /// Ids, and the payload fields that were wanted.
     pub points: Vec<(PointId, Map<String, Value>)>,
     /// Where the next page begins; `None` at the end.

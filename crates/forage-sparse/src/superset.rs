@@ -7,7 +7,7 @@
 
 use crate::bm25::{FastEmbedBm25, weight};
 use crate::contract::Contract;
-use crate::encoder::{Encoder, EncodingError, Form};
+use crate::encoder::{EncodedForm, Encoder, EncodingError};
 use crate::language::{Language, Prose, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
@@ -23,7 +23,7 @@ const APART: f64 = 2.0;
 
 /// What a dimension of code stands for.
 #[derive(Clone, Copy)]
-enum Kind {
+enum CodeDimension {
     /// A part of an identifier in lower case.
     Part,
     /// Two parts of one identifier, in their order, that stand near each other.
@@ -34,7 +34,7 @@ enum Kind {
     Exact,
 }
 
-impl Kind {
+impl CodeDimension {
     fn letter(self) -> char {
         match self {
             Self::Part => 's',
@@ -97,10 +97,10 @@ impl CodeSuperset {
         for (identifier, count) in counts(identifiers(text).map(|identifier| (identifier, 1))) {
             let parts = parts(identifier);
             length += count as usize * parts.len();
-            words.extend(parts.iter().map(|part| (Kind::Part.word(part), count)));
+            words.extend(parts.iter().map(|part| (CodeDimension::Part.word(part), count)));
             words.extend(pairs(&parts, limits::PAIRED_PARTS).map(|(left, right)| (pair(left, right), count)));
-            words.push((Kind::Joined.word(&parts.concat()), count));
-            words.push((Kind::Exact.word(identifier), count));
+            words.push((CodeDimension::Joined.word(&parts.concat()), count));
+            words.push((CodeDimension::Exact.word(identifier), count));
         }
         (words, length)
     }
@@ -115,8 +115,8 @@ impl CodeSuperset {
         let meant: Vec<_> = identifiers.into_iter().filter(|it| means_fillers || !is_filler(it)).collect();
         let mut words = Vec::new();
         for (identifier, parts) in &meant {
-            words.extend(parts.iter().map(|part| (Kind::Part.word(part), 1.0)));
-            words.push((Kind::Exact.word(identifier), 1.0));
+            words.extend(parts.iter().map(|part| (CodeDimension::Part.word(part), 1.0)));
+            words.push((CodeDimension::Exact.word(identifier), 1.0));
         }
         // Words that follow each other may be one identifier: `parse http header`. It counts as much as they do, or text
         // that has each of them often would come before it.
@@ -126,7 +126,7 @@ impl CodeSuperset {
                 meant[first..=last].iter().flat_map(|(_, parts)| parts.iter().map(String::as_str))
             };
             let weighed = |last: usize| {
-                (Kind::Joined.word(&joined(last).collect::<String>()), (last - first + 1) as f64)
+                (CodeDimension::Joined.word(&joined(last).collect::<String>()), (last - first + 1) as f64)
             };
             words.extend((first..most).map(weighed));
         }
@@ -172,13 +172,15 @@ impl Encoder for CodeSuperset {
         Ok(SparseVector::new(words.iter().map(|(word, weight)| (dimension(word), *weight))))
     }
 
-    fn words(&self, text: &str, form: Form) -> Result<Vec<(u32, String)>, EncodingError> {
+    fn words(&self, text: &str, form: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError> {
         let (code, prose): (Vec<String>, _) = match form {
-            Form::Document => {
+            EncodedForm::Document => {
                 let words = Self::document_words(text).0.into_iter();
                 (words.map(|(word, _)| word).collect(), self.prose.stems(text))
             }
-            Form::Query => (self.query_words(text).into_iter().map(|(word, _)| word).collect(), Vec::new()),
+            EncodedForm::Query => {
+                (self.query_words(text).into_iter().map(|(word, _)| word).collect(), Vec::new())
+            }
         };
         Ok(code.iter().map(|word| (dimension(word), shown(word))).chain(prose).collect())
     }
@@ -192,14 +194,14 @@ impl Encoder for CodeSuperset {
             identifiers(name).filter(|it| !it.contains('-')).map(|it| parts(it).concat()).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
         words.dedup();
-        words.into_iter().map(|word| dimension(&Kind::Joined.word(&word))).collect()
+        words.into_iter().map(|word| dimension(&CodeDimension::Joined.word(&word))).collect()
     }
 }
 
 /// A word of code as people read it: `joined:parsehttp`.
 fn shown(word: &str) -> String {
     let mut characters = word.strip_prefix(NAMESPACE).unwrap_or(word).chars();
-    let kind = characters.next().and_then(Kind::name).unwrap_or("word");
+    let kind = characters.next().and_then(CodeDimension::name).unwrap_or("word");
     format!("{kind}{}", characters.as_str())
 }
 
@@ -218,7 +220,7 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
 
 /// The word of two parts.
 fn pair(left: &str, right: &str) -> String {
-    Kind::Pair.word(&[left, right].join(" "))
+    CodeDimension::Pair.word(&[left, right].join(" "))
 }
 
 /// Every two that are at most so many places apart, in their order.
@@ -320,7 +322,7 @@ mod tests {
         // Three words, three as they are written, three joined with nothing; two joined of two words and three pairs, one
         // joined of three.
         assert_eq!(weights("parse http header")[9..], [2.0, 2.0, 2.0, 2.0, 2.0, 3.0]);
-        let (code, whole) = (query("ORA-00942"), dimension(&Kind::Joined.word("ora00942")));
+        let (code, whole) = (query("ORA-00942"), dimension(&CodeDimension::Joined.word("ora00942")));
         let at = code.ids().iter().position(|id| *id == whole).unwrap();
         assert_eq!(code.weights()[at], 2.0);
     }

@@ -14,26 +14,26 @@ use serde_json::{Map, Value};
 pub use self::foreign::Foreign;
 pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 use crate::error::ToolError;
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::tool::Tool;
 
 /// Brings arguments that a tool has no single one for into those that it has, before their names are looked at.
 pub(crate) type Adapt = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
 /// What is known of the arguments of a tool.
-pub(crate) struct Definition<'a> {
+pub(crate) struct ArgumentDefinition<'a> {
     /// What the tool is called.
     pub(crate) tool: &'a str,
     /// What the others are called.
-    pub(crate) names: &'a Names,
+    pub(crate) names: &'a ToolNames,
     pub(crate) schema: &'a Value,
     pub(crate) foreign: &'a [(&'static str, Foreign)],
     pub(crate) adapt: Adapt,
 }
 
-impl<'a> Definition<'a> {
+impl<'a> ArgumentDefinition<'a> {
     /// That of a tool, whose schema this is.
-    pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a Names) -> Self {
+    pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a ToolNames) -> Self {
         Self { tool: names.called(T::NAME), names, schema, foreign: T::FOREIGN, adapt: T::adapt }
     }
 
@@ -64,7 +64,7 @@ impl<'a> Definition<'a> {
 
 /// A tool's request, typed, and notes on what was left out of it. Its arguments are not checked yet.
 pub(crate) fn parse<R: DeserializeOwned>(
-    definition: &Definition<'_>,
+    definition: &ArgumentDefinition<'_>,
     request: Value,
 ) -> Result<(R, Vec<String>), ToolError> {
     let (fields, notes) = coerce(definition, request)?;
@@ -76,7 +76,7 @@ pub(crate) fn parse<R: DeserializeOwned>(
 
 /// The arguments of a request by the names that the tool knows, and notes on those that were left out.
 pub(crate) fn named(
-    definition: &Definition<'_>,
+    definition: &ArgumentDefinition<'_>,
     request: Value,
 ) -> Result<(Map<String, Value>, Vec<String>), ToolError> {
     let request = match request {
@@ -110,7 +110,7 @@ pub(crate) fn named(
 }
 
 /// Brings a request into the shape of the tool's schema.
-fn coerce(definition: &Definition<'_>, request: Value) -> Result<(Value, Vec<String>), ToolError> {
+fn coerce(definition: &ArgumentDefinition<'_>, request: Value) -> Result<(Value, Vec<String>), ToolError> {
     let (fields, notes) = named(definition, request)?;
     let mut out = Map::new();
     for (name, value) in fields {
@@ -315,9 +315,9 @@ mod tests {
             ("case_sensitive", Foreign::Opposite("ignore_case")),
             ("multiline", Foreign::Missing("search for one of the lines")),
         ];
-        let definition = Definition {
+        let definition = ArgumentDefinition {
             tool: "tool",
-            names: &Names::own(),
+            names: &ToolNames::own(),
             schema: &schema,
             foreign: &foreign,
             adapt: |_| Ok(()),

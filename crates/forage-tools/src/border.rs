@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use forage_fs::RelPath;
 use forage_llm::{RedactionCounts, Redactor};
-use forage_search::{CHARACTER_BYTES, Event, EventKind, KeyBlocks, ScanOptions, Span, word_bytes};
+use forage_search::{CHARACTER_BYTES, EventKind, KeyBlocks, ScanOptions, SearchEvent, Span, word_bytes};
 
 use crate::limits;
 use crate::text::{count, grouped};
@@ -93,7 +93,7 @@ impl Hidden {
 }
 
 /// A line as the border is shown it.
-pub(crate) struct Line<'a> {
+pub(crate) struct BorderLine<'a> {
     pub(crate) number: u64,
     /// Without its line feed.
     pub(crate) bytes: &'a [u8],
@@ -158,7 +158,7 @@ impl<'a> Border<'a> {
     }
 
     /// Keeps the events before `end`; of those behind it only what may tell of them.
-    pub(crate) fn truncate(&self, events: &mut Vec<Event>, end: usize) {
+    pub(crate) fn truncate(&self, events: &mut Vec<SearchEvent>, end: usize) {
         match self.redactor.is_active() {
             true => {
                 events.truncate(end + limits::BORDER_LINES);
@@ -169,15 +169,15 @@ impl<'a> Border<'a> {
     }
 
     /// The events of a file without secrets, without their margin, and cut to what is shown of a line.
-    pub(crate) fn events(&mut self, events: &mut Vec<Event>, characters: usize, max_spans: usize) {
+    pub(crate) fn events(&mut self, events: &mut Vec<SearchEvent>, characters: usize, max_spans: usize) {
         if !self.redactor.is_active() {
             events.iter_mut().for_each(|event| event.shorten(characters));
             return;
         }
         events.iter_mut().for_each(drop_cut_words);
-        let lines: Vec<Line<'_>> = events
+        let lines: Vec<BorderLine<'_>> = events
             .iter()
-            .map(|event| Line {
+            .map(|event| BorderLine {
                 number: event.line_number,
                 bytes: event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes),
                 in_key: &event.in_key,
@@ -198,7 +198,7 @@ impl<'a> Border<'a> {
     }
 
     /// Lines of one file in order, without their secrets: the new text of each that had one, U+FFFD for what is not UTF-8.
-    pub(crate) fn lines(&mut self, lines: &[Line<'_>]) -> Vec<Option<String>> {
+    pub(crate) fn lines(&mut self, lines: &[BorderLine<'_>]) -> Vec<Option<String>> {
         if !self.redactor.is_active() || lines.is_empty() {
             return lines.iter().map(|_| None).collect();
         }
@@ -252,10 +252,10 @@ impl<'a> Border<'a> {
         near.sort_unstable();
         near.dedup();
         let in_keys: Vec<_> = near.iter().map(|&at| text.in_key(at)).collect();
-        let lines: Vec<Line<'_>> = near
+        let lines: Vec<BorderLine<'_>> = near
             .iter()
             .zip(&in_keys)
-            .map(|(&at, in_key)| Line {
+            .map(|(&at, in_key)| BorderLine {
                 number: at as u64,
                 bytes: text.lines[at].as_bytes(),
                 in_key,
@@ -371,7 +371,7 @@ fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
 }
 
 /// Puts another text in the place of a line; matches that lie in what was replaced are those of the marks.
-fn replace(event: &mut Event, text: &str) {
+fn replace(event: &mut SearchEvent, text: &str) {
     let has_feed = event.bytes.ends_with(b"\n");
     let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
     let before = String::from_utf8_lossy(line);
@@ -420,7 +420,7 @@ fn keep_best(spans: &mut Vec<Span>, most: usize) {
 
 /// Takes off the words at which a line was cut: one may be the half of a secret. They lie beyond what is shown of the line,
 /// unless much of it is hidden.
-fn drop_cut_words(event: &mut Event) {
+fn drop_cut_words(event: &mut SearchEvent) {
     let mut kept = 0..event.bytes.len();
     if event.cut.before > 0 {
         kept.start = word_bytes(event.bytes.iter(), limits::BORDER_LINE_BYTES);
@@ -438,19 +438,19 @@ pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use forage_search::Cut;
+    use forage_search::CutLine;
 
     use super::*;
 
     const TOKEN: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 
-    fn event(number: u64, line: &str, spans: &[(usize, usize)]) -> Event {
-        Event {
+    fn event(number: u64, line: &str, spans: &[(usize, usize)]) -> SearchEvent {
+        SearchEvent {
             line_number: number,
             kind: EventKind::Match,
             bytes: line.as_bytes().to_vec(),
             spans: spans.iter().map(|&(start, end)| Span { start, end, distance: 0 }).collect(),
-            cut: Cut::default(),
+            cut: CutLine::default(),
             in_key: Vec::new(),
         }
     }
@@ -458,10 +458,10 @@ mod tests {
     /// A line with the places of its matches.
     type Shown = (String, Vec<(usize, usize)>);
 
-    fn redacted(mut events: Vec<Event>) -> (Vec<Shown>, Hidden) {
+    fn redacted(mut events: Vec<SearchEvent>) -> (Vec<Shown>, Hidden) {
         let (redactor, mut hidden) = (Redactor::standard(), Hidden::default());
         Border::new(&redactor, &mut hidden).events(&mut events, 200, 100);
-        let shown = |event: Event| {
+        let shown = |event: SearchEvent| {
             let spans = event.spans.iter().map(|span| (span.start, span.end)).collect();
             (String::from_utf8(event.bytes).unwrap(), spans)
         };
@@ -494,7 +494,7 @@ mod tests {
         // Of the middle of a key: the head of one tells by itself what it is.
         let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX";
         let lines = |in_key: Option<Range<usize>>| {
-            let line = |number| Event {
+            let line = |number| SearchEvent {
                 in_key: in_key.clone().into_iter().collect(),
                 ..event(number, body, &[(2, 9)])
             };
@@ -514,7 +514,7 @@ mod tests {
     fn of_a_secret_that_a_cut_divides_no_half_is_left() {
         let (first, second) = TOKEN.split_at(15);
         let mut cut = event(1, &format!("{second} shown {first}"), &[(26, 31)]);
-        cut.cut = Cut { before: 90, after: 70 };
+        cut.cut = CutLine { before: 90, after: 70 };
         let mut events = vec![cut];
         let (redactor, mut hidden) = (Redactor::standard(), Hidden::default());
         Border::new(&redactor, &mut hidden).events(&mut events, 200, 100);
@@ -526,7 +526,7 @@ mod tests {
 
     #[test]
     fn what_is_counted_is_what_is_shown_and_new() {
-        let margin = Event { kind: EventKind::Margin, ..event(1, TOKEN, &[]) };
+        let margin = SearchEvent { kind: EventKind::Margin, ..event(1, TOKEN, &[]) };
         let (shown, hidden) = redacted(vec![margin, event(2, "[redacted:github-token] stands here\n", &[])]);
         assert_eq!((shown.len(), hidden.total()), (1, 0));
         assert_eq!(hidden.note(), None);

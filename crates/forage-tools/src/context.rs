@@ -8,8 +8,8 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Globs, Root, Roots};
 use forage_llm::Redactor;
-use forage_rank::Weights;
-use forage_rank::tree::{Effort, UpdateError};
+use forage_rank::RankWeights;
+use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::external::Program;
 use forage_search::index::Index;
 use forage_sparse::Retriever;
@@ -19,8 +19,8 @@ use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
-use crate::names::Names;
-use crate::telemetry::{Telemetry, Told};
+use crate::names::ToolNames;
+use crate::telemetry::{Telemetry, TelemetryTarget};
 
 /// Who keeps the relevant files of a `keyword_search`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -145,9 +145,9 @@ impl Default for FilterSettings {
 
 /// Whom a call waits for at this moment beside its own work, for whoever shows progress.
 #[derive(Clone, Debug, Default)]
-pub struct Waiting(Arc<Mutex<Option<String>>>);
+pub struct WaitingFor(Arc<Mutex<Option<String>>>);
 
-impl Waiting {
+impl WaitingFor {
     /// It waits for this, or for nobody any more.
     pub fn set(&self, whom: Option<String>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whom;
@@ -249,7 +249,7 @@ pub struct Context {
     /// How `keyword_lookup` works.
     pub lookup: LookupSettings,
     /// What `search_index` ranks with, instead of the weights that are built in.
-    pub ranking: Option<Arc<Weights>>,
+    pub ranking: Option<Arc<RankWeights>>,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
     /// what a search for the words finds. It is a part of [`Context::timeout`], unless it is longer: then somebody waits for
     /// the index, and the time for the search begins when it is there.
@@ -261,9 +261,9 @@ pub struct Context {
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
     pub redactor: Arc<Redactor>,
     /// Who is told of calls.
-    pub telemetry: Told,
+    pub telemetry: TelemetryTarget,
     /// What the tools are called that answers and errors name.
-    pub names: Arc<Names>,
+    pub names: Arc<ToolNames>,
     /// Cancels the call.
     pub stop: Stop,
     /// What the caller must know of this call's roots; it stands in the answer.
@@ -273,7 +273,7 @@ pub struct Context {
     /// Counts visited files, for whoever shows progress.
     pub progress: Arc<AtomicU64>,
     /// The model that the call waits for.
-    pub waiting: Waiting,
+    pub waiting: WaitingFor,
 }
 
 impl Context {
@@ -293,13 +293,13 @@ impl Context {
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
             redactor: Arc::new(Redactor::standard()),
-            telemetry: Told::default(),
-            names: Names::own(),
+            telemetry: TelemetryTarget::default(),
+            names: ToolNames::own(),
             stop: Stop::never(),
             notices: Vec::new(),
             names_root: false,
             progress: Arc::default(),
-            waiting: Waiting::default(),
+            waiting: WaitingFor::default(),
         }
     }
 
@@ -337,8 +337,8 @@ impl Context {
     }
 
     /// What may be spent on reading files for a ranking.
-    pub(crate) fn effort(&self, stop: &Stop) -> Effort {
-        Effort {
+    pub(crate) fn effort(&self, stop: &Stop) -> UpdateEffort {
+        UpdateEffort {
             threads: self.walk_options().thread_count(),
             stop: stop.clone(),
             progress: Arc::clone(&self.progress),

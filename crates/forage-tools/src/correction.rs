@@ -3,7 +3,7 @@
 use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value};
 
-use crate::arguments::{Definition, convert, named};
+use crate::arguments::{ArgumentDefinition, convert, named};
 use crate::error::ToolError;
 
 /// What makes a text a regular expression. A pattern with one of these was meant as one, and only its author knows how
@@ -12,7 +12,11 @@ const OPERATORS: [char; 9] = ['\\', '|', '*', '+', '?', '^', '$', '[', ']'];
 
 /// The request as the tool takes it. An argument that is missing stands as `<name>`. `None` where the error is not one
 /// of writing, or an argument would have to be left out that says what is asked for.
-pub(crate) fn corrected(definition: &Definition<'_>, request: Value, error: &ToolError) -> Option<Value> {
+pub(crate) fn corrected(
+    definition: &ArgumentDefinition<'_>,
+    request: Value,
+    error: &ToolError,
+) -> Option<Value> {
     let mut fields = readable(definition, request)?;
     match error {
         ToolError::Request(_) => {}
@@ -57,7 +61,7 @@ pub(crate) fn has_placeholder(request: &Value) -> bool {
 }
 
 /// The arguments by their right names, with values that the tool can read.
-fn readable(definition: &Definition<'_>, request: Value) -> Option<Map<String, Value>> {
+fn readable(definition: &ArgumentDefinition<'_>, request: Value) -> Option<Map<String, Value>> {
     let (given, _) = named(definition, request).ok()?;
     let mut fields = Map::new();
     for (name, value) in given {

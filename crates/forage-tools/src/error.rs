@@ -6,7 +6,7 @@ use forage_base::{Hint, Stop};
 use forage_fs::OpenError;
 use forage_search::PatternError;
 
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::sanitize::sanitize;
 
 /// Why a call has no answer.
@@ -137,7 +137,7 @@ pub enum ToolError {
 
 impl ToolError {
     /// The message with what can be done about it, in the words of whoever reads.
-    pub fn told(&self, names: &Names) -> String {
+    pub fn told(&self, names: &ToolNames) -> String {
         format!("{self}{}", names.hint(self.hint()))
     }
 

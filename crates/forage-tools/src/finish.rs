@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Outcome, Render as _};
+use crate::outcome::{Render as _, ToolOutcome};
 use crate::sanitize::sanitize;
 use crate::text::absolute;
 use crate::tool::Tool;
@@ -34,7 +34,7 @@ impl Begun {
     /// arguments.
     pub(crate) fn complete<T: Tool>(
         self,
-        outcome: &mut Outcome<T::Response>,
+        outcome: &mut ToolOutcome<T::Response>,
         context: &Context,
         notes: Vec<String>,
     ) {

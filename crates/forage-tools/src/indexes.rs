@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use forage_fs::{Root, WalkReport};
 use forage_rank::RankIndex;
-use forage_rank::tree::{Effort, UpdateError, Updated, update};
+use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update};
 use forage_search::index::Index;
 
 /// Where indexes come from.
@@ -19,7 +19,7 @@ pub trait Indexes: Send + Sync {
     ///
     /// # Errors
     /// It can't be brought up to date.
-    fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>>;
+    fn ranked(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Option<Result<Ranked, UpdateError>>;
 
     /// Why indexes that are there were not given since this was last asked, a sentence each, for the answer.
     fn take_warnings(&self) -> Vec<String> {
@@ -44,7 +44,7 @@ impl Ranked {
     ///
     /// # Errors
     /// The tree can't be read whole.
-    pub fn in_memory(root: &Arc<Root>, effort: &Effort) -> Result<Self, UpdateError> {
+    pub fn in_memory(root: &Arc<Root>, effort: &UpdateEffort) -> Result<Self, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
         match update(&index, root, None, effort, || Ok(())) {
             Ok(Updated { report, .. }) => {

@@ -19,13 +19,13 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::{
-    Entry, Mounts, PrivatePlace, RelPath, Root, Roots, Skipped, Step, WalkOptions, Watched, walk,
+    Entry, Mounts, PrivatePlace, RelPath, Root, Roots, Skipped, WalkOptions, WalkStep, WatchedTree, walk,
 };
-use forage_rank::tree::{Effort, UpdateError};
+use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::index::Index;
 
-pub use reread::Progress;
-pub use store::{Store, StoreError, Update};
+pub use reread::RereadProgress;
+pub use store::{IndexStore, IndexStoreError, Update};
 
 use crate::indexes::{Indexes, Ranked};
 
@@ -46,7 +46,7 @@ const UPDATES_PART: u32 = 20;
 
 /// What `index` of the configuration says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum IndexMode {
     /// An index is used where there is one; what lives on makes one of a large tree, in the background.
     Auto,
     /// The same whatever the size of the tree, and a command makes it before it searches.
@@ -82,25 +82,25 @@ pub struct KeptIndexes {
     /// The directory of all indexes, and its path without links.
     place: PrivatePlace,
     path: PathBuf,
-    mode: Mode,
+    mode: IndexMode,
     lifetime: Lifetime,
     /// What a search waits for an index that is always wanted.
     patience: Duration,
     /// For servers, where trees can be watched.
     mounts: Option<Arc<Mounts>>,
-    slots: Mutex<HashMap<PathBuf, Slot>>,
+    slots: Mutex<HashMap<PathBuf, KeptSlot>>,
     /// Ends what goes on in the background.
     stop: Stop,
 }
 
 #[derive(Default)]
-struct Slot {
+struct KeptSlot {
     root: Option<Arc<Root>>,
     index: Option<Arc<Index>>,
-    ranked: Arc<Mutex<ranked::Kept>>,
+    ranked: Arc<Mutex<ranked::KeptRanked>>,
     /// What brings the ranked index up to date in the background.
     ranking: Option<Arc<ranking::Build>>,
-    watched: Option<Arc<Watched>>,
+    watched: Option<Arc<WatchedTree>>,
     /// Of the files that it was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
@@ -112,7 +112,7 @@ struct Slot {
     next_update: Option<Instant>,
 }
 
-impl Slot {
+impl KeptSlot {
     /// Watches the tree, if it can be.
     fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
         // What is watched is a directory, and another can have its path by now.
@@ -121,7 +121,7 @@ impl Slot {
         }
         self.root = Some(Arc::clone(root));
         if self.watched.is_none() {
-            self.watched = mounts.map(|mounts| Watched::new(root, mounts));
+            self.watched = mounts.map(|mounts| WatchedTree::new(root, mounts));
         }
     }
 }
@@ -130,7 +130,7 @@ impl KeptIndexes {
     /// Indexes below this directory.
     pub fn new(
         place: impl Into<PrivatePlace>,
-        mode: Mode,
+        mode: IndexMode,
         lifetime: Lifetime,
         patience: Duration,
     ) -> Arc<Self> {
@@ -162,12 +162,12 @@ impl KeptIndexes {
     }
 
     /// The files of the index of a root.
-    pub(crate) fn store(&self, root: &Path) -> Store {
-        Store::new(self.place.clone(), root)
+    pub(crate) fn store(&self, root: &Path) -> IndexStore {
+        IndexStore::new(self.place.clone(), root)
     }
 
     /// What is kept of the ranked index of a root, and what tells of changes to its tree.
-    fn ranked_of(&self, root: &Arc<Root>) -> (Arc<Mutex<ranked::Kept>>, Option<Arc<Watched>>) {
+    fn ranked_of(&self, root: &Arc<Root>) -> (Arc<Mutex<ranked::KeptRanked>>, Option<Arc<WatchedTree>>) {
         // Dropped last, when nothing is locked any more.
         let _evicted;
         let mut slots = self.lock();
@@ -178,20 +178,20 @@ impl KeptIndexes {
     }
 
     /// The ranked index of a root as its tree is now.
-    fn ranked_now(&self, root: &Arc<Root>, effort: &Effort) -> Result<Ranked, UpdateError> {
+    fn ranked_now(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let (kept, watched) = self.ranked_of(root);
         ranked::fresh(&kept, &self.store(root.path()), root, watched.as_deref(), effort)
     }
 
     /// The same, if it can be had soon: else it goes on in the background.
-    fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &Effort) -> Result<Ranked, UpdateError> {
+    fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let building = self.lock().get(root.path()).and_then(|slot| slot.ranking.clone());
         if let Some((done, all)) =
             building.and_then(|build| build.ends_within(RANKED_SOON, &effort.stop).err())
         {
             return Err(UpdateError::Unfinished { done, all });
         }
-        let soon = Effort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };
+        let soon = UpdateEffort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };
         // A large tree can't be read in that time, and a search that stands in for its index has a use for it.
         let is_hopeless = self.store(root.path()).ranked_size().is_none() && is_large(root);
         let ranked = if is_hopeless { Err(UpdateError::NoTime) } else { self.ranked_now(root, &soon) };
@@ -226,7 +226,7 @@ impl KeptIndexes {
     }
 
     /// The index as it stands on the disk now.
-    fn current(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
+    fn current(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
         let (watched, _evicted) = {
             let mut slots = self.lock();
@@ -239,7 +239,7 @@ impl KeptIndexes {
             (slot.watched.clone(), evicted)
         };
         // Not while others wait.
-        let is_waited_for = self.lifetime != Lifetime::Search || self.mode == Mode::Always;
+        let is_waited_for = self.lifetime != Lifetime::Search || self.mode == IndexMode::Always;
         let index = match (is_waited_for, &watched) {
             (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(Arc::clone(watched)))),
             (true, None) => store.open().map(Arc::new),
@@ -297,21 +297,22 @@ impl KeptIndexes {
     pub fn end(&self) {
         self.stop.end_within(KEEPING_TIME);
         let end = Instant::now() + ENDING_TIME;
-        let is_at_work =
-            |slot: &Slot| slot.is_updating || slot.ranking.as_ref().is_some_and(|build| build.is_at_work());
+        let is_at_work = |slot: &KeptSlot| {
+            slot.is_updating || slot.ranking.as_ref().is_some_and(|build| build.is_at_work())
+        };
         while self.lock().values().any(is_at_work) && Instant::now() < end {
             std::thread::sleep(BETWEEN_LOOKS / 5);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, Slot>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, KeptSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes or updates the index of a root, on one processor; `None` when that is not wanted or fails.
     fn update(&self, root: &Arc<Root>) -> Option<Update> {
         let store = self.store(root.path());
-        if self.mode == Mode::Auto && !store.exists() && !is_large(root) {
+        if self.mode == IndexMode::Auto && !store.exists() && !is_large(root) {
             return None;
         }
         let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
@@ -352,7 +353,7 @@ impl KeptIndexes {
 }
 
 /// Makes room for another root; what is given back is to be dropped when nothing is locked.
-fn evict(slots: &mut HashMap<PathBuf, Slot>, root: &Path) -> Option<Slot> {
+fn evict(slots: &mut HashMap<PathBuf, KeptSlot>, root: &Path) -> Option<KeptSlot> {
     if let Some(slot) = slots.get_mut(root) {
         slot.last_used = Some(Instant::now());
         return None;
@@ -368,7 +369,7 @@ fn evict(slots: &mut HashMap<PathBuf, Slot>, root: &Path) -> Option<Slot> {
 /// Whether a tree has as many files as an index pays for.
 fn is_large(root: &Arc<Root>) -> bool {
     let mut files = 0;
-    let step = |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::Item((), 0);
+    let step = |(): &mut (), _: &Entry<'_>, _: &mut Skipped| WalkStep::Item((), 0);
     let receive = |()| {
         files += 1;
         if files < LEAST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -410,7 +411,7 @@ pub fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Index
 }
 
 impl SharedIndexes {
-    fn find(&self, store: &Store, root: &Arc<Root>) -> Option<Arc<Index>> {
+    fn find(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
         let current = || store.check().is_ok().then(|| self.kept.current(store, root)).flatten();
         if let Some(index) = current() {
             if self.kept.lifetime != Lifetime::Search {
@@ -420,11 +421,11 @@ impl SharedIndexes {
             return Some(index);
         }
         match (self.kept.mode, self.kept.lifetime) {
-            (_, Lifetime::Server) | (Mode::Auto, Lifetime::Session) => {
+            (_, Lifetime::Server) | (IndexMode::Auto, Lifetime::Session) => {
                 self.kept.update_in_background(root);
                 None
             }
-            (Mode::Always, _) => {
+            (IndexMode::Always, _) => {
                 // Once: what failed fails again. The search finds out by itself why the tree can't be read.
                 if !std::mem::replace(
                     &mut self.kept.lock().entry(root.path().to_owned()).or_default().was_built,
@@ -434,7 +435,7 @@ impl SharedIndexes {
                 }
                 current()
             }
-            (Mode::Auto, Lifetime::Search) => None,
+            (IndexMode::Auto, Lifetime::Search) => None,
         }
     }
 }
@@ -456,7 +457,7 @@ impl Indexes for SharedIndexes {
         index
     }
 
-    fn ranked(&self, root: &Arc<Root>, effort: &Effort) -> Option<Result<Ranked, UpdateError>> {
+    fn ranked(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Option<Result<Ranked, UpdateError>> {
         if self.kept.lifetime == Lifetime::Server {
             return Some(self.kept.ranked_soon(root, effort));
         }
@@ -476,7 +477,7 @@ mod tests {
     use std::fs;
 
     use forage_fs::{RootPolicy, SecretPolicy};
-    use forage_search::index::{Builder, FileEntry, Part, PartEnd, Segment, Trigrams};
+    use forage_search::index::{IndexedFile, PartEnd, Segment, SegmentBuilder, SegmentPart, Trigrams};
     use forage_search::{Pattern, PatternOptions, ScanOptions, search};
 
     use super::*;
@@ -495,7 +496,7 @@ mod tests {
         let root = Root::open(&tree, &policy, SecretPolicy::standard(&[])).unwrap();
         std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
         let indexes = directory.path().join("indexes");
-        let kept = KeptIndexes::new(indexes, Mode::Always, Lifetime::Server, Duration::from_secs(20));
+        let kept = KeptIndexes::new(indexes, IndexMode::Always, Lifetime::Server, Duration::from_secs(20));
         kept.store(root.path()).update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
         (directory, root, kept)
     }
@@ -543,19 +544,28 @@ mod tests {
         }
     }
     /// An index that says of every file what stands in others, whose text has the same length.
-    fn spoil(store: &Store, root: &Root) {
+    fn spoil(store: &IndexStore, root: &Root) {
         let base = store.directory().join("base");
         let right = Segment::open(fs::read(&base).unwrap()).unwrap();
-        let mut wrong = Builder::default();
+        let mut wrong = SegmentBuilder::default();
         for file in 0..right.len() {
             let (state, content) = right.state(file).unwrap();
             let path = right.path(file).unwrap();
             let text = fs::read_to_string(root.path().join(str::from_utf8(path).unwrap())).unwrap();
             let text = text.replace("needle", "nothin");
-            let parts =
-                [Part { trigrams: Trigrams::default().of(text.as_bytes()).into(), end: PartEnd::default() }];
+            let parts = [SegmentPart {
+                trigrams: Trigrams::default().of(text.as_bytes()).into(),
+                end: PartEnd::default(),
+            }];
             let checksum = crc32fast::hash(text.as_bytes());
-            assert!(wrong.add(&FileEntry { path, state, content, lines: Some(1), checksum, parts: &parts }));
+            assert!(wrong.add(&IndexedFile {
+                path,
+                state,
+                content,
+                lines: Some(1),
+                checksum,
+                parts: &parts
+            }));
         }
         let mut bytes = Vec::new();
         wrong.write(&mut bytes).unwrap();
@@ -617,7 +627,7 @@ mod tests {
                 .collect::<Vec<_>>(),
         );
         let update = |name: &str, end: &dyn Fn(&Stop)| {
-            let store = Store::new(directory.path().join(name), root.path());
+            let store = IndexStore::new(directory.path().join(name), root.path());
             let (stop, progress) = (Stop::never(), Arc::<std::sync::atomic::AtomicU64>::default());
             let walk =
                 WalkOptions { threads: 1, progress: Some(Arc::clone(&progress)), ..WalkOptions::default() };
@@ -631,7 +641,7 @@ mod tests {
             });
             (store, updated)
         };
-        let files = |store: &Store| {
+        let files = |store: &IndexStore| {
             store.open().map_or(0, |index| index.layers().iter().map(|layer| u64::from(layer.len())).sum())
         };
         // The control: what is cancelled leaves nothing.

@@ -3,7 +3,7 @@
 //!
 //! A tool is one file that ties together its name, description, request, response and code; its description stands
 //! next to it in a `.md` file. The way of a call: JSON → coercion → typed request → checked arguments → engine →
-//! [`Outcome`] → text and records.
+//! [`ToolOutcome`] → text and records.
 //!
 //! A program opens a [`Workspace`] and calls the tools in their own types:
 //!
@@ -63,18 +63,18 @@ pub use arguments::Foreign;
 pub use border::Hidden;
 pub use context::{
     AnswerForm, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterMode, FilterSettings,
-    LookupSettings, OnModelFailure, SearchSettings, Waiting,
+    LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
 };
 pub use error::ToolError;
 pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
-pub use names::{Manner, Names, OTHER_SEARCH, WITHOUT_MODEL};
-pub use outcome::{Answer, Limit, Outcome};
+pub use names::{Manner, OTHER_SEARCH, ToolNames, WITHOUT_MODEL};
+pub use outcome::{Answer, Limit, ToolOutcome};
 pub use sanitize::{sanitize, sanitize_line};
-pub use telemetry::{Telemetry, Told};
+pub use telemetry::{Telemetry, TelemetryTarget};
 pub use text::clip;
 pub use tool::{Egress, Tool};
-pub use verdict::Verdict;
+pub use verdict::CallVerdict;
 pub use workspace::{Workspace, WorkspaceError};

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use forage_search::{Event, EventKind};
+use forage_search::{EventKind, SearchEvent};
 
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::sanitize::{line_text, record_text};
 use crate::text::{count, grouped, notes_bytes, with_notes};
 
@@ -17,7 +17,7 @@ pub(crate) fn kind_name(kind: EventKind) -> &'static str {
 }
 
 /// The text of a line without its line feed for records, and its bytes where the text is not all of them.
-pub(crate) fn event_text(event: &Event) -> (String, Option<String>) {
+pub(crate) fn event_text(event: &SearchEvent) -> (String, Option<String>) {
     record_text(event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes))
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn shown_line(text: &str, cut_before: usize, cut_after: usize) -> Str
 
 /// How much of the findings a text shows; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Detail {
+pub(crate) enum ContextDetail {
     Context,
     Matches,
     Files,
@@ -52,19 +52,22 @@ pub(crate) enum Detail {
 /// The most detailed body that fits into the budget with its notes, and whether something was left out. `narrow` names
 /// the arguments by which the caller gets less.
 pub(crate) fn fit(
-    body: impl Fn(Detail) -> String,
+    body: impl Fn(ContextDetail) -> String,
     notes: Vec<String>,
     narrow: &str,
-    names: &Names,
+    names: &ToolNames,
     budget: usize,
 ) -> (String, bool) {
     let read = names.fill("[[read them with {read_file}, or ]]");
     let steps = [
-        (Detail::Matches, "context lines are left out; ask for fewer results or a narrower path".to_owned()),
-        (Detail::Files, format!("only files with counts are shown; {read}narrow {narrow}")),
-        (Detail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
+        (
+            ContextDetail::Matches,
+            "context lines are left out; ask for fewer results or a narrower path".to_owned(),
+        ),
+        (ContextDetail::Files, format!("only files with counts are shown; {read}narrow {narrow}")),
+        (ContextDetail::Directories, format!("only directories with counts are shown; narrow {narrow}")),
     ];
-    fit_steps(Detail::Context, steps, body, notes, budget)
+    fit_steps(ContextDetail::Context, steps, body, notes, budget)
 }
 
 /// The same with steps of a tool's own, each with what is said of it.

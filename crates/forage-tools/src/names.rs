@@ -10,7 +10,7 @@ use crate::registry::{AnyTool, TOOLS};
 /// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
 /// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct ToolNames {
     /// Of tools by their own names, with what they are called.
     called: Vec<(String, String)>,
     manner: &'static dyn Manner,
@@ -35,7 +35,7 @@ pub trait Manner: Debug + Send + Sync {
         format!("{name}({})", arguments.join(", "))
     }
 
-    /// What is added to the sentence of an error, with what parts them: a template for [`Names::fill`].
+    /// What is added to the sentence of an error, with what parts them: a template for [`ToolNames::fill`].
     fn hint(&self, hint: Hint) -> &'static str;
 }
 
@@ -63,9 +63,9 @@ pub const OTHER_SEARCH: &str = "[[ {search_index} ranks files for a question as 
                                 pattern in one directory or kind of file.]]";
 
 /// Those of the registry, which no configuration has changed.
-static OWN: LazyLock<Arc<Names>> = LazyLock::new(|| Arc::new(Names::of(TOOLS)));
+static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
 
-impl Names {
+impl ToolNames {
     /// Those of these tools.
     pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
         Self::written(tools, str::to_owned)
@@ -169,11 +169,11 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::ToolNames;
 
     #[test]
     fn what_names_a_tool_that_is_not_offered_is_left_out() {
-        let names = Names::new(vec![
+        let names = ToolNames::new(vec![
             ("grep_search".to_owned(), "mcp__x__grep_search".to_owned()),
             ("read_file".to_owned(), "read_file".to_owned()),
         ]);

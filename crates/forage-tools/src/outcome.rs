@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::border::{Border, Hidden};
 use crate::limits;
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::noise::noise_of;
 use crate::text::clip;
 
@@ -59,7 +59,7 @@ impl From<Stopped> for Limit {
 
 /// A response and the facts about it.
 #[derive(Debug)]
-pub struct Outcome<R> {
+pub struct ToolOutcome<R> {
     /// The tool's own answer.
     pub response: R,
     /// Whether anything was found: decides the exit status of the command line.
@@ -81,12 +81,12 @@ pub struct Outcome<R> {
     /// Secrets that were taken out.
     pub hidden: Hidden,
     /// What the tools are called that the text names.
-    pub names: Arc<Names>,
+    pub names: Arc<ToolNames>,
     /// Wall time of the call.
     pub elapsed: Duration,
 }
 
-impl<R> Outcome<R> {
+impl<R> ToolOutcome<R> {
     /// A complete outcome.
     pub(crate) fn new(response: R, found: bool) -> Self {
         Self {
@@ -100,7 +100,7 @@ impl<R> Outcome<R> {
             next_cursor: None,
             root: None,
             hidden: Hidden::default(),
-            names: Names::own(),
+            names: ToolNames::own(),
             elapsed: Duration::ZERO,
         }
     }
@@ -131,7 +131,7 @@ pub(crate) trait Render: Sized {
 
     /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
     /// middle of a line. Returns whether something was left out for the budget.
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool);
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool);
 
     /// Whether the records hold the text too, as `content`.
     const CONTENT_IN_RECORDS: bool = false;
@@ -180,7 +180,7 @@ impl Answer {
     }
 
     /// Of an outcome that has passed the border.
-    pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: Outcome<R>, budget: usize) -> Self {
+    pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
         let (mut text, mut cut) = R::render(&outcome, budget);
         // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
         if text.len() > limits::TEXT_BYTES_MAX {
@@ -204,7 +204,7 @@ impl Answer {
 
 /// The records of an outcome: its response, and what those of all tools have.
 fn records<R: Serialize>(
-    outcome: &Outcome<R>,
+    outcome: &ToolOutcome<R>,
     is_text_cut: bool,
     content: Option<String>,
     error: Option<String>,

@@ -13,12 +13,12 @@ use forage_fs::{Globs, OpenError, RelPath, Root};
 use crate::arguments::{escaped, split};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
 use crate::text::clip;
 
 /// What a `path` names.
-pub(crate) struct Place {
+pub(crate) struct PathTarget {
     pub(crate) root: Arc<Root>,
     /// Below the root; links are not followed yet.
     pub(crate) path: RelPath,
@@ -35,7 +35,7 @@ impl Context {
     ///
     /// # Errors
     /// It leads out of all roots, or is none. That nothing is there is found out by who opens it.
-    pub(crate) fn place(&self, path: Option<&str>) -> Result<Place, ToolError> {
+    pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
         let first = self.roots.find(text);
         let is_there = |(root, path): &(Arc<Root>, RelPath)| {
@@ -49,7 +49,7 @@ impl Context {
         if let Ok((root, path)) = first.as_ref()
             && is_there(&(Arc::clone(root), path.clone()))
         {
-            return Ok(Place::of(Arc::clone(root), path.clone()));
+            return Ok(PathTarget::of(Arc::clone(root), path.clone()));
         }
         for reading in readings(text) {
             let found = self.below_some_root(&reading.path).find(&is_there);
@@ -61,7 +61,7 @@ impl Context {
                 };
                 let note = format!("`path` was read as {shown}{of_root}{}", reading.note);
                 let note = Some(sanitize_line(&note).into_owned());
-                return Ok(Place { lines: reading.lines, note, ..Place::of(root, path) });
+                return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::of(root, path) });
             }
         }
         if let Some((directory, globs)) = without_globs(text.trim())
@@ -76,10 +76,10 @@ impl Context {
             let note = Some(format!("`path` takes no globs: this was read as the glob \"{shown}\""));
             // What they match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
-            return Ok(Place { globs, note, ..Place::of(root, path) });
+            return Ok(PathTarget { globs, note, ..PathTarget::of(root, path) });
         }
         let (root, path) = first?;
-        Ok(Place::of(root, path))
+        Ok(PathTarget::of(root, path))
     }
 
     /// The paths of this name: below the first root, where the caller stands in it, and below the others.
@@ -115,7 +115,7 @@ pub(crate) fn globs_in_path(globs: &str) -> ToolError {
     ToolError::argument("path", format!("it has globs; give the directory, and all globs as {globs}"))
 }
 
-impl Place {
+impl PathTarget {
     /// For tools that search what is below it: a file that is never read has no matches, and that is no answer.
     ///
     /// # Errors
@@ -138,7 +138,7 @@ impl Place {
     ///
     /// # Errors
     /// There are globs.
-    pub(crate) fn without_globs(self, names: &Names) -> Result<Self, ToolError> {
+    pub(crate) fn without_globs(self, names: &ToolNames) -> Result<Self, ToolError> {
         let problem = "it has globs, and this tool takes one path; give the directory in front of them[[ to \
                        {list_directory}]], or search with globs[[ by {grep_search}]]";
         let problem = names.fill(problem);
@@ -151,7 +151,7 @@ impl Place {
 }
 
 /// Another way to read a path.
-struct Reading {
+struct PathReading {
     path: String,
     lines: Option<RangeInclusive<i64>>,
     /// What was left out.
@@ -159,12 +159,12 @@ struct Reading {
 }
 
 /// Other ways to read a path, the nearest first.
-fn readings(text: &str) -> Vec<Reading> {
+fn readings(text: &str) -> Vec<PathReading> {
     let mut readings = Vec::new();
     let mut add = |path: &str| {
-        readings.push(Reading { path: path.to_owned(), lines: None, note: "" });
+        readings.push(PathReading { path: path.to_owned(), lines: None, note: "" });
         if let Some((path, lines)) = without_lines(path) {
-            readings.push(Reading { path: path.to_owned(), lines, note: "" });
+            readings.push(PathReading { path: path.to_owned(), lines, note: "" });
         }
     };
     add(text);

@@ -7,14 +7,14 @@ use std::sync::{Arc, OnceLock};
 use forage_base::Stop;
 use serde_json::Value;
 
-use crate::arguments::{self, Definition};
+use crate::arguments::{self, ArgumentDefinition};
 use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::finish::{Begun, internal};
-use crate::outcome::{Answer, Outcome};
+use crate::outcome::{Answer, ToolOutcome};
 use crate::schema;
-use crate::telemetry::Told;
+use crate::telemetry::TelemetryTarget;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
@@ -35,7 +35,7 @@ pub trait AnyTool: Send + Sync {
     }
     /// A short title for people.
     fn title(&self) -> &str;
-    /// What a model reads: a template for [`Names::fill`](crate::Names::fill).
+    /// What a model reads: a template for [`ToolNames::fill`](crate::ToolNames::fill).
     fn description(&self) -> &str;
     /// Whether its description is such a template, and not the words of somebody who does not know of them.
     fn is_template(&self) -> bool {
@@ -73,13 +73,13 @@ impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {
     }
 }
 
-struct Entry<T> {
+struct RegistryEntry<T> {
     /// Made when it is asked for first.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
 }
 
-impl<T: Tool> Entry<T> {
+impl<T: Tool> RegistryEntry<T> {
     const fn new() -> Self {
         Self { schema: OnceLock::new(), tool: PhantomData }
     }
@@ -89,7 +89,7 @@ impl<T: Tool> Entry<T> {
     }
 }
 
-impl<T: Tool> AnyTool for Entry<T> {
+impl<T: Tool> AnyTool for RegistryEntry<T> {
     fn name(&self) -> &str {
         T::NAME
     }
@@ -127,14 +127,14 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        let definition = Definition::of::<T>(self.schema(), &context.names);
+        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
         let corrected = correction::corrected(&definition, request, error)?;
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
         // Whether the tool takes it is found out by a call that ends before it does anything.
         let mut context = context.clone();
-        context.telemetry = Told::default();
+        context.telemetry = TelemetryTarget::default();
         context.stop = Stop::never();
         context.stop.cancel();
         context.filter.mode = FilterMode::Lexical;
@@ -149,7 +149,7 @@ impl<T: Tool> AnyTool for Entry<T> {
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let definition = Definition::of::<T>(self.schema(), &context.names);
+        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
         Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
     }
@@ -160,7 +160,7 @@ impl<T: Tool> AnyTool for Entry<T> {
 ///
 /// # Errors
 /// Of the tool.
-pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
     call_with::<T>(context, request, Vec::new())
 }
 
@@ -177,14 +177,14 @@ fn call_with<T: Tool>(
     context: &Context,
     request: T::Request,
     notes: Vec<String>,
-) -> Result<Outcome<T::Response>, ToolError> {
+) -> Result<ToolOutcome<T::Response>, ToolError> {
     let begun = Begun::with(context, T::path(&request));
     let mut outcome = run::<T>(context, request)?;
     begun.complete::<T>(&mut outcome, context, notes);
     Ok(outcome)
 }
 
-fn run<T: Tool>(context: &Context, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+fn run<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
     catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
         .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))
 }
@@ -198,7 +198,7 @@ macro_rules! tools {
     ($($tool:ident),* $(,)?) => {
         /// All tools, in the order in which they are advertised.
         pub static TOOLS: &[&dyn AnyTool] = &[$({
-            static ENTRY: Entry<$tool> = Entry::new();
+            static ENTRY: RegistryEntry<$tool> = RegistryEntry::new();
             &ENTRY
         }),*];
     };
@@ -223,7 +223,7 @@ pub struct Wording {
 
 /// Which tools agents are told of, by which names, and what.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct ToolSelection {
     /// Tools that are on although they are off by default.
     pub on: Vec<&'static str>,
     /// Tools that are off although they are on by default.
@@ -246,7 +246,7 @@ pub fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
 }
 
-impl Choice {
+impl ToolSelection {
     /// All tools, by their own names.
     pub fn all() -> Self {
         Self::default().with_all()
@@ -333,8 +333,8 @@ impl Choice {
 /// The tools that agents are told of, in their order.
 ///
 /// # Errors
-/// See [`Choice::names`].
-pub fn advertised(choice: &Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
+/// See [`ToolSelection::names`].
+pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
         let description = choice.description_of(tool);
         if name == tool.id() && description.is_none() {

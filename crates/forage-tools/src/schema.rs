@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::names::Names;
+use crate::names::ToolNames;
 use crate::outcome::Render;
 use crate::registry::AnyTool;
 use crate::tool::Egress;
 
 /// The shapes in which tool definitions are handed to models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum SchemaFormat {
     /// `tools/list` of the Model Context Protocol.
     Mcp,
     /// OpenAI chat completions.
@@ -26,10 +26,10 @@ pub enum Format {
 }
 
 /// The definition of a tool in a provider's shape, beside others by these names.
-pub fn definition(tool: &dyn AnyTool, names: &Names, format: Format) -> Value {
+pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -> Value {
     let (name, description, schema) = (tool.name(), names.fill(tool.description()), tool.input_schema());
     match format {
-        Format::Mcp => json!({
+        SchemaFormat::Mcp => json!({
             "name": name,
             "title": tool.title(),
             "description": description,
@@ -42,16 +42,18 @@ pub fn definition(tool: &dyn AnyTool, names: &Names, format: Format) -> Value {
                 "openWorldHint": tool.egress() == Egress::SendsText,
             },
         }),
-        Format::OpenAi => json!({
+        SchemaFormat::OpenAi => json!({
             "type": "function",
             "function": { "name": name, "description": description, "parameters": schema },
         }),
-        Format::OpenAiStrict => json!({
+        SchemaFormat::OpenAiStrict => json!({
             "type": "function",
             "function": { "name": name, "description": description, "parameters": strict(schema), "strict": true },
         }),
-        Format::Anthropic => json!({ "name": name, "description": description, "input_schema": schema }),
-        Format::Gemini => {
+        SchemaFormat::Anthropic => {
+            json!({ "name": name, "description": description, "input_schema": schema })
+        }
+        SchemaFormat::Gemini => {
             let mut parameters = schema;
             if let Some(fields) = parameters.as_object_mut() {
                 fields.remove("additionalProperties");

@@ -22,7 +22,7 @@ pub trait Telemetry: Send + Sync {
 
 /// Who is told of calls, and from where these come.
 #[derive(Clone, Default)]
-pub struct Told {
+pub struct TelemetryTarget {
     /// Is told of each call that is made by [`call`].
     pub to: Option<Arc<dyn Telemetry>>,
     /// `command`, `call`, `mcp`, `ask`, or what a program calls itself.
@@ -52,7 +52,7 @@ pub fn watched(
 ) -> Result<Answer, ToolError> {
     let Some(to) = &context.telemetry.to else { return call(context) };
     let began = Instant::now();
-    let (asked, lookup) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<Collected>::default());
+    let (asked, lookup) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<LookupTelemetry>::default());
     let mut inner = context.clone();
     inner.telemetry.asked = Some(Arc::clone(&asked));
     inner.lookup.telemetry = Some(Arc::clone(&lookup) as _);
@@ -92,7 +92,7 @@ pub fn streamed(tool: &str, context: &Context, began: Instant, ended: Result<&St
 }
 
 /// The event of something else than a tool that asks models, such as an agent: `models` as [`of_model`] makes them.
-pub fn asked(name: &str, told: &Told, status: &str, latency: Duration, models: Vec<Value>) {
+pub fn asked(name: &str, told: &TelemetryTarget, status: &str, latency: Duration, models: Vec<Value>) {
     let Some(to) = &told.to else { return };
     let mut event = head(name, told);
     event.insert("status".to_owned(), json!(status));
@@ -125,7 +125,7 @@ pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: 
     }
 }
 
-impl Told {
+impl TelemetryTarget {
     /// Calls from a surface, and who is told of them.
     pub fn new(to: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
         Self { to, surface, ..Self::default() }
@@ -173,15 +173,15 @@ impl Told {
 
 /// What the tool itself tells of a lookup, to stand in the call's line.
 #[derive(Default)]
-struct Collected(Mutex<Map<String, Value>>);
+struct LookupTelemetry(Mutex<Map<String, Value>>);
 
-impl Telemetry for Collected {
+impl Telemetry for LookupTelemetry {
     fn record(&self, event: Map<String, Value>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(event);
     }
 }
 
-fn head(tool: &str, told: &Told) -> Map<String, Value> {
+fn head(tool: &str, told: &TelemetryTarget) -> Map<String, Value> {
     let mut event = Map::new();
     event.insert("tool".to_owned(), json!(tool));
     event.insert("surface".to_owned(), json!(told.surface));

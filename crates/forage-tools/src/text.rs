@@ -7,7 +7,7 @@ use forage_search::shown_part;
 
 use crate::limits;
 use crate::noise;
-use crate::outcome::{Limit, Outcome};
+use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::{path_bytes, sanitize, sanitize_line};
 
 /// `1 file`, `2 files`.
@@ -59,7 +59,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The notes that end an answer: what was cut, what was not searched, what went wrong. They come last and only we
 /// write them.
-pub(crate) fn notes<R>(outcome: &Outcome<R>, searched: Option<u64>) -> Vec<String> {
+pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
     match outcome.truncated_by {
         Some(Limit::Timeout) => notes.push("stopped at the time limit: the results are partial".to_owned()),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::arguments::Foreign;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Outcome, Render};
+use crate::outcome::{Render, ToolOutcome};
 
 /// Methods that set the optional arguments of a request, each called as its field.
 macro_rules! setters {
@@ -75,5 +75,5 @@ pub trait Tool {
         None
     }
     /// Runs a call.
-    fn run(context: &Context, request: Self::Request) -> Result<Outcome<Self::Response>, ToolError>;
+    fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
 }

@@ -27,7 +27,7 @@ struct Unseen {
 
 /// What is known of the files that a search leaves out by default.
 #[derive(Debug, Default, JsonSchema, Serialize)]
-pub struct Verdict {
+pub struct CallVerdict {
     /// A sentence for each rule that hides matches.
     pub hidden_matches: Vec<String>,
     /// All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the
@@ -62,7 +62,7 @@ fn is_whole(unread: &Skipped) -> bool {
     unread.iter().all(|(reason, _)| reason == SkipReason::Denied)
 }
 
-impl Verdict {
+impl CallVerdict {
     /// Where nobody has looked.
     pub(crate) fn none() -> Self {
         Self::default()
@@ -117,7 +117,7 @@ pub(crate) fn unseen_matches(
     walk: &WalkOptions,
     pattern: &Pattern,
     stop: &Stop,
-) -> Verdict {
+) -> CallVerdict {
     let walk = WalkOptions { label_hidden: true, ..walk.clone() };
     let scan = ScanOptions {
         count_only: true,
@@ -155,5 +155,10 @@ pub(crate) fn unseen_matches(
     if more > 0 {
         lines.push(format!("and more, hidden by {}", count(more as u64, "other rule")));
     }
-    Verdict { hidden_matches: lines, complete: !partial && is_whole(&unread), unread, is_partial: partial }
+    CallVerdict {
+        hidden_matches: lines,
+        complete: !partial && is_whole(&unread),
+        unread,
+        is_partial: partial,
+    }
 }

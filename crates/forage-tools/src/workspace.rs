@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::kept::{self, KeptIndexes, Lifetime, Mode, StoreError};
-use crate::outcome::Outcome;
+use crate::kept::{self, IndexMode, IndexStoreError, KeptIndexes, Lifetime};
+use crate::outcome::ToolOutcome;
 use crate::registry;
 use crate::tool::Tool;
 use crate::tools::{
@@ -33,7 +33,7 @@ pub enum WorkspaceError {
     IndexesInside(PathBuf),
     /// The index can't be made.
     #[error(transparent)]
-    Index(#[from] StoreError),
+    Index(#[from] IndexStoreError),
 }
 
 /// A directory with typed calls on what is below it, and with indexes that make them fast.
@@ -111,7 +111,7 @@ impl Workspace {
         directory: impl Into<PrivatePlace>,
         lifetime: Lifetime,
     ) -> Result<Self, WorkspaceError> {
-        let kept = KeptIndexes::new(directory, Mode::Auto, lifetime, self.context.timeout);
+        let kept = KeptIndexes::new(directory, IndexMode::Auto, lifetime, self.context.timeout);
         match kept::for_roots(&kept, &self.context.roots) {
             Some(indexes) => self.context.indexes = Some(indexes),
             None => return Err(WorkspaceError::IndexesInside(kept.path().to_owned())),
@@ -149,7 +149,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Of the tool.
-    pub fn call<T: Tool>(&self, request: T::Request) -> Result<Outcome<T::Response>, ToolError> {
+    pub fn call<T: Tool>(&self, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
         registry::call::<T>(&self.context, request)
     }
 
@@ -157,7 +157,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The pattern or another argument can't be used, or the call was cancelled.
-    pub fn grep(&self, request: GrepRequest) -> Result<Outcome<GrepResponse>, ToolError> {
+    pub fn grep(&self, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         self.call::<GrepSearch>(request)
     }
 
@@ -165,7 +165,7 @@ impl Workspace {
     ///
     /// # Errors
     /// The pattern or another argument can't be used, or the call was cancelled.
-    pub fn search(&self, request: SearchRequest) -> Result<Outcome<SearchResponse>, ToolError> {
+    pub fn search(&self, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
         self.call::<Search>(request)
     }
 
@@ -178,7 +178,7 @@ impl Workspace {
         &self,
         request: SearchRequest,
         receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
-    ) -> Result<Outcome<SearchResponse>, ToolError> {
+    ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
         search::each(&self.context, request, receive)
     }
 
@@ -186,7 +186,7 @@ impl Workspace {
     ///
     /// # Errors
     /// An argument can't be used, there is no time for the ranking, or the call was cancelled.
-    pub fn rank(&self, request: RankRequest) -> Result<Outcome<RankResponse>, ToolError> {
+    pub fn rank(&self, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         self.call::<SearchIndex>(request)
     }
 
@@ -194,7 +194,7 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no such text file, or it may not be read.
-    pub fn read(&self, request: ReadRequest) -> Result<Outcome<ReadResponse>, ToolError> {
+    pub fn read(&self, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         self.call::<ReadFile>(request)
     }
 
@@ -202,7 +202,7 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no such directory.
-    pub fn list(&self, request: ListRequest) -> Result<Outcome<ListResponse>, ToolError> {
+    pub fn list(&self, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         self.call::<ListDirectory>(request)
     }
 
@@ -210,7 +210,7 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no collection, or an argument can't be used.
-    pub fn lookup(&self, request: LookupRequest) -> Result<Outcome<LookupResponse>, ToolError> {
+    pub fn lookup(&self, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
         self.call::<KeywordLookup>(request)
     }
 
@@ -218,7 +218,7 @@ impl Workspace {
     ///
     /// # Errors
     /// There is no model and none was renounced, all models failed, or an argument can't be used.
-    pub fn keyword(&self, request: KeywordRequest) -> Result<Outcome<KeywordResponse>, ToolError> {
+    pub fn keyword(&self, request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         self.call::<KeywordSearch>(request)
     }
 }

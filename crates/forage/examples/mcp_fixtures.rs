@@ -14,7 +14,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use forage::mcp::{HttpSettings, OutputForm, Server, Settings, ToolSet, Workspace, serve_http, serve_stdio};
+use forage::mcp::{
+    HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_http, serve_stdio,
+};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest, Redacted};
 use forage_tools::registry::AnyTool;
@@ -55,8 +57,13 @@ fn main() -> anyhow::Result<()> {
             SecretPolicy::standard(&[]),
         )?;
         let workspace = Box::new(OneRoot { roots: Roots::new(vec![root], RelPath::root())?, asks_clients });
-        Server::new(Settings { tools: tools(), workspace, tool_set: ToolSet::All, output: OutputForm::Text })
-            .map_err(anyhow::Error::msg)
+        McpServer::new(McpSettings {
+            tools: tools(),
+            workspace,
+            tool_set: ToolSet::All,
+            output: OutputForm::Text,
+        })
+        .map_err(anyhow::Error::msg)
     };
     let fixtures =
         Fixtures { product: server(false)?, asking: server(true)?, unportable: options.unportable };
@@ -76,7 +83,7 @@ struct OneRoot {
     asks_clients: bool,
 }
 
-impl Workspace for OneRoot {
+impl McpWorkspace for OneRoot {
     fn asks_clients(&self) -> bool {
         self.asks_clients
     }
@@ -223,9 +230,9 @@ fn ask_once(context: &Context, _request: &Value) -> Result<String, ToolError> {
 /// The product's server, and beside it what the product never answers with.
 #[derive(Clone)]
 struct Fixtures {
-    product: Server,
+    product: McpServer,
     /// The same for a workspace that asks clients for their roots.
-    asking: Server,
+    asking: McpServer,
     unportable: bool,
 }
 

@@ -7,7 +7,7 @@
 //!
 //! - [`Agent`]: what an agent is made of, and [`Agent::ask`]. The loop itself is in `session`.
 //! - [`Limits`]: what a user may bound, with the defaults and their reasons in [`limits`].
-//! - [`Event`]: what happens on the way, for whoever watches.
+//! - [`AgentEvent`]: what happens on the way, for whoever watches.
 //! - [`Transcript`]: what came of it, as records and as text.
 //!
 //! ```no_run
@@ -73,16 +73,16 @@ mod turn;
 use std::sync::Arc;
 
 use forage_llm::ChatModel;
-use forage_tools::registry::{AnyTool, Choice, advertised, is_name, shared};
+use forage_tools::registry::{AnyTool, ToolSelection, advertised, is_name, shared};
 use forage_tools::{Context, FilterMode, ToolError};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
-pub use earlier::{CitedFile, Exchange};
-pub use event::{Event, Watch};
+pub use earlier::{CitedFile, EarlierExchange};
+pub use event::{AgentEvent, EventListener};
 use guest::Guest;
 pub use limits::Limits;
-pub use transcript::{Call, Ended, Transcript, Turn};
+pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 
 /// An agent. One agent can be asked many questions, one after the other or at the same time.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ pub struct Agent {
     pub prompt: Option<Arc<str>>,
     /// Bounds of a conversation.
     pub limits: Limits,
-    /// Whether answers are read while they are written. What is answered is the same; [`Event::Text`] comes of it.
+    /// Whether answers are read while they are written. What is answered is the same; [`AgentEvent::Text`] comes of it.
     pub streams: bool,
     /// Whether the same question about the same tree makes the same requests, so that they can be replayed: the fence
     /// is computed from the question instead of drawn, and the model is not told the seconds that are left.
@@ -164,7 +164,7 @@ impl Agent {
     ///
     /// # Errors
     /// [`AskError`] when nothing was asked. Whatever goes wrong later is told by the transcript.
-    pub fn ask(&self, question: &str, watch: Watch<'_>) -> Result<Transcript, AskError> {
+    pub fn ask(&self, question: &str, watch: EventListener<'_>) -> Result<Transcript, AskError> {
         self.ask_after(&[], question, watch)
     }
 
@@ -176,9 +176,9 @@ impl Agent {
     /// As [`Self::ask`].
     pub fn ask_after(
         &self,
-        earlier: &[Exchange],
+        earlier: &[EarlierExchange],
         question: &str,
-        watch: Watch<'_>,
+        watch: EventListener<'_>,
     ) -> Result<Transcript, AskError> {
         let (bytes, most) = (question.len(), limits::QUESTION_BYTES);
         if question.trim().is_empty() {
@@ -199,7 +199,10 @@ impl Agent {
 ///
 /// # Errors
 /// Two of them have one name.
-pub fn usable_tools(context: &Context, mut choice: Choice) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
+pub fn usable_tools(
+    context: &Context,
+    mut choice: ToolSelection,
+) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     if context.filter.mode != FilterMode::Lexical && context.filter.models.is_empty() {
         choice.off.push("keyword_search");
     }

@@ -37,7 +37,7 @@ pub(crate) struct FileCache {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct CacheEntry {
     version: u32,
     /// Seconds since 1970.
     created: u64,
@@ -51,13 +51,13 @@ impl FileCache {
         Self { place: place.into(), models }
     }
 
-    fn read(&self, key: &CacheKey) -> Option<Entry> {
+    fn read(&self, key: &CacheKey) -> Option<CacheEntry> {
         let bytes = self.place.open().ok()??.read(name(key), MOST_BYTES as u64).ok()??;
-        let entry: Entry = serde_json::from_slice(&bytes).ok()?;
+        let entry: CacheEntry = serde_json::from_slice(&bytes).ok()?;
         (entry.version == VERSION && entry.models == self.models).then_some(entry)
     }
 
-    fn write(&self, key: &CacheKey, entry: &Entry) -> Result<(), PrivateError> {
+    fn write(&self, key: &CacheKey, entry: &CacheEntry) -> Result<(), PrivateError> {
         let Some(bytes) = serde_json::to_vec(entry).ok().filter(|bytes| bytes.len() <= MOST_BYTES) else {
             return Ok(());
         };
@@ -99,7 +99,7 @@ impl AnswerCache for FileCache {
     }
 
     fn put(&self, key: &CacheKey, text: &str) {
-        let entry = Entry {
+        let entry = CacheEntry {
             version: VERSION,
             created: seconds_now(),
             models: self.models.clone(),
@@ -203,9 +203,9 @@ mod tests {
             answer.records()["model"]["from_cache"]["answers"] == 1
         }
 
-        fn change(&self, change: impl FnOnce(&mut Entry)) {
+        fn change(&self, change: impl FnOnce(&mut CacheEntry)) {
             let [path] = &self.entries()[..] else { panic!("one entry") };
-            let mut entry: Entry = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+            let mut entry: CacheEntry = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
             change(&mut entry);
             fs::write(path, serde_json::to_vec(&entry).unwrap()).unwrap();
         }

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-pub(crate) use server::{NoAnswer, Server};
+pub(crate) use server::{ChildServer, NoAnswer};
 
 /// The command of a program.
 #[expect(

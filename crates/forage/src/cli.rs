@@ -40,7 +40,7 @@ use forage_tools::ToolError;
 use forage_tools::registry::{AnyTool, TOOLS};
 use serde_json::Value;
 
-use output::Output;
+use output::Terminal;
 use setting_options::{Every, SettingOptions};
 
 /// What a command ends with.
@@ -146,13 +146,13 @@ fn valued_options() -> Vec<String> {
 }
 
 /// What the command line asks for.
-enum Asked {
+enum Invocation {
     Command(Box<Cli>),
     /// A tool that brings no command of its own, and its request.
     Tool(&'static dyn AnyTool, Value, Box<Global>),
 }
 
-impl Asked {
+impl Invocation {
     fn parse() -> Result<Self, clap::Error> {
         let own = Cli::command();
         let mut commands = of_tool::add(own.clone(), TOOLS);
@@ -176,7 +176,7 @@ impl Asked {
 
 /// Runs the program; nothing else ends it.
 pub(crate) fn run() -> ExitCode {
-    let asked = match Asked::parse() {
+    let asked = match Invocation::parse() {
         Ok(asked) => asked,
         Err(error) => {
             // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
@@ -191,7 +191,7 @@ pub(crate) fn run() -> ExitCode {
             let text = error.render().to_string();
             let text = text.trim_end();
             // It ends as an error whether it could be written or not.
-            let _ = Output::new(asks_for_json(), false)
+            let _ = Terminal::new(asks_for_json(), false)
                 .end(Some(&anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(text))));
             return ExitCode::from(2);
         }
@@ -199,13 +199,13 @@ pub(crate) fn run() -> ExitCode {
     // Of these stdout is the client's.
     let is_for_clients = matches!(
         &asked,
-        Asked::Command(cli) if matches!(cli.command, Command::Mcp(_) | Command::Hook(_))
+        Invocation::Command(cli) if matches!(cli.command, Command::Mcp(_) | Command::Hook(_))
     );
     let global = asked.global();
-    let mut output = Output::new(global.json && !is_for_clients, global.explain);
+    let mut output = Terminal::new(global.json && !is_for_clients, global.explain);
     let result = catch_unwind(AssertUnwindSafe(|| match &asked {
-        Asked::Command(cli) => command(cli, &mut output),
-        Asked::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
+        Invocation::Command(cli) => command(cli, &mut output),
+        Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
     }))
     .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
     if output.end(result.as_ref().err()).is_err() {
@@ -228,7 +228,7 @@ fn asks_for_json() -> bool {
     std::env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
-fn command(cli: &Cli, output: &mut Output) -> anyhow::Result<Status> {
+fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
     match &cli.command {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, output),

@@ -30,12 +30,12 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use forage::mcp::{OutputForm, ToolSet};
 use forage_base::Hash64;
-use forage_llm::{Exchanges, Redactor, Role};
+use forage_llm::{Exchanges, ModelRole, Redactor};
 use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, Program, SearchSettings};
 use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 
-pub(crate) use ask::ServerSettings;
+pub(crate) use ask::AgentServer;
 pub(crate) use environment::{
     ClientDirectories, client_project, git_program, git_variables, is_outside, mcp_token, outside,
     this_program, variables, working_directory,
@@ -48,8 +48,8 @@ pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
 pub(crate) use sandbox::{Needs, existing};
 pub(crate) use schema::schema;
-pub(crate) use settings::{Command, Said};
 use settings::{Section as _, TableOf};
+pub(crate) use settings::{SettingsCommand, SourceSettings};
 pub(crate) use table::{Overrides, Settings};
 
 use crate::answer_cache::{self, FileCache};
@@ -70,7 +70,7 @@ impl NamedModel {
 
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct CommandLineSettings {
     /// By the options that every command takes.
     pub(crate) by_every: Overrides,
     pub(crate) settings: Overrides,
@@ -95,7 +95,7 @@ pub(crate) struct Config {
 }
 
 /// Reads all sources. `file` names the user's file; without it a missing file is no error.
-pub(crate) fn load(file: Option<&Path>, given: Given) -> anyhow::Result<Config> {
+pub(crate) fn load(file: Option<&Path>, given: CommandLineSettings) -> anyhow::Result<Config> {
     let path = file.map_or_else(environment::config_file, Path::to_owned);
     let mut config = defaults(&path);
     if let Some(said) = read_file(&path, file.is_some())? {
@@ -119,7 +119,7 @@ fn read_file(path: &Path, is_named: bool) -> anyhow::Result<Option<Overrides>> {
 }
 
 /// The configuration with the sources that go over the user's file.
-fn above_file(mut config: Config, given: Given) -> anyhow::Result<Config> {
+fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<Config> {
     let mut said = Overrides::default();
     said.read_environment(&environment::variable)?;
     config.settings.apply(said, "environment");
@@ -134,7 +134,10 @@ fn above_file(mut config: Config, given: Given) -> anyhow::Result<Config> {
 }
 
 /// For a report on what is wrong: all sources that can be read, the others with what is the matter with them.
-pub(crate) fn load_what_is_valid(file: Option<&Path>, given: &Given) -> (Config, Vec<anyhow::Error>) {
+pub(crate) fn load_what_is_valid(
+    file: Option<&Path>,
+    given: &CommandLineSettings,
+) -> (Config, Vec<anyhow::Error>) {
     let mut problems = Vec::new();
     let mut attempt = |result: anyhow::Result<Config>| result.map_err(|error| problems.push(error)).ok();
     let path = file.map_or_else(environment::config_file, Path::to_owned);
@@ -261,7 +264,7 @@ impl Config {
             // Only a search that needs a model may wait for lists of models.
             FilterMode::Model => {
                 let config = self.clone();
-                Models::found_by(move || config.chosen_models(Role::Filter))
+                Models::found_by(move || config.chosen_models(ModelRole::Filter))
             }
         };
         let mut settings = FilterSettings {

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use forage::agent::Exchange;
+use forage::agent::EarlierExchange;
 use forage_base::Hash64;
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use serde::{Deserialize, Serialize};
@@ -24,11 +24,11 @@ pub(crate) struct Conversations {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct KeptConversation {
     version: u32,
     /// Two roots may have one hash.
     root: String,
-    exchanges: Vec<Exchange>,
+    exchanges: Vec<EarlierExchange>,
 }
 
 impl Conversations {
@@ -42,7 +42,7 @@ impl Conversations {
 
     /// The questions that the last one went on from, it included, oldest first; none where none is kept, or they are too
     /// old.
-    pub(crate) fn last(&self) -> Result<Vec<Exchange>, PrivateError> {
+    pub(crate) fn last(&self) -> Result<Vec<EarlierExchange>, PrivateError> {
         let Some(directory) = self.place.open()? else { return Ok(Vec::new()) };
         let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > CONVERSATION_AGE;
         if directory.entry(self.name()).is_none_or(|entry| is_old(&entry)) {
@@ -50,17 +50,17 @@ impl Conversations {
         }
         let bytes = directory.read(self.name(), CONVERSATION_BYTES as u64)?.unwrap_or_default();
         // What can't be read is of another version or was cut: there is nothing to go on from.
-        let kept = serde_json::from_slice::<Kept>(&bytes).ok();
+        let kept = serde_json::from_slice::<KeptConversation>(&bytes).ok();
         let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
         Ok(kept.map(|kept| kept.exchanges).unwrap_or_default())
     }
 
     /// Keeps a conversation in place of the one that was kept.
-    pub(crate) fn keep(&self, mut exchanges: Vec<Exchange>) -> Result<(), PrivateError> {
+    pub(crate) fn keep(&self, mut exchanges: Vec<EarlierExchange>) -> Result<(), PrivateError> {
         exchanges.drain(..exchanges.len().saturating_sub(CONVERSATION_EXCHANGES));
         let directory = self.place.create()?;
         loop {
-            let kept = Kept { version: VERSION, root: self.root.clone(), exchanges };
+            let kept = KeptConversation { version: VERSION, root: self.root.clone(), exchanges };
             let bytes = serde_json::to_vec(&kept).unwrap_or_default();
             if bytes.len() <= CONVERSATION_BYTES {
                 directory.replace(self.name(), |file| file.write_all(&bytes))?;
@@ -95,8 +95,8 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
 mod tests {
     use super::*;
 
-    fn exchange(question: &str, bytes: usize) -> Exchange {
-        Exchange {
+    fn exchange(question: &str, bytes: usize) -> EarlierExchange {
+        EarlierExchange {
             question: question.to_owned(),
             answer: "a".repeat(bytes),
             models: Vec::new(),
@@ -111,7 +111,8 @@ mod tests {
         let place = PrivatePlace::below(directory.path()).join("conversations");
         let here = Conversations::new(place.clone(), Path::new("/here"));
         assert_eq!(here.last().unwrap(), []);
-        let questions = |kept: Vec<Exchange>| kept.into_iter().map(|it| it.question).collect::<Vec<_>>();
+        let questions =
+            |kept: Vec<EarlierExchange>| kept.into_iter().map(|it| it.question).collect::<Vec<_>>();
         here.keep((0..12).map(|nth| exchange(&nth.to_string(), 10)).collect()).unwrap();
         assert_eq!(questions(here.last().unwrap()), (2..12).map(|nth| nth.to_string()).collect::<Vec<_>>());
         assert_eq!(Conversations::new(place.clone(), Path::new("/there")).last().unwrap(), []);

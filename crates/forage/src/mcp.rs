@@ -18,10 +18,10 @@ mod rounds;
 mod server;
 mod stdio;
 
-pub use http::{HttpError, HttpSettings, Token, serve as serve_http};
+pub use http::{BearerToken, HttpError, HttpSettings, serve as serve_http};
 pub use instructions::instructions;
 pub use profiles::Profile;
-pub use server::{OutputForm, Server, Settings, ToolSet, Workspace};
+pub use server::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
 pub use stdio::serve as serve_stdio;
 
 /// Two threads carry all messages; the work of calls never keeps them from it.

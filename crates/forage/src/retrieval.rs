@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_sparse::{
-    Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Filter, Hit, Page,
-    Point, PointId, Prose, Query, Scan, Store, StoreError,
+    Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter,
+    PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError,
 };
 
 use crate::limits::COLLECTION_IDLE;
@@ -41,12 +41,12 @@ impl Home {
 
 /// A collection, and where it is.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct CollectionPlace {
     pub(crate) home: Home,
     pub(crate) collection: String,
 }
 
-impl Place {
+impl CollectionPlace {
     /// What messages call it.
     fn name(&self) -> String {
         match &self.home {
@@ -72,7 +72,7 @@ impl Place {
         })
     }
 
-    fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+    fn open(&self) -> Result<Arc<dyn PointStore>, StoreError> {
         match &self.home {
             #[cfg(feature = "embedded-store")]
             Home::Embedded { directory } => {
@@ -113,31 +113,31 @@ pub(crate) fn encoder(
 /// A store that is opened when it is asked. An embedded one is closed when it has not been asked for a while, so that
 /// other processes have their turn.
 pub(crate) struct OnDemand {
-    place: Place,
-    open: Arc<Mutex<Open>>,
+    place: CollectionPlace,
+    open: Arc<Mutex<OpenStore>>,
 }
 
 #[derive(Default)]
-struct Open {
-    store: Option<Arc<dyn Store>>,
+struct OpenStore {
+    store: Option<Arc<dyn PointStore>>,
     /// What opens it at the moment.
-    opening: Option<Arc<Opening>>,
+    opening: Option<Arc<StoreOpening>>,
     last_use: Option<Instant>,
 }
 
 /// An attempt to open a store, on a thread of its own: whoever waits for it can give up, and the next one finds it
 /// further on.
 #[derive(Default)]
-struct Opening {
-    result: Mutex<Option<Result<Arc<dyn Store>, StoreError>>>,
+struct StoreOpening {
+    result: Mutex<Option<Result<Arc<dyn PointStore>, StoreError>>>,
     is_over: Condvar,
 }
 
-impl Opening {
+impl StoreOpening {
     /// How often somebody who waits looks whether to go on.
     const LOOK: Duration = Duration::from_millis(20);
 
-    fn wait(&self, place: &Place, stop: &Stop) -> Result<Arc<dyn Store>, StoreError> {
+    fn wait(&self, place: &CollectionPlace, stop: &Stop) -> Result<Arc<dyn PointStore>, StoreError> {
         let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(result) = &*result {
@@ -155,7 +155,7 @@ impl Opening {
         }
     }
 
-    fn end(&self, result: Result<Arc<dyn Store>, StoreError>) {
+    fn end(&self, result: Result<Arc<dyn PointStore>, StoreError>) {
         *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         self.is_over.notify_all();
     }
@@ -163,7 +163,7 @@ impl Opening {
 
 impl OnDemand {
     /// Opens nothing; says why nothing ever will be, if so.
-    pub(crate) fn new(place: Place) -> Result<Self, String> {
+    pub(crate) fn new(place: CollectionPlace) -> Result<Self, String> {
         match place.missing() {
             Some(missing) => Err(missing),
             None => Ok(Self { place, open: Arc::default() }),
@@ -173,7 +173,7 @@ impl OnDemand {
     fn with<T>(
         &self,
         stop: &Stop,
-        ask: impl FnOnce(&dyn Store) -> Result<T, StoreError>,
+        ask: impl FnOnce(&dyn PointStore) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let opening = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -192,8 +192,8 @@ impl OnDemand {
         answer
     }
 
-    fn begin(&self) -> Arc<Opening> {
-        let opening = Arc::<Opening>::default();
+    fn begin(&self) -> Arc<StoreOpening> {
+        let opening = Arc::<StoreOpening>::default();
         let (place, open, attempt) = (self.place.clone(), Arc::clone(&self.open), Arc::clone(&opening));
         std::thread::spawn(move || {
             let result = catch_unwind(|| place.open()).unwrap_or_else(|_| {
@@ -215,7 +215,7 @@ impl OnDemand {
 }
 
 /// Ends with the store.
-fn close_when_idle(open: std::sync::Weak<Mutex<Open>>) {
+fn close_when_idle(open: std::sync::Weak<Mutex<OpenStore>>) {
     std::thread::spawn(move || {
         let mut wait = COLLECTION_IDLE;
         loop {
@@ -235,7 +235,7 @@ fn close_when_idle(open: std::sync::Weak<Mutex<Open>>) {
     });
 }
 
-impl Store for OnDemand {
+impl PointStore for OnDemand {
     fn place(&self) -> String {
         self.place.name()
     }
@@ -260,15 +260,15 @@ impl Store for OnDemand {
         self.with(stop, |store| store.remove(ids, stop))
     }
 
-    fn query(&self, query: &Query<'_>, stop: &Stop) -> Result<Vec<Hit>, StoreError> {
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
         self.with(stop, |store| store.query(query, stop))
     }
 
-    fn scan(&self, scan: &Scan<'_>, stop: &Stop) -> Result<Page, StoreError> {
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
         self.with(stop, |store| store.scan(scan, stop))
     }
 
-    fn count(&self, filter: &Filter, stop: &Stop) -> Result<u64, StoreError> {
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
         self.with(stop, |store| store.count(filter, stop))
     }
 

@@ -33,15 +33,15 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-pub(crate) use addition::{Addition, Words, profile};
-pub(crate) use clients::{CLIENTS, Client, Format, NAME, Scope, is_forage};
-pub(crate) use entry::{Entry, expanded};
+pub(crate) use addition::{Addition, ExtraParts, profile};
+pub(crate) use clients::{CLIENTS, Client, FileFormat, NAME, SetupScope, is_forage};
+pub(crate) use entry::{ServerEntry, expanded};
 pub(crate) use extension::{Extension, extension};
-pub(crate) use extras::{Event, Extra, With, hooks_remark, of as extras_of};
-pub(crate) use launch::{Consent, Environment, Front, Launch};
+pub(crate) use extras::{Extra, HookEvent, With, hooks_remark, of as extras_of};
+pub(crate) use launch::{Consent, Environment, Launch, OfferedTools};
 pub(crate) use pieces::snippet as extra_snippet;
-pub(crate) use probe::{Call, Failure, Start, Talk, program, talk};
-pub(crate) use settings::{Permission, Settings};
+pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeStart, Talk, program, talk};
+pub(crate) use settings::{EntrySettings, Permission};
 
 use crate::config::ClientDirectories;
 use jsonc::Spot;
@@ -49,9 +49,9 @@ use jsonc::Spot;
 /// Why a file is left as it is, to be read after «FILE is left as it is: ».
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refusal(String);
+pub(crate) struct SetupRefusal(String);
 
-impl Refusal {
+impl SetupRefusal {
     fn new(reason: String) -> Self {
         Self(reason)
     }
@@ -59,7 +59,7 @@ impl Refusal {
 
 /// How things stand with a client in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ClientState {
     /// There is no entry, and no file either if `!exists`.
     Absent { exists: bool },
     /// Forage's entry, which runs this command.
@@ -67,28 +67,28 @@ pub(crate) enum State {
     /// An entry by the name of Forage's that says something else.
     Foreign,
     /// The file is not understood.
-    Unclear(Refusal),
+    Unclear(SetupRefusal),
 }
 
 /// A client's configuration file with what stands in it.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) client: &'static Client,
-    pub(crate) scope: Scope,
+    pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
-    pub(crate) state: State,
+    pub(crate) state: ClientState,
     /// The other servers in the file.
     pub(crate) neighbours: Vec<String>,
     /// Whether the file has a place for servers already.
     pub(crate) has_section: bool,
     /// Forage's entry as it stands there.
     entry: Option<Value>,
-    file: Option<file::Found>,
+    file: Option<file::FoundFile>,
 }
 
 /// What is to be done to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum FileChange {
     /// It is as it should be.
     None,
     Create(String),
@@ -100,7 +100,7 @@ pub(crate) enum Change {
     Delete,
 }
 
-impl Change {
+impl FileChange {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -117,18 +117,18 @@ impl Site {
     /// Looks at a client's file; `None` when the client has none of that scope, or there is no telling where.
     pub(crate) fn find(
         client: &'static Client,
-        scope: Scope,
+        scope: SetupScope,
         directories: &ClientDirectories,
         project: &Path,
     ) -> Option<Self> {
         let client = client.variant(scope, directories);
         let path = client.file(scope, directories, project)?;
-        let project = (scope == Scope::Project).then_some(project);
+        let project = (scope == SetupScope::Project).then_some(project);
         let mut site = Self {
             client,
             scope,
             path,
-            state: State::Absent { exists: false },
+            state: ClientState::Absent { exists: false },
             neighbours: Vec::new(),
             has_section: false,
             entry: None,
@@ -141,7 +141,7 @@ impl Site {
                 }
                 site.file = Some(found);
             }
-            Err(refusal) => site.state = State::Unclear(refusal),
+            Err(refusal) => site.state = ClientState::Unclear(refusal),
         }
         Some(site)
     }
@@ -149,17 +149,17 @@ impl Site {
     fn look(&mut self, text: &str) {
         let spot = self.client.spot();
         let found = match self.client.format {
-            Format::Json => jsonc::inspect(text, spot),
-            Format::Toml => toml::inspect(text, spot),
-            Format::Yaml => yaml::inspect(text, spot),
+            FileFormat::Json => jsonc::inspect(text, spot),
+            FileFormat::Toml => toml::inspect(text, spot),
+            FileFormat::Yaml => yaml::inspect(text, spot),
         };
         match found {
-            Err(refusal) => self.state = State::Unclear(refusal),
+            Err(refusal) => self.state = ClientState::Unclear(refusal),
             Ok(found) => {
                 self.state = match found.entry.as_ref().map(|entry| self.client.command_of(entry)) {
-                    None => State::Absent { exists: true },
-                    Some(Some(command)) => State::SetUp { command },
-                    Some(None) => State::Foreign,
+                    None => ClientState::Absent { exists: true },
+                    Some(Some(command)) => ClientState::SetUp { command },
+                    Some(None) => ClientState::Foreign,
                 };
                 (self.neighbours, self.has_section) = (found.neighbours, found.has_section);
                 self.entry = found.entry;
@@ -168,44 +168,44 @@ impl Site {
     }
 
     /// What it takes that the client runs `command`, with these fields in the entry.
-    pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<Change, Refusal> {
+    pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let client = self.client;
         let mut entry = client.entry(command);
         extensions.iter().for_each(|extension| extension.put(&mut entry));
         let text = self.file.as_ref().and_then(|file| file.text.as_deref());
         match (&self.state, text, &self.entry) {
-            (State::Unclear(refusal), ..) => Err(refusal.clone()),
-            (State::Foreign, ..) => Err(Refusal::new(format!(
+            (ClientState::Unclear(refusal), ..) => Err(refusal.clone()),
+            (ClientState::Foreign, ..) => Err(SetupRefusal::new(format!(
                 "it has an entry `{NAME}` already, which does not run `forage mcp`; rename or remove that one"
             ))),
-            (_, None, _) => Ok(Change::Create(created(client, &entry))),
+            (_, None, _) => Ok(FileChange::Create(created(client, &entry))),
             // What the user has added to it stays.
-            (State::SetUp { .. }, Some(text), Some(present)) => {
+            (ClientState::SetUp { .. }, Some(text), Some(present)) => {
                 let mut wanted = client.with_command(present, command);
                 extensions.iter().for_each(|extension| extension.put(&mut wanted));
                 if wanted == *present {
-                    return Ok(Change::None);
+                    return Ok(FileChange::None);
                 }
-                Ok(Change::Update(added(client, text, &wanted)?))
+                Ok(FileChange::Update(added(client, text, &wanted)?))
             }
-            (_, Some(text), _) => Ok(Change::Add(added(client, text, &entry)?)),
+            (_, Some(text), _) => Ok(FileChange::Add(added(client, text, &entry)?)),
         }
     }
 
     /// What it takes that these fields are not in the entry any more.
-    pub(crate) fn retract(&self, extensions: &[Extension]) -> Result<Change, Refusal> {
+    pub(crate) fn retract(&self, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let text = self.file.as_ref().and_then(|file| file.text.as_deref());
         match (&self.state, text, &self.entry) {
-            (State::Unclear(refusal), ..) => Err(refusal.clone()),
-            (State::SetUp { .. }, Some(text), Some(present)) => {
+            (ClientState::Unclear(refusal), ..) => Err(refusal.clone()),
+            (ClientState::SetUp { .. }, Some(text), Some(present)) => {
                 let mut wanted = present.clone();
                 extensions.iter().for_each(|extension| extension.take(&mut wanted));
                 match wanted == *present {
-                    true => Ok(Change::None),
-                    false => Ok(Change::Update(added(self.client, text, &wanted)?)),
+                    true => Ok(FileChange::None),
+                    false => Ok(FileChange::Update(added(self.client, text, &wanted)?)),
                 }
             }
-            _ => Ok(Change::None),
+            _ => Ok(FileChange::None),
         }
     }
 
@@ -219,25 +219,25 @@ impl Site {
     }
 
     /// What it takes that the client runs Forage no longer.
-    pub(crate) fn remove(&self) -> Result<Change, Refusal> {
+    pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
         match (&self.state, &self.file) {
-            (State::Unclear(refusal), _) => Err(refusal.clone()),
-            (State::Foreign, _) => Err(Refusal::new(format!(
+            (ClientState::Unclear(refusal), _) => Err(refusal.clone()),
+            (ClientState::Foreign, _) => Err(SetupRefusal::new(format!(
                 "its entry `{NAME}` does not run `forage mcp`, so it is somebody else's; remove it by hand"
             ))),
-            (State::SetUp { .. }, Some(file)) => {
+            (ClientState::SetUp { .. }, Some(file)) => {
                 let text = file.text.as_deref().unwrap_or_default();
                 match removed(self.client, text)? {
-                    None if file.may_go() => Ok(Change::Delete),
-                    rest => Ok(Change::Remove(rest.unwrap_or_default())),
+                    None if file.may_go() => Ok(FileChange::Delete),
+                    rest => Ok(FileChange::Remove(rest.unwrap_or_default())),
                 }
             }
-            _ => Ok(Change::None),
+            _ => Ok(FileChange::None),
         }
     }
 
     /// Does it.
-    pub(crate) fn apply(&self, change: &Change) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_or(Ok(()), |file| file.apply(change))
     }
 }
@@ -246,9 +246,9 @@ impl Site {
 pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension]) -> String {
     let (spot, entry) = (client.spot(), entry_with(client, command, extensions));
     match client.format {
-        Format::Json => jsonc::created(spot, &entry),
-        Format::Toml => toml::lines(spot, &entry).join("\n") + "\n",
-        Format::Yaml => yaml::lines(spot, &entry, true).join("\n") + "\n",
+        FileFormat::Json => jsonc::created(spot, &entry),
+        FileFormat::Toml => toml::lines(spot, &entry).join("\n") + "\n",
+        FileFormat::Yaml => yaml::lines(spot, &entry, true).join("\n") + "\n",
     }
 }
 
@@ -279,34 +279,34 @@ pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
 fn created(client: &Client, entry: &Value) -> String {
     let spot = client.spot();
     match client.format {
-        Format::Json => jsonc::created(spot, entry),
-        Format::Toml => marked::created(&toml::lines(spot, entry)),
-        Format::Yaml => marked::created(&yaml::lines(spot, entry, true)),
+        FileFormat::Json => jsonc::created(spot, entry),
+        FileFormat::Toml => marked::created(&toml::lines(spot, entry)),
+        FileFormat::Yaml => marked::created(&yaml::lines(spot, entry, true)),
     }
 }
 
-fn added(client: &Client, text: &str, entry: &Value) -> Result<String, Refusal> {
+fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefusal> {
     let spot = client.spot();
     match client.format {
-        Format::Json => jsonc::add(text, spot, entry),
-        Format::Toml => toml::add(text, spot, entry),
-        Format::Yaml => yaml::add(text, spot, entry),
+        FileFormat::Json => jsonc::add(text, spot, entry),
+        FileFormat::Toml => toml::add(text, spot, entry),
+        FileFormat::Yaml => yaml::add(text, spot, entry),
     }
 }
 
 /// `None` for a file that was created for the entry.
-fn removed(client: &Client, text: &str) -> Result<Option<String>, Refusal> {
+fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
     let spot = client.spot();
     match client.format {
-        Format::Json => jsonc::remove(text, spot),
-        Format::Toml => toml::remove(text, spot),
-        Format::Yaml => yaml::remove(text, spot),
+        FileFormat::Json => jsonc::remove(text, spot),
+        FileFormat::Toml => toml::remove(text, spot),
+        FileFormat::Yaml => yaml::remove(text, spot),
     }
 }
 
 /// Puts a table `[section.name]` of Forage's own into a TOML file, between marks at its end; what was put there before is
 /// replaced. A file that isn't there is created.
-pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Result<(), Refusal> {
+pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Result<(), SetupRefusal> {
     let spot = Spot { section: table.0, name: table.1, is_list: false };
     let file = file::read(path, None)?;
     let text = match &file.text {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{PrivateError, distrust_of_file, distrusted, io_error, open_judged};
 use crate::sys::private::{self as system, PrivateHandle};
-use crate::sys::{Access, NodeKind};
+use crate::sys::{NodeKind, OpenMode};
 
 /// A file that the user names, in a directory that is not judged: others may have put there what is found, so that the
 /// file itself is judged as one of a [`PrivateDirectory`](super::PrivateDirectory).
@@ -37,7 +37,7 @@ impl NamedFile {
     /// # Errors
     /// It can't be trusted, made or opened.
     pub fn append(&self) -> Result<File, PrivateError> {
-        open_judged(&self.handle, &self.directory, &self.name, Access::AppendOrCreate, u64::MAX)
+        open_judged(&self.handle, &self.directory, &self.name, OpenMode::AppendOrCreate, u64::MAX)
     }
 
     /// Looks at it without opening it; nothing is wrong where there is none.
@@ -60,7 +60,7 @@ impl NamedFile {
     /// # Errors
     /// Something has the name, or it can't be made.
     pub fn create_new(&self) -> Result<File, PrivateError> {
-        open_judged(&self.handle, &self.directory, &self.name, Access::CreateNew, u64::MAX)
+        open_judged(&self.handle, &self.directory, &self.name, OpenMode::CreateNew, u64::MAX)
     }
 
     /// Gives it another name in its directory; what had that goes.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 
-use super::{Change, Directory};
+use super::{Directory, WatchChange};
 
 #[derive(Debug)]
 pub(crate) struct Watcher(Infallible);
@@ -21,7 +21,7 @@ impl Watcher {
         match self.0 {}
     }
 
-    pub(crate) fn drain(&self, _: impl FnMut(i32, Change<'_>)) -> io::Result<()> {
+    pub(crate) fn drain(&self, _: impl FnMut(i32, WatchChange<'_>)) -> io::Result<()> {
         match self.0 {}
     }
 }

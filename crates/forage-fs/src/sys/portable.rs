@@ -9,7 +9,7 @@ use std::path::Path;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 
-use super::{Node, NodeKind, Status};
+use super::{FileNode, FileStatus, NodeKind};
 use crate::error::NoStates;
 use crate::rel_path::{RelPath, os_bytes, os_str};
 use crate::state::FileState;
@@ -79,10 +79,10 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
 }
 
 /// What an open file is.
-pub(crate) fn status(file: &File) -> io::Result<Status> {
+pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let metadata = file.metadata()?;
     let kind = if metadata.is_file() { NodeKind::File } else { NodeKind::Special };
-    Ok(Status { kind, size: metadata.len(), device: 0, state: None })
+    Ok(FileStatus { kind, size: metadata.len(), device: 0, state: None })
 }
 
 /// The state of a file by its name: not known here, because nothing tells a file from another that was given its times.
@@ -152,12 +152,12 @@ pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKi
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> io::Result<Vec<Node>> {
+) -> io::Result<Vec<FileNode>> {
     let mut nodes = Vec::new();
     for entry in directory.entries()? {
         let entry = entry?;
         if let Some(name) = os_bytes(&entry.file_name()) {
-            nodes.push(Node { name: name.as_ref().into(), kind: kind_of(entry.file_type()?) });
+            nodes.push(FileNode { name: name.as_ref().into(), kind: kind_of(entry.file_type()?) });
         }
         if !go_on(nodes.len()) {
             break;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
-use super::{Access, NodeFacts, NodeKind};
+use super::{NodeFacts, NodeKind, OpenMode};
 use crate::distrust::PrivateError;
 
 /// An open directory.
@@ -64,17 +64,17 @@ pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<
 }
 
 /// Opens a file of a directory, unless it is a link.
-pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: Access) -> io::Result<File> {
+pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMode) -> io::Result<File> {
     if directory.symlink_metadata(name).is_ok_and(|metadata| metadata.is_symlink()) {
         return Err(io::ErrorKind::NotADirectory.into());
     }
     let mut options = OpenOptions::new();
     match access {
-        Access::Read => options.read(true),
-        Access::ReadWrite => options.read(true).write(true),
-        Access::ReadWriteOrCreate => options.read(true).write(true).create(true),
-        Access::AppendOrCreate => options.append(true).create(true),
-        Access::CreateNew => options.read(true).write(true).create_new(true),
+        OpenMode::Read => options.read(true),
+        OpenMode::ReadWrite => options.read(true).write(true),
+        OpenMode::ReadWriteOrCreate => options.read(true).write(true).create(true),
+        OpenMode::AppendOrCreate => options.append(true).create(true),
+        OpenMode::CreateNew => options.read(true).write(true).create_new(true),
     };
     Ok(directory.open_with(name, &options)?.into_std())
 }

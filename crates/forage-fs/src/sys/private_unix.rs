@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Access, NodeFacts, NodeKind};
+use super::{NodeFacts, NodeKind, OpenMode};
 use crate::distrust::{Distrust, PrivateError};
 use crate::limits;
 
@@ -162,13 +162,13 @@ fn ignore_existing(made: Result<(), Errno>) -> io::Result<()> {
 }
 
 /// Opens a file of a directory.
-pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: Access) -> io::Result<File> {
+pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMode) -> io::Result<File> {
     let flags = match access {
-        Access::Read => OFlags::RDONLY,
-        Access::ReadWrite => OFlags::RDWR,
-        Access::ReadWriteOrCreate => OFlags::RDWR | OFlags::CREATE,
-        Access::AppendOrCreate => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
-        Access::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
+        OpenMode::Read => OFlags::RDONLY,
+        OpenMode::ReadWrite => OFlags::RDWR,
+        OpenMode::ReadWriteOrCreate => OFlags::RDWR | OFlags::CREATE,
+        OpenMode::AppendOrCreate => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
+        OpenMode::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
     };
     Ok(File::from(openat(directory, name, flags | FILE, Mode::RUSR | Mode::WUSR)?))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
 
-use super::{Node, NodeKind, Status};
+use super::{FileNode, FileStatus, NodeKind};
 use crate::error::NoStates;
 use crate::rel_path::RelPath;
 use crate::state::FileState;
@@ -102,13 +102,13 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
 }
 
 /// What an open file is.
-pub(crate) fn status(file: &File) -> io::Result<Status> {
+pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let stat = fstat(file)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     let kind = kind_of(FileType::from_raw_mode(stat.st_mode));
     #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
     let device = stat.st_dev as u64;
-    Ok(Status { kind, size, device, state: state_of(&stat) })
+    Ok(FileStatus { kind, size, device, state: state_of(&stat) })
 }
 
 /// The state of a directory, unless it is of another device: it changes with its names, and with who may read them.
@@ -284,7 +284,7 @@ pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> io::Result<Vec<Node>> {
+) -> io::Result<Vec<FileNode>> {
     // The system call itself: the portable form opens the directory once more and allocates for every name.
     let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 << 10];
     let mut entries = rustix::fs::RawDir::new(directory, &mut buffer);
@@ -304,7 +304,7 @@ pub(crate) fn list_while(
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
-) -> io::Result<Vec<Node>> {
+) -> io::Result<Vec<FileNode>> {
     let mut nodes = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {
         let entry = entry?;
@@ -316,7 +316,7 @@ pub(crate) fn list_while(
     Ok(nodes)
 }
 
-fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<Node> {
+fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<FileNode> {
     let bytes = name.to_bytes();
     if matches!(bytes, b"." | b"..") {
         return None;
@@ -329,7 +329,7 @@ fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<Node> {
         },
         kind => kind_of(kind),
     };
-    Some(Node { name: bytes.into(), kind })
+    Some(FileNode { name: bytes.into(), kind })
 }
 
 fn kind_of(kind: FileType) -> NodeKind {

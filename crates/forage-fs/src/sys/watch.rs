@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 
-use super::{Change, Directory};
+use super::{Directory, WatchChange};
 
 /// Everything that changes the names of a directory, or a file or directory that has one of them.
 const CHANGES: WatchFlags = WatchFlags::MODIFY
@@ -57,7 +57,7 @@ impl Watcher {
     ///
     /// # Errors
     /// Some were lost.
-    pub(crate) fn drain(&self, mut tell: impl FnMut(i32, Change<'_>)) -> io::Result<()> {
+    pub(crate) fn drain(&self, mut tell: impl FnMut(i32, WatchChange<'_>)) -> io::Result<()> {
         let mut buffer = [const { MaybeUninit::uninit() }; 16 << 10];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
         loop {
@@ -71,11 +71,11 @@ impl Watcher {
                 return Err(io::Error::other("changes were lost"));
             }
             let change = if flags.contains(ReadFlags::IGNORED) {
-                Change::Unwatched
+                WatchChange::Unwatched
             } else {
                 match event.file_name() {
-                    None => Change::Itself,
-                    Some(name) => Change::Name {
+                    None => WatchChange::Itself,
+                    Some(name) => WatchChange::Name {
                         name: name.to_bytes(),
                         // A directory that can be read now, or no longer, has other names.
                         is_another: flags.intersects(NAMES) || flags.contains(ReadFlags::ISDIR),

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Dismissal, EntryKind, Step, frontier};
+use super::{Dismissal, EntryKind, WalkStep, frontier};
 use crate::file::OpenedFile;
 use crate::limits;
 use crate::rel_path::RelPath;
@@ -24,7 +24,7 @@ pub struct Entry<'a> {
     pub kind: EntryKind,
     /// Why it would not have been visited without [`super::WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
-    /// Its number in the [`super::Listing`] that is gone through, if one is.
+    /// Its number in the [`super::FileListing`] that is gone through, if one is.
     pub number: Option<u32>,
     root: &'a Root,
     /// The entry's own path, where a followed link leads elsewhere.
@@ -109,7 +109,7 @@ impl Unvisited<'_> {
 
 /// A name that is to be visited.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundEntry {
     pub(super) path: RelPath,
     pub(super) kind: EntryKind,
     pub(super) real: Option<RelPath>,
@@ -117,7 +117,7 @@ pub(super) struct Found {
     pub(super) number: Option<u32>,
 }
 
-impl Found {
+impl FoundEntry {
     /// A file that nothing hides.
     pub(super) fn file(path: RelPath) -> Self {
         Self { path, kind: EntryKind::File, real: None, hidden_by: None, number: None }
@@ -126,7 +126,7 @@ impl Found {
 
 /// Files of one directory that are visited together.
 #[derive(Debug)]
-pub(super) struct Batch<'a> {
+pub(super) struct EntryBatch<'a> {
     path: RelPath,
     items: Vec<Item<'a>>,
     /// The directory, if it is still open.
@@ -135,16 +135,16 @@ pub(super) struct Batch<'a> {
 
 /// A directory that is kept open for the batches in it.
 #[derive(Clone, Debug)]
-struct Handle(Arc<Open>);
+struct Handle(Arc<OpenDirectory>);
 
 #[derive(Debug)]
-struct Open {
+struct OpenDirectory {
     directory: Directory,
     /// How many are kept open for more than one batch, this one included.
     kept: Option<Arc<AtomicUsize>>,
 }
 
-impl Drop for Open {
+impl Drop for OpenDirectory {
     fn drop(&mut self) {
         if let Some(kept) = &self.kept {
             kept.fetch_sub(1, Ordering::Relaxed);
@@ -154,24 +154,24 @@ impl Drop for Open {
 
 impl Handle {
     fn of_one(directory: Directory) -> Self {
-        Self(Arc::new(Open { directory, kept: None }))
+        Self(Arc::new(OpenDirectory { directory, kept: None }))
     }
 }
 
 #[derive(Debug)]
 pub(super) enum Item<'a> {
-    Found(Found),
+    Found(FoundEntry),
     /// The name of a file that nothing hides, in a snapshot.
     Name(&'a [u8]),
 }
 
-impl<'a> Batch<'a> {
+impl<'a> EntryBatch<'a> {
     pub(super) fn new(path: RelPath, items: Vec<Item<'a>>) -> Self {
         Self { path, items, directory: None }
     }
 
     /// Those that are of no snapshot.
-    pub(super) fn found(self) -> impl Iterator<Item = Found> {
+    pub(super) fn found(self) -> impl Iterator<Item = FoundEntry> {
         self.items.into_iter().filter_map(|item| match item {
             Item::Found(found) => Some(found),
             Item::Name(_) => None,
@@ -184,7 +184,7 @@ impl<'a> Batch<'a> {
         root: &Root,
         directory: &Directory,
         state: &mut S,
-        done: &mut frontier::Done<T, W>,
+        done: &mut frontier::TaskOutput<T, W>,
         dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
     ) {
         let mut path = self.path.as_bytes().to_vec();
@@ -212,9 +212,9 @@ impl<'a> Batch<'a> {
         root: &Root,
         state: &mut S,
         stop: &Stop,
-        done: &mut frontier::Done<T, W>,
+        done: &mut frontier::TaskOutput<T, W>,
         dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
-        visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> Step<T>,
+        visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> WalkStep<T>,
     ) {
         let directory = self.directory.take().map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
         if self.items.iter().any(|item| matches!(item, Item::Name(_))) {
@@ -226,7 +226,7 @@ impl<'a> Batch<'a> {
         let path = &self.path;
         let found = self.items.into_iter().map(|item| match item {
             Item::Found(found) => found,
-            Item::Name(name) => Found::file(path.join(name)),
+            Item::Name(name) => FoundEntry::file(path.join(name)),
         });
         visit_in(root, &directory, found, stop, done, |entry, skipped| visit(state, entry, skipped));
     }
@@ -240,13 +240,13 @@ impl<'a> Batch<'a> {
 /// for those that wait, as they would be in a deep tree.
 pub(super) fn hand_out(
     directory: Directory,
-    mut batches: Vec<&mut Batch<'_>>,
+    mut batches: Vec<&mut EntryBatch<'_>>,
     is_next: bool,
     kept: &Arc<AtomicUsize>,
 ) {
     if batches.len() > usize::from(is_next) {
         if kept.fetch_add(1, Ordering::Relaxed) < limits::WALK_KEPT_OPEN {
-            let handle = Handle(Arc::new(Open { directory, kept: Some(Arc::clone(kept)) }));
+            let handle = Handle(Arc::new(OpenDirectory { directory, kept: Some(Arc::clone(kept)) }));
             batches.iter_mut().for_each(|batch| batch.directory = Some(handle.clone()));
             return;
         }
@@ -260,10 +260,10 @@ pub(super) fn hand_out(
 /// Visits files of one directory, in a row.
 pub(super) fn visit_all<T, W>(
     root: &Root,
-    batch: impl Iterator<Item = Found>,
+    batch: impl Iterator<Item = FoundEntry>,
     stop: &Stop,
-    done: &mut frontier::Done<T, W>,
-    visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
+    done: &mut frontier::TaskOutput<T, W>,
+    visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
 ) {
     visit_in(root, &OnceCell::new(), batch, stop, done, visit);
 }
@@ -272,25 +272,25 @@ pub(super) fn visit_all<T, W>(
 fn visit_in<T, W>(
     root: &Root,
     directory: &OnceCell<io::Result<Handle>>,
-    batch: impl Iterator<Item = Found>,
+    batch: impl Iterator<Item = FoundEntry>,
     stop: &Stop,
-    done: &mut frontier::Done<T, W>,
-    mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
+    done: &mut frontier::TaskOutput<T, W>,
+    mut visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
 ) {
     if let Some(stopped) = stop.check() {
         done.stopped = Some(stopped);
         return;
     }
-    for Found { path, kind, real, hidden_by, number } in batch {
+    for FoundEntry { path, kind, real, hidden_by, number } in batch {
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
         let step = visit(&entry, &mut done.skipped);
         // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
         // be handed over as if it followed on it.
         done.stopped = stop.check();
         // Of a file that gave nothing then nobody knows whether it was looked at.
-        let was_visited = done.stopped.is_none() || matches!(step, Step::Item(..));
+        let was_visited = done.stopped.is_none() || matches!(step, WalkStep::Item(..));
         done.visited += u64::from(kind == EntryKind::File && was_visited);
-        if let Step::Item(item, weight) = step {
+        if let WalkStep::Item(item, weight) = step {
             done.items.push(item);
             done.weight += weight;
         }

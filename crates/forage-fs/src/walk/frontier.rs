@@ -21,23 +21,23 @@ pub(super) type Key = (RelPath, bool);
 
 /// A piece of the walk.
 #[derive(Debug)]
-pub(super) struct Task<W> {
+pub(super) struct WalkTask<W> {
     pub(super) key: Key,
     pub(super) work: W,
 }
 
-impl<W> PartialEq for Task<W> {
+impl<W> PartialEq for WalkTask<W> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
-impl<W> Eq for Task<W> {}
-impl<W> PartialOrd for Task<W> {
+impl<W> Eq for WalkTask<W> {}
+impl<W> PartialOrd for WalkTask<W> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl<W> Ord for Task<W> {
+impl<W> Ord for WalkTask<W> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key.cmp(&other.key)
     }
@@ -45,8 +45,8 @@ impl<W> Ord for Task<W> {
 
 /// What a task gave.
 #[derive(Debug)]
-pub(super) struct Done<T, W> {
-    pub(super) tasks: Vec<Task<W>>,
+pub(super) struct TaskOutput<T, W> {
+    pub(super) tasks: Vec<WalkTask<W>>,
     pub(super) items: Vec<T>,
     /// Weight of the items in bytes.
     pub(super) weight: usize,
@@ -61,7 +61,7 @@ pub(super) struct Done<T, W> {
     pub(super) stopped: Option<Stopped>,
 }
 
-impl<T, W> Done<T, W> {
+impl<T, W> TaskOutput<T, W> {
     /// Counts and names a directory of the kernel's own.
     pub(super) fn leave_out_kernels(&mut self, path: &RelPath, system: &str) {
         self.skipped.add(SkipReason::KernelFileSystem);
@@ -72,7 +72,7 @@ impl<T, W> Done<T, W> {
     }
 }
 
-impl<T, W> Default for Done<T, W> {
+impl<T, W> Default for TaskOutput<T, W> {
     fn default() -> Self {
         Self {
             tasks: Vec::new(),
@@ -91,9 +91,9 @@ impl<T, W> Default for Done<T, W> {
 
 #[derive(Debug)]
 struct State<T, W> {
-    open: BinaryHeap<Reverse<Task<W>>>,
+    open: BinaryHeap<Reverse<WalkTask<W>>>,
     running: Vec<Key>,
-    done: BTreeMap<Key, Done<T, W>>,
+    done: BTreeMap<Key, TaskOutput<T, W>>,
     waiting_bytes: usize,
     entries: u64,
     /// A worker is handing results over.
@@ -114,14 +114,14 @@ impl<T, W> State<T, W> {
     }
 }
 
-pub(super) struct Frontier<T, W, R> {
+pub(super) struct WalkFrontier<T, W, R> {
     state: Mutex<State<T, W>>,
     changed: Condvar,
     receive: Mutex<R>,
 }
 
-impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> {
-    pub(super) fn new(first: Vec<Task<W>>, receive: R) -> Self {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W, R> {
+    pub(super) fn new(first: Vec<WalkTask<W>>, receive: R) -> Self {
         let state = State {
             open: first.into_iter().map(Reverse).collect(),
             running: Vec::new(),
@@ -142,7 +142,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> 
         threads: usize,
         stop: &Stop,
         worker: impl Fn() -> S + Sync,
-        run: impl Fn(&mut S, Task<W>) -> Done<T, W> + Sync,
+        run: impl Fn(&mut S, WalkTask<W>) -> TaskOutput<T, W> + Sync,
     ) -> WalkReport {
         std::thread::scope(|scope| {
             for _ in 0..threads.max(1) {
@@ -156,17 +156,17 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> 
     }
 
     /// Runs tasks until none is left.
-    fn work(&self, stop: &Stop, mut run: impl FnMut(Task<W>) -> Done<T, W>) {
+    fn work(&self, stop: &Stop, mut run: impl FnMut(WalkTask<W>) -> TaskOutput<T, W>) {
         while let Some(task) = self.take(stop) {
             let key = task.key.clone();
             // A panic in a visitor must not leave the other workers waiting for its task.
-            let done = Finish { frontier: self, key: Some(key) };
+            let done = FinishGuard { frontier: self, key: Some(key) };
             let result = run(task);
             done.with(result);
         }
     }
 
-    fn take(&self, stop: &Stop) -> Option<Task<W>> {
+    fn take(&self, stop: &Stop) -> Option<WalkTask<W>> {
         let mut state = self.lock();
         loop {
             if let Some(stopped) = stop.check()
@@ -191,7 +191,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> 
         }
     }
 
-    fn finish(&self, key: Key, mut done: Done<T, W>) {
+    fn finish(&self, key: Key, mut done: TaskOutput<T, W>) {
         let mut state = self.lock();
         state.running.retain(|running| *running != key);
         state.entries += done.entries;
@@ -294,23 +294,24 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Frontier<T, W, R> 
 }
 
 /// Ends a task even when its visitor panics.
-struct Finish<'a, T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
-    frontier: &'a Frontier<T, W, R>,
+struct FinishGuard<'a, T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
+    frontier: &'a WalkFrontier<T, W, R>,
     key: Option<Key>,
 }
 
-impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Finish<'_, T, W, R> {
-    fn with(mut self, done: Done<T, W>) {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> FinishGuard<'_, T, W, R> {
+    fn with(mut self, done: TaskOutput<T, W>) {
         if let Some(key) = self.key.take() {
             self.frontier.finish(key, done);
         }
     }
 }
 
-impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Drop for Finish<'_, T, W, R> {
+impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> Drop for FinishGuard<'_, T, W, R> {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            self.frontier.finish(key, Done { stopped: Some(Stopped::Cancelled), ..Done::default() });
+            self.frontier
+                .finish(key, TaskOutput { stopped: Some(Stopped::Cancelled), ..TaskOutput::default() });
         }
     }
 }

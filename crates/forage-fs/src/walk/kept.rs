@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::list::Place;
-use crate::file::Telling;
+use super::list::SharedDirectory;
+use crate::file::ChangeTelling;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::Skipped;
@@ -18,22 +18,22 @@ pub(super) struct RulesFile {
     pub(super) name: Box<[u8]>,
     pub(super) state: FileState,
     /// What the state tells of changes after the file was read.
-    pub(super) telling: Telling,
+    pub(super) telling: ChangeTelling,
 }
 
 impl RulesFile {
     /// Whether it is to be read once more, because its state tells of later changes only from now on.
     pub(super) fn has_settled(&self, now: i64) -> bool {
-        self.telling == Telling::NotYet && !self.state.may_hide_a_change(now)
+        self.telling == ChangeTelling::NotYet && !self.state.may_hide_a_change(now)
     }
 }
 
 /// A directory as it was listed.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct KeptListing {
     pub(super) path: RelPath,
     /// With what it was listed.
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<SharedDirectory>,
     pub(super) watches: Vec<i32>,
     /// In which state it was read.
     pub(super) state: Option<FileState>,
@@ -43,16 +43,16 @@ pub(super) struct Kept {
     pub(super) pruned: Vec<String>,
     pub(super) links: Vec<RelPath>,
     /// In the order of a walk.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<ListingPart>,
     /// A walk reports more of it than is kept.
     pub(super) is_odd: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum ListingPart {
     /// A batch.
     Files(Arc<[KeptFile]>),
-    Directory(Arc<Kept>),
+    Directory(Arc<KeptListing>),
 }
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub(super) struct KeptFile {
     pub(super) state: Option<FileState>,
 }
 
-impl Kept {
+impl KeptListing {
     /// Whether a walk that begins here finds what one from above finds here.
     pub(super) fn is_start(&self) -> bool {
         self.place.hidden_by.is_none()
@@ -89,8 +89,8 @@ impl Kept {
             return Some(true);
         }
         let files = self.parts.iter().flat_map(|part| match part {
-            Part::Files(files) => &**files,
-            Part::Directory(_) => &[],
+            ListingPart::Files(files) => &**files,
+            ListingPart::Directory(_) => &[],
         });
         let mut known = files.filter(|file| file.state.is_some());
         let is_same = sys::directory_state(&directory, device) == self.state
@@ -98,10 +98,10 @@ impl Kept {
         (!is_same).then_some(false)
     }
 
-    pub(super) fn directories(&self) -> impl Iterator<Item = &Arc<Kept>> {
+    pub(super) fn directories(&self) -> impl Iterator<Item = &Arc<KeptListing>> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Directory(directory) => Some(directory),
-            Part::Files(_) => None,
+            ListingPart::Directory(directory) => Some(directory),
+            ListingPart::Files(_) => None,
         })
     }
 
@@ -118,11 +118,11 @@ impl Kept {
     }
 
     /// The same with other directories below it, as many.
-    pub(super) fn with(&self, directories: Vec<Arc<Kept>>) -> Self {
+    pub(super) fn with(&self, directories: Vec<Arc<KeptListing>>) -> Self {
         let mut directories = directories.into_iter();
-        let part = |part: &Part| match part {
-            Part::Files(files) => Some(Part::Files(Arc::clone(files))),
-            Part::Directory(_) => directories.next().map(Part::Directory),
+        let part = |part: &ListingPart| match part {
+            ListingPart::Files(files) => Some(ListingPart::Files(Arc::clone(files))),
+            ListingPart::Directory(_) => directories.next().map(ListingPart::Directory),
         };
         Self {
             path: self.path.clone(),
@@ -139,7 +139,7 @@ impl Kept {
     }
 
     /// A directory that can't be listed, or in which something must be reported.
-    pub(super) fn odd(path: RelPath, place: Arc<Place>, watches: Vec<i32>) -> Self {
+    pub(super) fn odd(path: RelPath, place: Arc<SharedDirectory>, watches: Vec<i32>) -> Self {
         Self {
             path,
             place,

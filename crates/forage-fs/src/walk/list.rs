@@ -5,48 +5,48 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::entry::{Batch, Entry, Found, Item, Unvisited, hand_out};
+use super::entry::{Entry, EntryBatch, FoundEntry, Item, Unvisited, hand_out};
 use super::frontier;
 use super::rules::Rules;
-use super::snapshot::{Before, Name, Recorder};
-use super::{Dismissal, EntryKind, Step, WalkOptions};
+use super::snapshot::{DirectoryState, Recorder, SnapshotName};
+use super::{Dismissal, EntryKind, WalkOptions, WalkStep};
 use crate::error::OpenError;
-use crate::ignore_rules::{IgnoreRules, RuleBudget, Verdict};
+use crate::ignore_rules::{IgnoreRules, IgnoreVerdict, RuleBudget};
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::skipped::{SkipReason, Skipped};
-use crate::sys::{self, Directory, Node, NodeKind};
+use crate::sys::{self, Directory, FileNode, NodeKind};
 use forage_base::Stop;
 
 /// What a task of a walk does.
 #[derive(Debug)]
-pub(super) enum Work<'a> {
-    List(RelPath, Arc<Place>),
-    Visit(Batch<'a>),
+pub(super) enum ListWork<'a> {
+    List(RelPath, Arc<SharedDirectory>),
+    Visit(EntryBatch<'a>),
 }
 
-type Task<'a> = frontier::Task<Work<'a>>;
-type Done<'a, T> = frontier::Done<T, Work<'a>>;
+type ListTask<'a> = frontier::WalkTask<ListWork<'a>>;
+type ListOutput<'a, T> = frontier::TaskOutput<T, ListWork<'a>>;
 
 /// The names in a directory.
-pub(super) struct Names {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct NameBuffer {
+    pub(super) nodes: Vec<FileNode>,
     /// What it was before they were listed, if that is taken down.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<DirectoryState>,
 }
 
 /// A name that a walk comes to.
-struct Met<'n, 's> {
+struct WalkedName<'n, 's> {
     name: &'n [u8],
     kind: NodeKind,
     /// What a snapshot has of it.
-    seen: Option<&'n Name<'s>>,
+    seen: Option<&'n SnapshotName<'s>>,
 }
 
 /// What the entries of one directory share.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SharedDirectory {
     rules: Arc<Rules>,
     /// The directory's own path where a followed link leads elsewhere.
     real: Option<RelPath>,
@@ -57,25 +57,25 @@ pub(super) struct Place {
 }
 
 /// What is fixed for a whole walk.
-pub(super) struct Plan<'a> {
+pub(super) struct ListPlan<'a> {
     root: &'a Arc<Root>,
     options: &'a WalkOptions,
     budget: Arc<RuleBudget>,
     start: RelPath,
-    start_work: Start,
+    start_work: ListStart,
     rules: Arc<Rules>,
     warnings: Vec<String>,
     recorder: Option<&'a Recorder>,
     kept_open: Arc<AtomicUsize>,
 }
 
-struct Start {
+struct ListStart {
     is_directory: bool,
     real: Option<RelPath>,
 }
 
 /// The names in a directory, unless the call has to end before all are listed.
-fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<Node>>> {
+fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<FileNode>>> {
     let mut stopped = false;
     let nodes = sys::list_while(directory, &mut |names| {
         stopped = names % limits::NAMES_PER_LOOK == 0 && stop.check().is_some();
@@ -84,7 +84,7 @@ fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<Node
     Ok((!stopped).then_some(nodes))
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ListPlan<'a> {
     pub(super) fn new(
         root: &'a Arc<Root>,
         start: &RelPath,
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
             }
         }
         let real = (real != *start).then_some(real);
-        let start_work = Start { is_directory: kind == NodeKind::Directory, real };
+        let start_work = ListStart { is_directory: kind == NodeKind::Directory, real };
         let (start, rules) = (start.clone(), held);
         let (recorder, kept_open) = (None, Arc::default());
         Ok(Self { root, options, budget, start, start_work, rules, warnings, recorder, kept_open })
@@ -133,7 +133,7 @@ impl<'a> Plan<'a> {
             options,
             budget: Arc::clone(budget),
             start: RelPath::root(),
-            start_work: Start { is_directory: true, real: None },
+            start_work: ListStart { is_directory: true, real: None },
             rules: Rules::above(&IgnoreRules::none(root.inside_git())),
             warnings: Vec::new(),
             recorder: None,
@@ -147,8 +147,8 @@ impl<'a> Plan<'a> {
     }
 
     /// What the start is listed with.
-    pub(super) fn place(&self) -> Arc<Place> {
-        Arc::new(Place {
+    pub(super) fn place(&self) -> Arc<SharedDirectory> {
+        Arc::new(SharedDirectory {
             rules: Arc::clone(&self.rules),
             real: self.start_work.real.clone(),
             depth: 0,
@@ -157,36 +157,36 @@ impl<'a> Plan<'a> {
         })
     }
 
-    pub(super) fn first_task(&self) -> Task<'a> {
-        let Start { is_directory, real } = &self.start_work;
+    pub(super) fn first_task(&self) -> ListTask<'a> {
+        let ListStart { is_directory, real } = &self.start_work;
         let work = if *is_directory {
-            Work::List(self.start.clone(), self.place())
+            ListWork::List(self.start.clone(), self.place())
         } else {
-            let found = Found { real: real.clone(), ..Found::file(self.start.clone()) };
+            let found = FoundEntry { real: real.clone(), ..FoundEntry::file(self.start.clone()) };
             let path = self.start.parent().unwrap_or_else(RelPath::root);
-            Work::Visit(Batch::new(path, vec![Item::Found(found)]))
+            ListWork::Visit(EntryBatch::new(path, vec![Item::Found(found)]))
         };
-        Task { key: (self.start.clone(), *is_directory), work }
+        ListTask { key: (self.start.clone(), *is_directory), work }
     }
 
     /// Files of a snapshot are not visited if `dismiss` says so.
     pub(super) fn run<W, T>(
         &self,
         state: &mut W,
-        task: Task<'a>,
+        task: ListTask<'a>,
         stop: &Stop,
         dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
-        visit: &impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T>,
-    ) -> Done<'a, T> {
-        let mut done = Done::default();
+        visit: &impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T>,
+    ) -> ListOutput<'a, T> {
+        let mut done = ListOutput::default();
         match task.work {
-            Work::List(path, place) => {
+            ListWork::List(path, place) => {
                 if path == self.start {
                     done.warnings.extend(self.warnings.iter().cloned());
                 }
                 self.list(&path, &place, state, stop, dismiss, &mut done);
             }
-            Work::Visit(batch) => {
+            ListWork::Visit(batch) => {
                 self.options.report_progress(batch.len());
                 batch.visit(self.root, state, stop, &mut done, dismiss, visit);
             }
@@ -197,14 +197,15 @@ impl<'a> Plan<'a> {
     fn list<W, T>(
         &self,
         path: &RelPath,
-        place: &Arc<Place>,
+        place: &Arc<SharedDirectory>,
         state: &mut W,
         stop: &Stop,
         dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
-        done: &mut Done<'a, T>,
+        done: &mut ListOutput<'a, T>,
     ) {
         let listed = if let Some((directory, names, rules)) = self.seen(path, place) {
-            let names = names.iter().map(|seen| Met { name: seen.name, kind: seen.kind, seen: Some(seen) });
+            let names =
+                names.iter().map(|seen| WalkedName { name: seen.name, kind: seen.kind, seen: Some(seen) });
             if let Some(above) = self.enter(place, &directory, done) {
                 self.add_tasks(path, &place.inner(rules, above), names, stop, done);
                 self.leave_out_next(&directory, state, dismiss, done);
@@ -222,16 +223,16 @@ impl<'a> Plan<'a> {
                     done.stopped = stop.check();
                     return Ok(directory);
                 };
-                self.list_nodes(path, place, Names { nodes, before }, &directory, stop, done);
+                self.list_nodes(path, place, NameBuffer { nodes, before }, &directory, stop, done);
                 Ok(directory)
             })
         };
         match listed {
             Ok(directory) => {
-                let is_next = done.tasks.first().is_some_and(|task| matches!(task.work, Work::Visit(_)));
+                let is_next = done.tasks.first().is_some_and(|task| matches!(task.work, ListWork::Visit(_)));
                 let batches = done.tasks.iter_mut().filter_map(|task| match &mut task.work {
-                    Work::Visit(batch) => Some(batch),
-                    Work::List(..) => None,
+                    ListWork::Visit(batch) => Some(batch),
+                    ListWork::List(..) => None,
                 });
                 hand_out(directory, batches.collect(), is_next, &self.kept_open);
             }
@@ -249,14 +250,14 @@ impl<'a> Plan<'a> {
         directory: &Directory,
         state: &mut W,
         dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
-        done: &mut Done<'a, T>,
+        done: &mut ListOutput<'a, T>,
     ) {
         // What comes next does not come any more, and is not counted.
         if done.stopped.is_some() {
             return;
         }
         let mut tasks = std::mem::take(&mut done.tasks);
-        if let Some(Task { work: Work::Visit(batch), .. }) = tasks.first_mut() {
+        if let Some(ListTask { work: ListWork::Visit(batch), .. }) = tasks.first_mut() {
             let files = batch.len();
             batch.leave_out(self.root, directory, state, done, dismiss);
             let left = batch.len();
@@ -269,7 +270,11 @@ impl<'a> Plan<'a> {
     }
 
     /// What a snapshot has of a directory, with the rules in it, if nothing of that has changed.
-    fn seen(&self, path: &RelPath, place: &Place) -> Option<(Directory, Vec<Name<'a>>, Arc<Rules>)> {
+    fn seen(
+        &self,
+        path: &RelPath,
+        place: &SharedDirectory,
+    ) -> Option<(Directory, Vec<SnapshotName<'a>>, Arc<Rules>)> {
         let snapshot = self.options.snapshot.as_ref()?.loaded()?;
         if place.real.is_some() {
             return None;
@@ -303,13 +308,13 @@ impl<'a> Plan<'a> {
     pub(super) fn list_nodes<T>(
         &self,
         path: &RelPath,
-        place: &Arc<Place>,
-        names: Names,
+        place: &Arc<SharedDirectory>,
+        names: NameBuffer,
         directory: &Directory,
         stop: &Stop,
-        done: &mut Done<'a, T>,
+        done: &mut ListOutput<'a, T>,
     ) {
-        let Names { mut nodes, before } = names;
+        let NameBuffer { mut nodes, before } = names;
         let Some(above) = self.enter(place, directory, done) else { return };
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         // A name can be listed twice while it is renamed.
@@ -330,16 +335,16 @@ impl<'a> Plan<'a> {
                 recorder.add(path, directory, before, &nodes, &here, own.taken());
             }
         }
-        let names = nodes.iter().map(|node| Met { name: &node.name, kind: node.kind, seen: None });
+        let names = nodes.iter().map(|node| WalkedName { name: &node.name, kind: node.kind, seen: None });
         self.add_tasks(path, &place.inner(rules, above), names, stop, done);
     }
 
     /// The directories above what lies in a directory; `None` where a followed link leads round in a circle.
     fn enter<T>(
         &self,
-        place: &Place,
+        place: &SharedDirectory,
         directory: &Directory,
-        done: &mut Done<'a, T>,
+        done: &mut ListOutput<'a, T>,
     ) -> Option<Vec<(u64, u64)>> {
         let mut above = place.above.clone();
         if self.options.follow
@@ -358,23 +363,23 @@ impl<'a> Plan<'a> {
     fn add_tasks<'n, T>(
         &self,
         path: &RelPath,
-        here: &Arc<Place>,
-        names: impl ExactSizeIterator<Item = Met<'n, 'a>>,
+        here: &Arc<SharedDirectory>,
+        names: impl ExactSizeIterator<Item = WalkedName<'n, 'a>>,
         stop: &Stop,
-        done: &mut Done<'a, T>,
+        done: &mut ListOutput<'a, T>,
     ) where
         'a: 'n,
     {
         done.entries += names.len() as u64;
         let mut items: Vec<Item<'a>> = Vec::new();
-        let flush = |items: &mut Vec<Item<'a>>, done: &mut Done<'a, T>| {
+        let flush = |items: &mut Vec<Item<'a>>, done: &mut ListOutput<'a, T>| {
             let first = match items.first() {
                 Some(Item::Found(found)) => found.path.clone(),
                 Some(Item::Name(name)) => path.join(name),
                 None => return,
             };
-            let batch = Batch::new(path.clone(), std::mem::take(items));
-            done.tasks.push(Task { key: (first, false), work: Work::Visit(batch) });
+            let batch = EntryBatch::new(path.clone(), std::mem::take(items));
+            done.tasks.push(ListTask { key: (first, false), work: ListWork::Visit(batch) });
         };
         for (number, met) in names.enumerate() {
             if number % limits::NAMES_PER_LOOK == limits::NAMES_PER_LOOK - 1
@@ -406,12 +411,15 @@ impl<'a> Plan<'a> {
             }
             let Some(found) = self.choose(path, &met, here, done) else { continue };
             let directory_task = (found.kind == EntryKind::Directory).then(|| {
-                let mut place =
-                    Place { real: found.real.clone(), hidden_by: found.hidden_by.clone(), ..here.copy() };
+                let mut place = SharedDirectory {
+                    real: found.real.clone(),
+                    hidden_by: found.hidden_by.clone(),
+                    ..here.copy()
+                };
                 place.depth = here.depth;
-                Task {
+                ListTask {
                     key: (found.path.clone(), true),
-                    work: Work::List(found.path.clone(), Arc::new(place)),
+                    work: ListWork::List(found.path.clone(), Arc::new(place)),
                 }
             });
             if found.kind == EntryKind::File || self.options.all_entries {
@@ -431,7 +439,12 @@ impl<'a> Plan<'a> {
     }
 
     /// Whether a file of a snapshot is left out; `None` where that takes more than what the snapshot says.
-    fn dismissal(&self, parent: &RelPath, seen: &Name<'a>, here: &Place) -> Option<Dismissal> {
+    fn dismissal(
+        &self,
+        parent: &RelPath,
+        seen: &SnapshotName<'a>,
+        here: &SharedDirectory,
+    ) -> Option<Dismissal> {
         let WalkOptions { from, excludes, globs, only, label_hidden, .. } = self.options;
         let is_plain = from.is_none() && excludes.is_none() && globs.is_none() && !label_hidden;
         if seen.kind != NodeKind::File || !is_plain || here.hidden_by.is_some() || self.root.holds_kernels() {
@@ -444,7 +457,7 @@ impl<'a> Plan<'a> {
                 return Some(Dismissal::Leave(None));
             }
         }
-        let verdict = if self.options.no_ignore { &Verdict::Nothing } else { &seen.verdict };
+        let verdict = if self.options.no_ignore { &IgnoreVerdict::Nothing } else { &seen.verdict };
         Some(match self.reason(verdict, seen.name) {
             None => Dismissal::Visit,
             reason => Dismissal::Leave(reason),
@@ -452,13 +465,13 @@ impl<'a> Plan<'a> {
     }
 
     /// Why a name is left out of which the rules say this.
-    fn reason(&self, verdict: &Verdict, name: &[u8]) -> Option<SkipReason> {
+    fn reason(&self, verdict: &IgnoreVerdict, name: &[u8]) -> Option<SkipReason> {
         match verdict {
-            Verdict::Ignored => Some(SkipReason::Ignored),
-            Verdict::Nothing if name.first() == Some(&b'.') && !self.options.hidden => {
+            IgnoreVerdict::Ignored => Some(SkipReason::Ignored),
+            IgnoreVerdict::Nothing if name.first() == Some(&b'.') && !self.options.hidden => {
                 Some(SkipReason::Hidden)
             }
-            Verdict::Kept | Verdict::Nothing => None,
+            IgnoreVerdict::Kept | IgnoreVerdict::Nothing => None,
         }
     }
 
@@ -466,10 +479,10 @@ impl<'a> Plan<'a> {
     fn choose<T>(
         &self,
         parent: &RelPath,
-        met: &Met<'_, 'a>,
-        here: &Place,
-        done: &mut Done<'a, T>,
-    ) -> Option<Found> {
+        met: &WalkedName<'_, 'a>,
+        here: &SharedDirectory,
+        done: &mut ListOutput<'a, T>,
+    ) -> Option<FoundEntry> {
         let path = parent.join(met.name);
         if self.options.from.as_ref().is_some_and(|from| path < *from && !from.starts_with(&path)) {
             return None;
@@ -515,7 +528,7 @@ impl<'a> Plan<'a> {
             done.links.push(path);
             return None;
         }
-        Some(Found { path, kind, real, hidden_by, number: None })
+        Some(FoundEntry { path, kind, real, hidden_by, number: None })
     }
 
     /// Why the rules leave a name out: the reason to count (none for a glob that does not choose it), and the
@@ -524,9 +537,9 @@ impl<'a> Plan<'a> {
         &self,
         path: &RelPath,
         is_directory: bool,
-        verdict: Option<Verdict>,
-        here: &Place,
-        done: &mut Done<'a, T>,
+        verdict: Option<IgnoreVerdict>,
+        here: &SharedDirectory,
+        done: &mut ListOutput<'a, T>,
     ) -> Option<(Option<SkipReason>, Option<Arc<str>>)> {
         let os_path = os_str(path.as_bytes())?;
         if let Some(only) = &self.options.only
@@ -551,14 +564,14 @@ impl<'a> Plan<'a> {
         let mut rules =
             || here.rules.compiled(self.root, &self.budget, &mut |warning| done.warnings.push(warning));
         let verdict = match verdict {
-            _ if self.options.no_ignore => Verdict::Nothing,
+            _ if self.options.no_ignore => IgnoreVerdict::Nothing,
             Some(verdict) => verdict,
             None => rules().verdict(path, is_directory),
         };
         let is_noise = || {
             let name = path.file_name();
             let is_listed = self.options.noise.iter().any(|noise| noise.as_bytes() == name);
-            is_directory && is_listed && verdict == Verdict::Nothing && !self.options.no_ignore
+            is_directory && is_listed && verdict == IgnoreVerdict::Nothing && !self.options.no_ignore
         };
         let reason =
             self.reason(&verdict, path.file_name()).or_else(|| is_noise().then_some(SkipReason::Pruned))?;
@@ -577,7 +590,7 @@ impl<'a> Plan<'a> {
         Some((Some(reason), self.options.label_hidden.then(|| Arc::from(label))))
     }
 
-    fn follow<T>(&self, path: &RelPath, done: &mut Done<'a, T>) -> Option<(NodeKind, Option<RelPath>)> {
+    fn follow<T>(&self, path: &RelPath, done: &mut ListOutput<'a, T>) -> Option<(NodeKind, Option<RelPath>)> {
         match self.root.resolve(path) {
             Ok((real, kind)) => Some((kind, Some(real))),
             Err(OpenError::OutsideRoot { .. }) => {
@@ -618,7 +631,7 @@ pub(super) fn reason_of_link_by(
     }
 }
 
-impl Place {
+impl SharedDirectory {
     /// What the entries of the directory share that is listed with this.
     fn inner(&self, rules: Arc<Rules>, above: Vec<(u64, u64)>) -> Arc<Self> {
         Arc::new(Self {

@@ -4,11 +4,11 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::entry::{Entry, Found, visit_all};
-use super::frontier::{self, Frontier};
-use super::kept::{Kept, KeptFile, Part};
+use super::entry::{Entry, FoundEntry, visit_all};
+use super::frontier::{self, WalkFrontier};
+use super::kept::{KeptFile, KeptListing, ListingPart};
 use super::list::{reason_of_link, reason_of_link_by};
-use super::{EntryKind, Step, WalkOptions, WalkReport};
+use super::{EntryKind, WalkOptions, WalkReport, WalkStep};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
@@ -19,9 +19,9 @@ use forage_base::Stop;
 /// The files of a tree as a walk from its root comes by them, numbered in that order, with what the walk counts on the
 /// way.
 #[derive(Debug)]
-pub struct Listing {
+pub struct FileListing {
     root: Arc<Root>,
-    pieces: Vec<Piece>,
+    pieces: Vec<ListingPiece>,
     /// The number of the first file of each piece, and how many there are in all.
     firsts: Vec<u32>,
     /// The pieces in which a directory is listed and something is counted.
@@ -34,16 +34,16 @@ pub struct Listing {
 
 /// What one task of a walk does.
 #[derive(Debug)]
-struct Piece {
-    directory: Arc<Kept>,
+struct ListingPiece {
+    directory: Arc<KeptListing>,
     /// The number of a part, the files of which are visited; otherwise the directory is listed.
     batch: Option<usize>,
 }
 
-impl Piece {
+impl ListingPiece {
     fn files(&self) -> &[KeptFile] {
         match self.batch.map(|part| &self.directory.parts[part]) {
-            Some(Part::Files(files)) => files,
+            Some(ListingPart::Files(files)) => files,
             _ => &[],
         }
     }
@@ -58,16 +58,16 @@ impl Piece {
 
 /// Which files of a listing are visited, and why others need not be: sets of their numbers as bits, 64 to a word.
 #[derive(Clone, Debug, Default)]
-pub struct Chosen {
+pub struct ListingFilter {
     /// Those that are visited.
     pub visited: Vec<u64>,
     /// Those, not visited, that are to be counted as left out. No file is in two of these sets.
     pub skipped: Vec<(SkipReason, Vec<u64>)>,
 }
 
-impl Listing {
+impl FileListing {
     /// `None` when it takes too long to tell where links lead.
-    pub(super) fn new(root: &Arc<Root>, top: &Arc<Kept>) -> Option<Self> {
+    pub(super) fn new(root: &Arc<Root>, top: &Arc<KeptListing>) -> Option<Self> {
         let mut listing = Self {
             root: Arc::clone(root),
             pieces: Vec::new(),
@@ -80,21 +80,21 @@ impl Listing {
         listing.count().then_some(listing)
     }
 
-    fn add(&mut self, directory: &Arc<Kept>) {
+    fn add(&mut self, directory: &Arc<KeptListing>) {
         let (number, start) = (self.directories.len(), self.pieces.len());
         self.directories.push(start..start);
         self.add_piece(directory, None);
         for (index, part) in directory.parts.iter().enumerate() {
             match part {
-                Part::Files(_) => self.add_piece(directory, Some(index)),
-                Part::Directory(below) => self.add(below),
+                ListingPart::Files(_) => self.add_piece(directory, Some(index)),
+                ListingPart::Directory(below) => self.add(below),
             }
         }
         self.directories[number].end = self.pieces.len();
     }
 
-    fn add_piece(&mut self, directory: &Arc<Kept>, batch: Option<usize>) {
-        let piece = Piece { directory: Arc::clone(directory), batch };
+    fn add_piece(&mut self, directory: &Arc<KeptListing>, batch: Option<usize>) {
+        let piece = ListingPiece { directory: Arc::clone(directory), batch };
         self.firsts.push(self.files() + piece.files().len() as u32);
         self.pieces.push(piece);
     }
@@ -214,7 +214,7 @@ const TASKS_AT_ONCE: usize = 64;
 
 /// What a task does that goes through a listing.
 #[derive(Debug)]
-enum Work {
+enum ListingWork {
     /// Pieces up to and with one of which files are visited, or the last.
     Stretch(Range<usize>),
     /// Makes the next tasks, from this piece on.
@@ -224,7 +224,7 @@ enum Work {
 /// A directory of a listing and all below it.
 #[derive(Clone, Debug)]
 pub struct Below<'a> {
-    listing: &'a Listing,
+    listing: &'a FileListing,
     pieces: Range<usize>,
 }
 
@@ -234,37 +234,38 @@ impl Below<'_> {
     pub fn walk<W, T: Send>(
         &self,
         options: &WalkOptions,
-        chosen: &Chosen,
+        chosen: &ListingFilter,
         stop: &Stop,
         worker: impl Fn() -> W + Sync,
-        visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> Step<T> + Sync,
+        visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> WalkReport {
-        let run = |state: &mut W, task: frontier::Task<Work>| match task.work {
-            Work::Rest(start) => {
-                frontier::Done { tasks: self.next_tasks(start, chosen), ..frontier::Done::default() }
-            }
-            Work::Stretch(pieces) => {
+        let run = |state: &mut W, task: frontier::WalkTask<ListingWork>| match task.work {
+            ListingWork::Rest(start) => frontier::TaskOutput {
+                tasks: self.next_tasks(start, chosen),
+                ..frontier::TaskOutput::default()
+            },
+            ListingWork::Stretch(pieces) => {
                 self.run(pieces, options, chosen, stop, |entry, skipped| visit(state, entry, skipped))
             }
         };
         let first = self.rest(self.pieces.start);
-        Frontier::new(first.into_iter().collect(), receive).run(options.thread_count(), stop, worker, run)
+        WalkFrontier::new(first.into_iter().collect(), receive).run(options.thread_count(), stop, worker, run)
     }
 
     /// Tasks are made when they are near: some searches end after a few.
-    fn rest(&self, start: usize) -> Option<frontier::Task<Work>> {
+    fn rest(&self, start: usize) -> Option<frontier::WalkTask<ListingWork>> {
         let key = || self.listing.pieces[start].key();
-        (start < self.pieces.end).then(|| frontier::Task { key: key(), work: Work::Rest(start) })
+        (start < self.pieces.end).then(|| frontier::WalkTask { key: key(), work: ListingWork::Rest(start) })
     }
 
-    fn next_tasks(&self, start: usize, chosen: &Chosen) -> Vec<frontier::Task<Work>> {
+    fn next_tasks(&self, start: usize, chosen: &ListingFilter) -> Vec<frontier::WalkTask<ListingWork>> {
         let mut tasks = Vec::new();
         let mut behind = start;
         for piece in start..self.pieces.end {
             if piece + 1 == self.pieces.end || has_any(&chosen.visited, &self.listing.numbers(piece)) {
                 let key = self.listing.pieces[piece].key();
-                tasks.push(frontier::Task { key, work: Work::Stretch(behind..piece + 1) });
+                tasks.push(frontier::WalkTask { key, work: ListingWork::Stretch(behind..piece + 1) });
                 behind = piece + 1;
             }
             if tasks.len() >= TASKS_AT_ONCE {
@@ -279,12 +280,12 @@ impl Below<'_> {
         &self,
         stretch: Range<usize>,
         options: &WalkOptions,
-        chosen: &Chosen,
+        chosen: &ListingFilter,
         stop: &Stop,
-        visit: impl FnMut(&Entry<'_>, &mut Skipped) -> Step<T>,
-    ) -> frontier::Done<T, Work> {
-        let mut done = frontier::Done::default();
-        let Listing { pieces, counted, .. } = self.listing;
+        visit: impl FnMut(&Entry<'_>, &mut Skipped) -> WalkStep<T>,
+    ) -> frontier::TaskOutput<T, ListingWork> {
+        let mut done = frontier::TaskOutput::default();
+        let FileListing { pieces, counted, .. } = self.listing;
         let first = counted.partition_point(|(piece, _)| *piece < stretch.start);
         for (piece, skipped) in counted[first..].iter().take_while(|(piece, _)| *piece < stretch.end) {
             done.skipped.merge(skipped);
@@ -300,7 +301,7 @@ impl Below<'_> {
         done.visited = u64::from(all.end - all.start) - count(&chosen.visited, &all);
         let directory = &last.directory;
         let wanted = numbers.zip(last.files()).filter(|(number, _)| is_in(&chosen.visited, *number)).map(
-            |(number, file)| Found {
+            |(number, file)| FoundEntry {
                 path: directory.path.join(&file.name),
                 kind: EntryKind::File,
                 real: None,

@@ -19,19 +19,19 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
-use crate::file::{OpenedFile, Telling};
-use crate::ignore_rules::{DECIDING, IgnoreRules, RuleCost, Verdict};
+use crate::file::{ChangeTelling, OpenedFile};
+use crate::ignore_rules::{DECIDING, IgnoreRules, IgnoreVerdict, RuleCost};
 use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
 use crate::state::{FileState, nanoseconds_now};
-use crate::sys::{self, Directory, Node, NodeKind};
+use crate::sys::{self, Directory, FileNode, NodeKind};
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// Raised when the format, or what stands in it, changes.
 const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
-const VERDICTS: [Verdict; 3] = [Verdict::Nothing, Verdict::Ignored, Verdict::Kept];
+const VERDICTS: [IgnoreVerdict; 3] = [IgnoreVerdict::Nothing, IgnoreVerdict::Ignored, IgnoreVerdict::Kept];
 
 /// A snapshot, which may not be there yet while it is being read.
 #[derive(Debug, Default)]
@@ -117,7 +117,7 @@ fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState>
     let by_name = sys::state(directory, name, device)?;
     let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
     match file.settle()? {
-        (state, Telling::All) if state == by_name => Some(state),
+        (state, ChangeTelling::All) if state == by_name => Some(state),
         _ => None,
     }
 }
@@ -137,7 +137,7 @@ struct Recorded {
 
 /// A directory before it is listed, or afterwards.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Before {
+pub(super) struct DirectoryState {
     state: Option<FileState>,
     rules: [Option<RulesState>; RULES],
 }
@@ -149,11 +149,11 @@ impl Recorder {
     }
 
     /// Must be called before a directory is listed and its rules are read.
-    pub(super) fn before(&self, directory: &Directory) -> Before {
+    pub(super) fn before(&self, directory: &Directory) -> DirectoryState {
         let now = nanoseconds_now();
         let state = sys::directory_state(directory, self.device);
         let rules = rules_of(directory, |directory, name| settled(directory, name, self.device));
-        Before { state: state.filter(|state| !state.may_hide_a_change(now)), rules }
+        DirectoryState { state: state.filter(|state| !state.may_hide_a_change(now)), rules }
     }
 
     /// Takes down a directory with its names, which are sorted, and what these rules say of them, of which its own have
@@ -162,8 +162,8 @@ impl Recorder {
         &self,
         path: &RelPath,
         directory: &Directory,
-        mut before: Before,
-        nodes: &[Node],
+        mut before: DirectoryState,
+        nodes: &[FileNode],
         rules: &IgnoreRules,
         cost: RuleCost,
     ) {
@@ -175,7 +175,7 @@ impl Recorder {
                 .into_iter()
                 .any(|(rules, name)| rules.is_none_or(|rules| rules.kind.is_some() != is_there(name)))
         {
-            before = Before { state: None, rules: [None; RULES] };
+            before = DirectoryState { state: None, rules: [None; RULES] };
         }
         let mut record = Vec::new();
         write_bytes(&mut record, path.as_bytes());
@@ -251,9 +251,9 @@ fn write_state(record: &mut Vec<u8>, state: Option<FileState>) {
 
 /// What is left to read of a snapshot.
 #[derive(Clone, Copy)]
-struct Reader<'a>(&'a [u8]);
+struct SnapshotReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> SnapshotReader<'a> {
     fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
         let (bytes, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
@@ -301,23 +301,23 @@ impl<'a> Reader<'a> {
 }
 
 /// A name in a directory, and what its rules say of it.
-pub(super) struct Name<'a> {
+pub(super) struct SnapshotName<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: NodeKind,
-    pub(super) verdict: Verdict,
+    pub(super) verdict: IgnoreVerdict,
 }
 
 /// A directory as the snapshot has it.
-pub(super) struct Record<'a> {
+pub(super) struct SnapshotRecord<'a> {
     state: Option<FileState>,
     rules: [Option<RulesState>; RULES],
     cost: RuleCost,
-    names: Reader<'a>,
+    names: SnapshotReader<'a>,
 }
 
 impl Loaded {
     fn new(bytes: Bytes) -> Option<Self> {
-        let mut reader = Reader(&bytes);
+        let mut reader = SnapshotReader(&bytes);
         let is_one = reader.array()? == MAGIC && reader.number()? == VERSION as usize;
         let expected = reader.array().map(u32::from_le_bytes)?;
         if !is_one || checksum(reader.0) != expected {
@@ -334,12 +334,12 @@ impl Loaded {
     }
 
     /// Where a record begins.
-    fn reader(&self, record: usize) -> Option<Reader<'_>> {
-        let place = Reader(self.bytes.get(HEADER_BYTES + 4 * record..)?).number()?;
-        self.bytes.get(place..).map(Reader)
+    fn reader(&self, record: usize) -> Option<SnapshotReader<'_>> {
+        let place = SnapshotReader(self.bytes.get(HEADER_BYTES + 4 * record..)?).number()?;
+        self.bytes.get(place..).map(SnapshotReader)
     }
 
-    pub(super) fn record(&self, path: &RelPath) -> Option<Record<'_>> {
+    pub(super) fn record(&self, path: &RelPath) -> Option<SnapshotRecord<'_>> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low.midpoint(high);
@@ -352,7 +352,7 @@ impl Loaded {
                     let (rules_read, bytes, wildcards) =
                         (reader.number()?, reader.number()?, reader.number()?);
                     let cost = RuleCost { rules: rules_read, bytes, wildcards };
-                    return Some(Record { state, rules, cost, names: reader });
+                    return Some(SnapshotRecord { state, rules, cost, names: reader });
                 }
             }
         }
@@ -360,16 +360,16 @@ impl Loaded {
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> SnapshotRecord<'a> {
     /// Whether the directory still has these names and no others.
     pub(super) fn names_are_same(&self, directory: &Directory, device: u64) -> bool {
         self.state.is_some() && sys::directory_state(directory, device) == self.state
     }
 
     /// The names with their verdicts, in order.
-    pub(super) fn names(&self) -> Option<Vec<Name<'a>>> {
+    pub(super) fn names(&self) -> Option<Vec<SnapshotName<'a>>> {
         let mut reader = self.names;
-        let mut names: Vec<Name<'a>> = Vec::new();
+        let mut names: Vec<SnapshotName<'a>> = Vec::new();
         for _ in 0..reader.number()? {
             let (tag, name) = (reader.byte()?, reader.text()?);
             // As the system lists them, each once: whatever else stands there is not opened.
@@ -378,7 +378,7 @@ impl<'a> Record<'a> {
                 return None;
             }
             let kind = *KINDS.get(usize::from(tag & 15))?;
-            names.push(Name { name, kind, verdict: VERDICTS.get(usize::from(tag >> 4))?.clone() });
+            names.push(SnapshotName { name, kind, verdict: VERDICTS.get(usize::from(tag >> 4))?.clone() });
         }
         Some(names)
     }
@@ -420,7 +420,7 @@ mod tests {
     use crate::root::{Root, RootPolicy};
     use crate::secrets::SecretPolicy;
     use crate::skipped::Skipped;
-    use crate::walk::{Entry, Step, WalkOptions, walk};
+    use crate::walk::{Entry, WalkOptions, WalkStep, walk};
 
     pub(super) fn tree() -> (tempfile::TempDir, Arc<Root>) {
         let directory = tempfile::tempdir().unwrap();
@@ -450,7 +450,7 @@ mod tests {
         let options = WalkOptions { snapshot: Some(kept), ..snapshot_options };
         let mut paths = Vec::new();
         let visit = |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| {
-            Step::Item(entry.path.display().into_owned(), 0)
+            WalkStep::Item(entry.path.display().into_owned(), 0)
         };
         let receive = |path| {
             paths.push(path);

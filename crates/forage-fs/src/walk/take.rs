@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::entry::{Entry, Unvisited};
-use super::frontier::Frontier;
-use super::list::Plan;
+use super::frontier::WalkFrontier;
+use super::list::ListPlan;
 use super::snapshot::{Recorder, Snapshot};
-use super::{Dismissal, Step, WalkOptions};
+use super::{Dismissal, WalkOptions, WalkStep};
 use crate::error::OpenError;
 use crate::rel_path::RelPath;
 use crate::root::Root;
@@ -24,14 +24,14 @@ impl Snapshot {
         let Some(device) = root.device_with_directory_states() else { return Ok(None) };
         let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };
         let recorder = Recorder::new(device);
-        let plan = Plan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
+        let plan = ListPlan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
         let (dismiss, visit) = (
             |(): &mut (), _: &Unvisited<'_>| Dismissal::Visit,
-            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| Step::<()>::Nothing,
+            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| WalkStep::<()>::Nothing,
         );
         let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);
         let receive = |()| ControlFlow::Continue(());
-        let frontier = Frontier::new(vec![plan.first_task()], receive);
+        let frontier = WalkFrontier::new(vec![plan.first_task()], receive);
         let report = frontier.run(options.thread_count(), stop, || (), run);
         let is_whole = report.stopped.is_none() && !report.too_many_entries;
         Ok(is_whole.then(|| recorder.finish(root.inside_git())).flatten())

@@ -9,34 +9,34 @@ use std::io;
 use std::sync::Arc;
 
 use super::WalkOptions;
-use super::entry::Found;
-use super::frontier::Done;
-use super::kept::{Kept, KeptFile, Part, RulesFile};
-use super::list::{Names, Place, Plan, Work};
-use super::listing::Listing;
-use crate::file::{OpenedFile, Telling};
+use super::entry::FoundEntry;
+use super::frontier::TaskOutput;
+use super::kept::{KeptFile, KeptListing, ListingPart, RulesFile};
+use super::list::{ListPlan, ListWork, NameBuffer, SharedDirectory};
+use super::listing::FileListing;
+use crate::file::{ChangeTelling, OpenedFile};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::SkipReason;
 use crate::state::FileState;
-use crate::sys::{self, Change, Directory, Watcher};
+use crate::sys::{self, Directory, WatchChange, Watcher};
 use forage_base::Stop;
 
 /// Takes down the directories that hold one of these files with its state.
-fn holding(kept: &Kept, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, Told>) {
+fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, DirectoryNotice>) {
     if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
         told.entry(kept.path.clone()).or_default().rules = true;
     }
     let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
     for part in &kept.parts {
         match part {
-            Part::Directory(directory) => holding(directory, files, told),
-            Part::Files(batch) if batch.iter().any(is_one) => {
+            ListingPart::Directory(directory) => holding(directory, files, told),
+            ListingPart::Files(batch) if batch.iter().any(is_one) => {
                 told.entry(kept.path.clone()).or_default();
             }
-            Part::Files(_) => {}
+            ListingPart::Files(_) => {}
         }
     }
 }
@@ -56,7 +56,7 @@ fn too_many() -> io::Error {
 
 /// What a watched directory is to a tree.
 #[derive(Debug)]
-enum Role {
+enum WatchRole {
     /// A directory that is listed.
     Listed(RelPath),
     /// A directory of git's that holds, or may come to hold, a file of rules for the listed directory. Only this name
@@ -64,7 +64,7 @@ enum Role {
     Git(RelPath, &'static [u8]),
 }
 
-impl Role {
+impl WatchRole {
     fn path(&self) -> &RelPath {
         match self {
             Self::Listed(path) | Self::Git(path, _) => path,
@@ -78,7 +78,7 @@ impl Role {
 
 /// What was told of a directory.
 #[derive(Debug, Default)]
-struct Told {
+struct DirectoryNotice {
     /// Which rules hold in it and below.
     rules: bool,
     /// Names that are of other things now.
@@ -89,7 +89,7 @@ struct Told {
 #[derive(Debug)]
 struct Watches {
     watcher: Watcher,
-    roles: HashMap<i32, Role>,
+    roles: HashMap<i32, WatchRole>,
 }
 
 impl Watches {
@@ -104,17 +104,17 @@ impl Watches {
 
 /// A watched tree.
 #[derive(Debug)]
-pub(super) struct Tree {
+pub(super) struct RuleTree {
     root: Arc<Root>,
     options: WalkOptions,
     watches: Watches,
     budget: Arc<RuleBudget>,
-    told: BTreeMap<RelPath, Told>,
-    top: Arc<Kept>,
-    listing: Option<Arc<Listing>>,
+    told: BTreeMap<RelPath, DirectoryNotice>,
+    top: Arc<KeptListing>,
+    listing: Option<Arc<FileListing>>,
 }
 
-impl Tree {
+impl RuleTree {
     /// Lists and watches a tree of so many directories at the most. An error says why it can't be watched.
     pub(super) fn new(
         root: &Arc<Root>,
@@ -124,7 +124,7 @@ impl Tree {
     ) -> io::Result<Self> {
         let mut watches = Watches { watcher: Watcher::new()?, roles: HashMap::new() };
         let budget = Arc::new(RuleBudget::new(stop));
-        let plan = Plan::with_budget(root, options, &budget);
+        let plan = ListPlan::with_budget(root, options, &budget);
         let mut lister = Lister {
             root,
             options,
@@ -146,11 +146,11 @@ impl Tree {
 
     /// The tree as it is now. `None` when a walk has to report more of it than a listing does; an error when it can't
     /// be told any more, or not in short time, what has changed.
-    pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<Listing>>> {
+    pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<FileListing>>> {
         self.hear()?;
         if !self.told.is_empty() {
             let told = std::mem::take(&mut self.told);
-            let plan = Plan::with_budget(&self.root, &self.options, &self.budget);
+            let plan = ListPlan::with_budget(&self.root, &self.options, &self.budget);
             let (root, options, watches) = (&self.root, &self.options, &mut self.watches);
             let (directories, entries) = limits::LISTED_AGAIN;
             let linked = HashSet::new();
@@ -163,7 +163,7 @@ impl Tree {
         if self.listing.as_ref().is_none_or(|listing| !listing.links_are_the_same()) {
             let mut links = limits::LISTED_LINKS;
             let is_plain = self.top.is_plain(&mut links);
-            self.listing = is_plain.then(|| Listing::new(&self.root, &self.top)).flatten().map(Arc::new);
+            self.listing = is_plain.then(|| FileListing::new(&self.root, &self.top)).flatten().map(Arc::new);
         }
         Ok(self.listing.clone())
     }
@@ -182,20 +182,20 @@ impl Tree {
         // Rules are compiled again and again, and how many there are in all is no longer known.
         let mut lost = self.budget.is_half_used();
         watcher.drain(|number, change| match (change, roles.get(&number)) {
-            (Change::Unwatched, role) => {
-                lost |= role.is_some_and(Role::is_root);
+            (WatchChange::Unwatched, role) => {
+                lost |= role.is_some_and(WatchRole::is_root);
                 roles.remove(&number);
             }
             // A directory that went away, or that is another's now.
             (_, None) => {}
             // The directory above it tells of it, but for the root.
-            (Change::Itself, Some(role)) => lost |= role.is_root(),
-            (Change::Name { name, .. }, Some(Role::Git(path, file))) => {
+            (WatchChange::Itself, Some(role)) => lost |= role.is_root(),
+            (WatchChange::Name { name, .. }, Some(WatchRole::Git(path, file))) => {
                 if name == *file {
                     told.entry(path.clone()).or_default().rules = true;
                 }
             }
-            (Change::Name { name, is_another }, Some(Role::Listed(path))) => {
+            (WatchChange::Name { name, is_another }, Some(WatchRole::Listed(path))) => {
                 let told = told.entry(path.clone()).or_default();
                 told.rules |= !no_ignore && decides(name);
                 if is_another {
@@ -212,7 +212,7 @@ struct Lister<'a> {
     root: &'a Arc<Root>,
     options: &'a WalkOptions,
     watches: &'a mut Watches,
-    plan: &'a Plan<'a>,
+    plan: &'a ListPlan<'a>,
     stop: &'a Stop,
     /// Directories that may be listed, and entries in them.
     directories: usize,
@@ -223,8 +223,12 @@ struct Lister<'a> {
 
 impl Lister<'_> {
     /// The same directory with what was told of it and of those below.
-    fn renew(&mut self, kept: &Arc<Kept>, told: &BTreeMap<RelPath, Told>) -> io::Result<Arc<Kept>> {
-        let is_below = |(path, _): (&RelPath, &Told)| path.starts_with(&kept.path);
+    fn renew(
+        &mut self,
+        kept: &Arc<KeptListing>,
+        told: &BTreeMap<RelPath, DirectoryNotice>,
+    ) -> io::Result<Arc<KeptListing>> {
+        let is_below = |(path, _): (&RelPath, &DirectoryNotice)| path.starts_with(&kept.path);
         if !told.range(&kept.path..).next().is_some_and(is_below) {
             return Ok(Arc::clone(kept));
         }
@@ -236,7 +240,7 @@ impl Lister<'_> {
     }
 
     /// The same without the states of files that turned out to have another name.
-    fn without_linked(&mut self, top: Arc<Kept>) -> io::Result<Arc<Kept>> {
+    fn without_linked(&mut self, top: Arc<KeptListing>) -> io::Result<Arc<KeptListing>> {
         let mut told = BTreeMap::new();
         if !self.linked.is_empty() {
             holding(&top, &self.linked, &mut told);
@@ -249,15 +253,15 @@ impl Lister<'_> {
     fn list(
         &mut self,
         path: &RelPath,
-        place: &Arc<Place>,
-        before: Option<(&Arc<Kept>, &BTreeMap<RelPath, Told>)>,
-    ) -> io::Result<Arc<Kept>> {
+        place: &Arc<SharedDirectory>,
+        before: Option<(&Arc<KeptListing>, &BTreeMap<RelPath, DirectoryNotice>)>,
+    ) -> io::Result<Arc<KeptListing>> {
         self.directories = self.directories.checked_sub(1).ok_or_else(too_many)?;
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         // Those that are listed anew are watched anew: what was watched under their names may be another.
-        let mut same: HashMap<&RelPath, &Arc<Kept>> = HashMap::new();
+        let mut same: HashMap<&RelPath, &Arc<KeptListing>> = HashMap::new();
         let told = before.and_then(|(kept, told)| Some((kept, told, told.get(path)?)));
         if let Some((kept, _, here)) = told {
             for directory in kept.directories() {
@@ -270,7 +274,7 @@ impl Lister<'_> {
         }
         let Ok(directory) = sys::open_directory(self.root.handle(), path) else {
             same.values().for_each(|directory| self.forget(directory));
-            return Ok(Arc::new(Kept::odd(path.clone(), Arc::clone(place), Vec::new())));
+            return Ok(Arc::new(KeptListing::odd(path.clone(), Arc::clone(place), Vec::new())));
         };
         let device = sys::identity(&directory).map(|(device, _)| device);
         if device.is_none() || device != self.root.device_with_states() {
@@ -288,14 +292,14 @@ impl Lister<'_> {
         for name in told.iter().flat_map(|(_, _, here)| &here.others) {
             self.note_link(&directory, name);
         }
-        let mut done = Done::<(), Work<'_>>::default();
+        let mut done = TaskOutput::<(), ListWork<'_>>::default();
         match sys::list(&directory) {
             Ok(nodes) => {
                 self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
                 for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
                     rules.extend(self.rules(&[], &directory, &node.name));
                 }
-                let names = Names { nodes, before: None };
+                let names = NameBuffer { nodes, before: None };
                 self.plan.list_nodes(path, place, names, &directory, self.stop, &mut done);
             }
             Err(_) => done.skipped.add(SkipReason::Unreadable),
@@ -306,32 +310,32 @@ impl Lister<'_> {
         let reported =
             [SkipReason::Unreadable, SkipReason::TooDeep].iter().any(|reason| done.skipped.get(*reason) > 0);
         let tasks = done.tasks.into_iter().map(|task| match task.work {
-            Work::Visit(batch) => Ok(Part::Files(self.files(&directory, batch.found()))),
-            Work::List(below, place) => Err((below, place)),
+            ListWork::Visit(batch) => Ok(ListingPart::Files(self.files(&directory, batch.found()))),
+            ListWork::List(below, place) => Err((below, place)),
         });
-        let tasks: Vec<Result<Part, _>> = tasks.collect();
+        let tasks: Vec<Result<ListingPart, _>> = tasks.collect();
         // A tree may be deeper than a process may have files open.
         drop(directory);
         let mut parts = Vec::with_capacity(tasks.len());
         for task in tasks {
             parts.push(match task {
                 Ok(files) => files,
-                Err((below, place)) => Part::Directory(match (same.remove(&below), told) {
+                Err((below, place)) => ListingPart::Directory(match (same.remove(&below), told) {
                     (Some(kept), Some((_, told, _))) => self.renew(kept, told)?,
                     _ => self.list(&below, &place, None)?,
                 }),
             });
         }
         same.values().for_each(|directory| self.forget(directory));
-        Ok(Arc::new(Kept {
+        Ok(Arc::new(KeptListing {
             path: path.clone(),
             place: Arc::clone(place),
             watches,
             is_odd: reported
                 || !done.warnings.is_empty()
-                || rules
-                    .iter()
-                    .any(|rules| self.linked.contains(&rules.state.inode) || rules.telling == Telling::Never),
+                || rules.iter().any(|rules| {
+                    self.linked.contains(&rules.state.inode) || rules.telling == ChangeTelling::Never
+                }),
             state,
             rules,
             skipped: done.skipped.without(SkipReason::OutsideRoot).without(SkipReason::Symlink),
@@ -341,8 +345,8 @@ impl Lister<'_> {
         }))
     }
 
-    fn files(&mut self, directory: &Directory, files: impl Iterator<Item = Found>) -> Arc<[KeptFile]> {
-        let file = |found: Found| KeptFile {
+    fn files(&mut self, directory: &Directory, files: impl Iterator<Item = FoundEntry>) -> Arc<[KeptFile]> {
+        let file = |found: FoundEntry| KeptFile {
             state: self.state(directory, &found.path),
             name: found.path.file_name().into(),
             hidden_by: found.hidden_by,
@@ -386,27 +390,27 @@ impl Lister<'_> {
         directory: &Directory,
         rules: &mut Vec<RulesFile>,
     ) -> io::Result<Vec<i32>> {
-        let mut watches = vec![self.add(directory, Role::Listed(path.clone()))?];
+        let mut watches = vec![self.add(directory, WatchRole::Listed(path.clone()))?];
         if !self.options.no_ignore
             && let Some(git) = child(directory, b".git")?
         {
-            watches.push(self.add(&git, Role::Git(path.clone(), b"info"))?);
+            watches.push(self.add(&git, WatchRole::Git(path.clone(), b"info"))?);
             if let Some(info) = child(&git, b"info")? {
-                watches.push(self.add(&info, Role::Git(path.clone(), b"exclude"))?);
+                watches.push(self.add(&info, WatchRole::Git(path.clone(), b"exclude"))?);
                 rules.extend(self.rules(&[b".git", b"info"], &info, b"exclude"));
             }
         }
         Ok(watches)
     }
 
-    fn add(&mut self, directory: &Directory, role: Role) -> io::Result<i32> {
+    fn add(&mut self, directory: &Directory, role: WatchRole) -> io::Result<i32> {
         let number = self.watches.watcher.add(directory)?;
         self.watches.roles.insert(number, role);
         Ok(number)
     }
 
     /// No longer watches a directory and those below it, unless they have moved.
-    fn forget(&mut self, kept: &Kept) {
+    fn forget(&mut self, kept: &KeptListing) {
         for number in &kept.watches {
             self.watches.forget(*number, &kept.path);
         }

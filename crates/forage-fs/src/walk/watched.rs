@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::WalkOptions;
-use super::listing::Listing;
-use super::tree::Tree;
+use super::listing::FileListing;
+use super::tree::RuleTree;
 use crate::limits;
 use crate::rel_path::{RelPath, os_bytes};
 use crate::root::Root;
@@ -42,17 +42,17 @@ impl Mounts {
 
 /// What a root's tree is like, per set of options with which it is walked, as the kernel tells of its changes.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedTree {
     root: Arc<Root>,
     mounts: Arc<Mounts>,
     /// Ends what goes on in the background.
     stop: Stop,
-    places: Mutex<Vec<Place>>,
+    places: Mutex<Vec<WatchedOptions>>,
 }
 
 /// What is kept for one set of options.
 #[derive(Debug)]
-struct Place {
+struct WatchedOptions {
     options: WalkOptions,
     state: Arc<Mutex<State>>,
     last_asked: Instant,
@@ -60,7 +60,7 @@ struct Place {
 
 #[derive(Debug, Default)]
 struct State {
-    tree: Option<Box<Tree>>,
+    tree: Option<Box<RuleTree>>,
     /// The mounts with which it was listed.
     mounts: u64,
     /// When a comparison of states last began, and how long it took.
@@ -77,7 +77,7 @@ struct State {
 
 impl State {
     /// Whether so long ago states were compared that they are to be compared again, which takes a part of the time at most.
-    fn is_comparison_due(&self, listing: &Listing) -> bool {
+    fn is_comparison_due(&self, listing: &FileListing) -> bool {
         listing.entries() <= limits::COMPARED_ALWAYS
             || self.compared.is_none_or(|(began, took)| {
                 began.elapsed() >= (took * limits::COMPARING_PART).max(limits::BETWEEN_COMPARISONS)
@@ -85,7 +85,7 @@ impl State {
     }
 
     /// Has those directories listed once more that are no longer as they were; whether there were any.
-    fn compare(&mut self, listing: &Listing, threads: usize, stop: &Stop) -> bool {
+    fn compare(&mut self, listing: &FileListing, threads: usize, stop: &Stop) -> bool {
         let started = Instant::now();
         let outdated = listing.outdated(threads, stop);
         // One that was broken off says nothing about the rest.
@@ -105,13 +105,13 @@ impl State {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedTree {
     fn drop(&mut self) {
         self.stop.cancel();
     }
 }
 
-impl Watched {
+impl WatchedTree {
     /// Nothing is listed yet.
     pub fn new(root: &Arc<Root>, mounts: &Arc<Mounts>) -> Arc<Self> {
         Arc::new(Self {
@@ -129,7 +129,7 @@ impl Watched {
 
     /// The tree as a walk with these options finds it now. `None` when there is no listing yet, and where the tree has
     /// more to report than a listing does; then one is made in the background, so that a later call may have it.
-    pub fn listing(&self, options: &WalkOptions) -> Option<Arc<Listing>> {
+    pub fn listing(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
         let mut listing = self.current(&mut state);
@@ -164,11 +164,11 @@ impl Watched {
         }
     }
 
-    /// As [`Watched::listing`], but that a listing that is not there is made first.
+    /// As [`WatchedTree::listing`], but that a listing that is not there is made first.
     ///
     /// # Errors
     /// Why it can't be kept.
-    pub fn prepare(&self, options: &WalkOptions) -> io::Result<Option<Arc<Listing>>> {
+    pub fn prepare(&self, options: &WalkOptions) -> io::Result<Option<Arc<FileListing>>> {
         let place = self.place(options).ok_or(io::ErrorKind::Unsupported)?;
         let mut state = lock(&place);
         if let Some(listing) = self.current(&mut state) {
@@ -204,12 +204,12 @@ impl Watched {
         }
         let options = WalkOptions { snapshot: None, threads: 0, progress: None, ..options.clone() };
         let state = Arc::default();
-        places.push(Place { options, state: Arc::clone(&state), last_asked: now });
+        places.push(WatchedOptions { options, state: Arc::clone(&state), last_asked: now });
         Some(state)
     }
 
     /// The listing of a tree that is kept; one that can't be told any more, or has more to report, is dropped.
-    fn current(&self, state: &mut State) -> Option<Arc<Listing>> {
+    fn current(&self, state: &mut State) -> Option<Arc<FileListing>> {
         // Taken out, so that a tree that was only renewed in part is never asked again.
         let mut tree = state.tree.take()?;
         let listing = match self.mounts.changes() == state.mounts {
@@ -239,7 +239,7 @@ impl Watched {
         &self,
         options: &WalkOptions,
         place: &Arc<Mutex<State>>,
-        listing: Option<Arc<Listing>>,
+        listing: Option<Arc<FileListing>>,
     ) -> bool {
         // Not what is to end with the last of those who ask.
         let (root, mounts, stop) = (Arc::clone(&self.root), Arc::clone(&self.mounts), self.stop.clone());
@@ -270,7 +270,7 @@ fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop)
         if mounts.table.has_below(&os_bytes(root.path().as_os_str()).unwrap_or_default())? {
             return Err(io::Error::other("something is mounted in the tree"));
         }
-        Tree::new(root, options, mounts.watches, stop)
+        RuleTree::new(root, options, mounts.watches, stop)
     };
     // A panic must not be taken for one that goes on for ever.
     let (tree, problem) = match std::panic::catch_unwind(AssertUnwindSafe(list)) {
@@ -302,7 +302,7 @@ mod tests {
     use crate::root::RootPolicy;
     use crate::secrets::SecretPolicy;
 
-    fn paths(listing: &Listing) -> Vec<String> {
+    fn paths(listing: &FileListing) -> Vec<String> {
         let mut paths = Vec::new();
         listing.for_each(|path, state, _| {
             paths.push(format!(
@@ -314,7 +314,7 @@ mod tests {
         paths
     }
 
-    fn tree() -> (tempfile::TempDir, Arc<Watched>) {
+    fn tree() -> (tempfile::TempDir, Arc<WatchedTree>) {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("root");
         fs::create_dir_all(root.join("src")).unwrap();
@@ -323,7 +323,7 @@ mod tests {
             fs::write(root.join(name), "# nothing\n").unwrap();
         }
         let root = Root::open(&root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
-        let watched = Watched::new(&root, &Mounts::open().unwrap());
+        let watched = WatchedTree::new(&root, &Mounts::open().unwrap());
         assert!(watched.prepare(&WalkOptions::default()).unwrap().is_some());
         (directory, watched)
     }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, walk};
+use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkStep, walk};
 use forage_fuzz::target;
 use ignore::WalkBuilder;
 
@@ -35,7 +35,7 @@ const PLACES: [&str; 4] = [".gitignore", "src/.ignore", "src/deep/.rgignore", ".
 fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     let visit =
-        |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| Step::Item(entry.path.as_bytes().to_vec(), 1);
+        |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| WalkStep::Item(entry.path.as_bytes().to_vec(), 1);
     let receive = |path| {
         found.push(path);
         ControlFlow::Continue(())

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
-use forage_fs::{Entry, RelPath, Root, RootPolicy, SecretPolicy, Skipped, Step, WalkOptions, walk};
+use forage_fs::{Entry, RelPath, Root, RootPolicy, SecretPolicy, Skipped, WalkOptions, WalkStep, walk};
 
 fn tree(files: usize) -> (tempfile::TempDir, Arc<Root>) {
     let directory = tempfile::tempdir().unwrap();
@@ -33,8 +33,8 @@ fn threads(threads: usize) -> WalkOptions {
     WalkOptions { threads, ..WalkOptions::default() }
 }
 
-fn names(entry: &Entry<'_>) -> Step<RelPath> {
-    Step::Item(entry.path.clone(), 1)
+fn names(entry: &Entry<'_>) -> WalkStep<RelPath> {
+    WalkStep::Item(entry.path.clone(), 1)
 }
 
 /// All files, as a walk with so many threads hands them over.
@@ -125,7 +125,7 @@ fn a_visitor_that_panics_ends_the_walk() {
     let (_keep, root) = tree(400);
     let result = catch_unwind(AssertUnwindSafe(|| {
         let visit =
-            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| -> Step<()> { panic!("a visitor's own fault") };
+            |(): &mut (), _: &Entry<'_>, _: &mut Skipped| -> WalkStep<()> { panic!("a visitor's own fault") };
         walk(
             &root,
             &RelPath::root(),
@@ -155,7 +155,7 @@ fn results_that_wait_are_bounded() {
         |(), entry, _: &mut Skipped| {
             visited.fetch_add(1, Ordering::Relaxed);
             // 4 MiB by its own word: a batch is over the bound at once.
-            Step::Item(entry.path.clone(), 4 << 20)
+            WalkStep::Item(entry.path.clone(), 4 << 20)
         },
         |_| {
             if std::mem::take(&mut first) {

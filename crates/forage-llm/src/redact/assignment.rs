@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::compile;
 use super::judge::{Stand, is_secret};
-use super::names::{Telling, telling};
+use super::names::{NameWeight, telling};
 use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
 
 /// Longest name, and longest rest of one behind the literal that was found, in bytes; longer ones are no names.
@@ -52,7 +52,7 @@ fn is_text_type(word: &str) -> bool {
 }
 
 /// A text with what reading values in it needs.
-pub(super) struct Scan<'t> {
+pub(super) struct AssignmentScan<'t> {
     text: &'t str,
     line_prefix: &'t Regex,
 }
@@ -83,7 +83,7 @@ impl Value {
     }
 }
 
-impl<'t> Scan<'t> {
+impl<'t> AssignmentScan<'t> {
     pub(super) fn new(text: &'t str, line_prefix: &'t Regex) -> Self {
         Self { text, line_prefix }
     }
@@ -112,7 +112,7 @@ impl<'t> Scan<'t> {
 
     /// The parts of a value if they are a secret together, else its first if that is one: what stands in the next line
     /// may be another text.
-    fn secret_parts(&self, mut value: Value, telling: Telling) -> Option<Vec<Range<usize>>> {
+    fn secret_parts(&self, mut value: Value, telling: NameWeight) -> Option<Vec<Range<usize>>> {
         let joined: String = value.parts.iter().map(|part| &self.text[part.clone()]).collect();
         if is_secret(&joined, telling, value.stand) {
             return Some(value.parts);

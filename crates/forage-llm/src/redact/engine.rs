@@ -10,12 +10,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind};
 use regex::Regex;
 use regex_automata::{Anchored, Input, meta, util::captures::Captures};
 
-use super::assignment::{self, Scan};
+use super::assignment::{self, AssignmentScan};
 use super::judge::{has_random_piece, is_filled_in_later, is_wordy, stands_in};
 use super::names;
 use super::private_key::PrivateKeys;
 use super::randomness::entropy;
-use super::rules::{PUBLISHED, RULES, Rule, Unless};
+use super::rules::{PUBLISHED, RULES, RedactionRule, Unless};
 use super::{encoded, kubernetes};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
 
@@ -24,7 +24,7 @@ pub(super) const ASSIGNMENT: &str = "secret-assignment";
 
 /// Where a secret stands, and the rule that found it. It does not go over the end of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundSecret {
     pub(super) range: Range<usize>,
     pub(super) rule: &'static str,
     /// Whether it goes on with a secret whose beginning was counted.
@@ -32,7 +32,7 @@ pub(super) struct Found {
 }
 
 /// All rules, compiled.
-pub(super) struct Engine {
+pub(super) struct RedactionEngine {
     literals: AhoCorasick,
     /// For each literal, the rule of the table that it belongs to; `None` for those of telling names.
     owners: Vec<Option<usize>>,
@@ -42,9 +42,9 @@ pub(super) struct Engine {
     private_keys: PrivateKeys,
 }
 
-pub(super) static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
+pub(super) static ENGINE: LazyLock<RedactionEngine> = LazyLock::new(RedactionEngine::new);
 
-impl Engine {
+impl RedactionEngine {
     #[expect(clippy::expect_used, reason = "the literals are constants, and every test compiles all of them")]
     fn new() -> Self {
         let of_rules = RULES
@@ -68,12 +68,12 @@ impl Engine {
     }
 
     /// What is secret in the text, in order and apart.
-    pub(super) fn find(&self, text: &str) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
-        let scan = Scan::new(text, &self.line_prefix);
+    pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
+        let mut found: Vec<FoundSecret> = Vec::new();
+        let scan = AssignmentScan::new(text, &self.line_prefix);
         let mut name_end = 0;
-        let mut names = Run::new(is_of_value);
-        let mut runs: Vec<Run> = RULES.iter().map(|_| Run::new(is_of_token)).collect();
+        let mut names = RedactionRun::new(is_of_value);
+        let mut runs: Vec<RedactionRun> = RULES.iter().map(|_| RedactionRun::new(is_of_token)).collect();
         for hit in self.literals.find_overlapping_iter(text) {
             match self.owners[hit.pattern().as_usize()] {
                 Some(at) => {
@@ -107,11 +107,16 @@ impl Engine {
     }
 
     /// Adds the secret behind the telling name that a literal stands in. Returns the end of the name.
-    fn value_at(scan: &Scan<'_>, run: &mut Run, literal: &Range<usize>, found: &mut Vec<Found>) -> usize {
+    fn value_at(
+        scan: &AssignmentScan<'_>,
+        run: &mut RedactionRun,
+        literal: &Range<usize>,
+        found: &mut Vec<FoundSecret>,
+    ) -> usize {
         let name = scan.name_around(literal.start);
         run.looks += 1;
         for (part, range) in scan.secret_of(name.clone()).into_iter().flatten().enumerate() {
-            found.push(Found { range, rule: ASSIGNMENT, continues: part > 0 });
+            found.push(FoundSecret { range, rule: ASSIGNMENT, continues: part > 0 });
         }
         name.end
     }
@@ -121,9 +126,9 @@ impl Engine {
         &self,
         at: usize,
         text: &str,
-        run: &mut Run,
+        run: &mut RedactionRun,
         literals: [Option<Range<usize>>; 2],
-        found: &mut Vec<Found>,
+        found: &mut Vec<FoundSecret>,
     ) {
         for literal in literals.into_iter().flatten() {
             if literal.start < run.found {
@@ -132,7 +137,7 @@ impl Engine {
             match self.form_at(at, text, literal) {
                 Some(range) => {
                     run.found = range.end;
-                    found.push(Found { range, rule: RULES[at].name, continues: false });
+                    found.push(FoundSecret { range, rule: RULES[at].name, continues: false });
                 }
                 None => run.looks += 1,
             }
@@ -167,7 +172,7 @@ impl Engine {
 ///
 /// A run of literals is not read once for each of them: behind [`MAX_LOOKS`], only the last one of the run is looked
 /// at. A form that is found is none of them, for what stands in it is not looked at.
-struct Run {
+struct RedactionRun {
     /// Whether a character makes no gap.
     goes_on: fn(u8) -> bool,
     end: usize,
@@ -177,7 +182,7 @@ struct Run {
     put_off: Option<Range<usize>>,
 }
 
-impl Run {
+impl RedactionRun {
     fn new(goes_on: fn(u8) -> bool) -> Self {
         Self { goes_on, end: 0, found: 0, looks: 0, put_off: None }
     }
@@ -211,7 +216,7 @@ fn length_while(text: &str, goes_on: fn(u8) -> bool) -> usize {
     text.bytes().take_while(|byte| goes_on(*byte)).count()
 }
 
-impl Rule {
+impl RedactionRule {
     /// Whether a match is what the rule is about.
     fn accepts(&self, secret: &str) -> bool {
         let means_it = match self.unless {
@@ -244,10 +249,10 @@ fn compile(form: &str) -> meta::Regex {
 }
 
 /// What was found, in order, with what overlaps made one. A form of its own tells more than a name.
-pub(super) fn apart(mut found: Vec<Found>) -> Vec<Found> {
+pub(super) fn apart(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
     found.retain(|found| !found.range.is_empty());
     found.sort_by_key(|found| (found.range.start, found.continues));
-    let mut apart: Vec<Found> = Vec::with_capacity(found.len());
+    let mut apart: Vec<FoundSecret> = Vec::with_capacity(found.len());
     for next in found {
         match apart.last_mut().filter(|last| next.range.start < last.range.end) {
             Some(last) => {

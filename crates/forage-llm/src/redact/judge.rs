@@ -1,7 +1,7 @@
 //! Whether a value is a secret: by what its name says, how it stands there, and how it looks.
 
 use super::mark::MARK;
-use super::names::Telling;
+use super::names::NameWeight;
 use super::randomness::{bits_of_randomness, entropy};
 use super::rules::PUBLISHED;
 use crate::limits::{
@@ -23,7 +23,7 @@ pub(super) enum Stand {
 }
 
 /// Whether the value of a name is a secret.
-pub(super) fn is_secret(value: &str, telling: Telling, stand: Stand) -> bool {
+pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
     let fixed = without_interpolation(clip(value));
     let text = fixed.trim();
     if text.is_empty()
@@ -39,22 +39,22 @@ pub(super) fn is_secret(value: &str, telling: Telling, stand: Stand) -> bool {
         return false;
     }
     if stand == Stand::Argument
-        && !matches!(telling, Telling::Password)
+        && !matches!(telling, NameWeight::Password)
         && bits_of_randomness(text) < 2.0 * MIN_RANDOM_BITS
     {
         // `newSecretKey("PBKDF2WithHmacSHA256")`.
-        return telling == Telling::Secret && is_password(text, telling, stand);
+        return telling == NameWeight::Secret && is_password(text, telling, stand);
     }
     match telling {
-        Telling::Password | Telling::Secret => {
-            is_password(text, telling, stand) || (!is_spelled_out(text) && is_token(text, Telling::Token))
+        NameWeight::Password | NameWeight::Secret => {
+            is_password(text, telling, stand) || (!is_spelled_out(text) && is_token(text, NameWeight::Token))
         }
-        Telling::Token | Telling::Weak => is_token(text, telling),
+        NameWeight::Token | NameWeight::Weak => is_token(text, telling),
     }
 }
 
 /// Whether the text can be a password that a person chose.
-fn is_password(text: &str, telling: Telling, stand: Stand) -> bool {
+fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
     let characters = text.chars().count();
     if characters < MIN_PASSWORD_CHARS || is_path(text) {
         return false;
@@ -84,7 +84,7 @@ fn is_password(text: &str, telling: Telling, stand: Stand) -> bool {
             let joined =
                 !symbol && !digit && text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
             match telling {
-                Telling::Secret => symbol || digit && !is_wordy(text),
+                NameWeight::Secret => symbol || digit && !is_wordy(text),
                 _ => {
                     (digit || symbol) && !is_dotted_name(text)
                         || (joined && pieces >= 4 && !text.contains('.'))
@@ -101,9 +101,9 @@ fn is_password(text: &str, telling: Telling, stand: Stand) -> bool {
 }
 
 /// Whether the text is random enough for a secret that a program made.
-fn is_token(text: &str, telling: Telling) -> bool {
+fn is_token(text: &str, telling: NameWeight) -> bool {
     let characters = text.chars().count();
-    let least = if telling == Telling::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
+    let least = if telling == NameWeight::Weak { MIN_WEAK_CHARS } else { MIN_TOKEN_CHARS };
     if characters < least || text.contains(char::is_whitespace) || is_code(text) {
         return false;
     }
@@ -114,21 +114,21 @@ fn is_token(text: &str, telling: Telling) -> bool {
     let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if text.bytes().all(|byte| byte.is_ascii_digit() || b"-.:+ ".contains(&byte)) {
         // Times, versions and counts are shorter, or have signs between.
-        return telling == Telling::Token
+        return telling == NameWeight::Token
             && characters >= MIN_WEAK_CHARS
             && text.bytes().all(|byte| byte.is_ascii_digit());
     }
     if is_uuid(text) {
-        return telling == Telling::Token;
+        return telling == NameWeight::Token;
     }
     let lower_hex = plain && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if lower_hex && characters >= 32 {
-        return telling == Telling::Token && entropy(text) > 2.0;
+        return telling == NameWeight::Token && entropy(text) > 2.0;
     }
     if entropy(text) < MIN_SECRET_ENTROPY || is_alphabet(text) {
         return false;
     }
-    if telling == Telling::Weak {
+    if telling == NameWeight::Weak {
         return text.bytes().any(|byte| byte.is_ascii_digit())
             && bits_of_randomness(text) >= 1.5 * MIN_RANDOM_BITS;
     }
@@ -162,8 +162,8 @@ fn is_foreign(text: &str) -> bool {
 }
 
 /// `Пароль2024!`: one word with a digit and a sign is no text of people's.
-fn is_password_in_letters_of_its_own(text: &str, telling: Telling, stand: Stand) -> bool {
-    telling == Telling::Password
+fn is_password_in_letters_of_its_own(text: &str, telling: NameWeight, stand: Stand) -> bool {
+    telling == NameWeight::Password
         && matches!(stand, Stand::Quoted | Stand::Setting)
         && !text.contains(char::is_whitespace)
         && !text.contains("\\u")
@@ -179,7 +179,7 @@ pub(super) fn is_random(text: &str) -> bool {
 /// Whether any piece of the text between its punctuation looks drawn and is long enough for a token.
 pub(super) fn has_random_piece(text: &str) -> bool {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "_-+/%".contains(character)))
-        .any(|piece| piece.len() >= MIN_WEAK_CHARS && is_token(piece, Telling::Token))
+        .any(|piece| piece.len() >= MIN_WEAK_CHARS && is_token(piece, NameWeight::Token))
 }
 
 /// Whether the text reads as words or a name: nothing in it looks drawn.

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::compile;
-use super::engine::Found;
+use super::engine::FoundSecret;
 use super::judge::is_filled_in_later;
 
 pub(super) const NAME: &str = "kubernetes-secret";
@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "kubernetes-secret";
 const MAX_LINES: usize = 2000;
 
 /// The values in all documents of the text.
-pub(super) fn find(text: &str) -> Vec<Found> {
+pub(super) fn find(text: &str) -> Vec<FoundSecret> {
     let mut found = Vec::new();
     if !text.contains("kind") || !(text.contains("data") || text.contains("stringData")) {
         return found;
@@ -34,7 +34,7 @@ pub(super) fn find(text: &str) -> Vec<Found> {
     found
 }
 
-fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Found>) {
+fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<FoundSecret>) {
     let is_secret = |line: &str| {
         let line = line.trim_start().trim_start_matches("- ").trim_start();
         key_of(line, "kind")
@@ -58,7 +58,7 @@ fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Fou
                 block = Some((outer, Some(keys)));
                 let value = if indent > keys { Some(trimmed) } else { value_of(trimmed) };
                 if let Some(value) = value.filter(|value| !is_filled_in_later(value) && !is_template(value)) {
-                    found.push(Found {
+                    found.push(FoundSecret {
                         range: line.end - value.len()..line.end,
                         rule: NAME,
                         continues: indent > keys,
@@ -83,7 +83,7 @@ fn key_of<'t>(line: &'t str, name: &str) -> Option<&'t str> {
 }
 
 /// The values in JSON, where an object can stand on one line.
-fn in_json(text: &str, found: &mut Vec<Found>) {
+fn in_json(text: &str, found: &mut Vec<FoundSecret>) {
     // Most texts that have the words have no such object, and compiling its forms would take longer than reading them.
     if !text.contains("\"Secret\"") || !JSON.kind.is_match(text) {
         return;
@@ -92,7 +92,7 @@ fn in_json(text: &str, found: &mut Vec<Found>) {
         for value in JSON.value.captures_iter(data.as_str()).filter_map(|value| value.get(1)) {
             if !is_filled_in_later(value.as_str()) && !is_template(value.as_str()) {
                 let start = data.start() + value.start();
-                found.push(Found { range: start..start + value.len(), rule: NAME, continues: false });
+                found.push(FoundSecret { range: start..start + value.len(), rule: NAME, continues: false });
             }
         }
     }

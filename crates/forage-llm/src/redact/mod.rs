@@ -27,7 +27,7 @@ use std::fmt;
 use regex::Regex;
 
 use crate::limits::MAX_REDACTION_ROUNDS;
-use engine::{ENGINE, Found};
+use engine::{ENGINE, FoundSecret};
 
 /// How many secrets each rule found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -159,7 +159,7 @@ impl Redactor {
 }
 
 /// The text with marks in the place of what was found, which is in order and apart.
-fn replaced(text: &str, found: &[Found]) -> String {
+fn replaced(text: &str, found: &[FoundSecret]) -> String {
     let mut output = String::with_capacity(text.len());
     let mut copied = 0;
     for found in found {

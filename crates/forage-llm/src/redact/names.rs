@@ -5,10 +5,10 @@
 
 /// How much a name says of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
+pub(super) enum NameWeight {
     /// The value is what a person types: words count, too, from six characters on.
     Password,
-    /// As [`Telling::Password`], but the value is often the name of a secret instead, as in Kubernetes.
+    /// As [`NameWeight::Password`], but the value is often the name of a secret instead, as in Kubernetes.
     Secret,
     /// The value is made by a program: whatever looks random.
     Token,
@@ -102,7 +102,7 @@ const NEUTRAL: &[&str] = &[
 const MAX_WORDS: usize = 16;
 
 /// How telling a name is, `None` if it is not.
-pub(super) fn telling(name: &str) -> Option<Telling> {
+pub(super) fn telling(name: &str) -> Option<NameWeight> {
     let mut words = [""; MAX_WORDS];
     let mut count = 0;
     for word in words_of(name) {
@@ -119,29 +119,29 @@ pub(super) fn telling(name: &str) -> Option<Telling> {
     if words[at].eq_ignore_ascii_case("key")
         && before.is_some_and(|word| is_one_of(word, KEPT_KEYS) || kind(word).is_some())
     {
-        telling = Telling::Token;
+        telling = NameWeight::Token;
     }
     for word in &words[at + 1..] {
         if is_one_of(word, BEHIND) {
             return None;
         }
         if !is_one_of(word, NEUTRAL) {
-            telling = Telling::Weak;
+            telling = NameWeight::Weak;
         }
     }
     Some(telling)
 }
 
-fn kind(word: &str) -> Option<Telling> {
+fn kind(word: &str) -> Option<NameWeight> {
     let ends_with_one = |words: &[&str]| words.iter().any(|end| ends_with(word, end));
     if is_one_of(word, &["pass", "pw", "psk", "bindpw", "rootpw"]) || ends_with_one(PASSWORDS) {
-        Some(Telling::Password)
+        Some(NameWeight::Password)
     } else if ends_with(word, "secret") {
-        Some(Telling::Secret)
+        Some(NameWeight::Secret)
     } else if ends_with_one(TOKENS) && !ends_with(word, "jsonwebtoken") {
-        Some(Telling::Token)
+        Some(NameWeight::Token)
     } else if is_one_of(word, &["key", "session", "sessionid", "sessid", "phpsessid", "jsessionid"]) {
-        Some(Telling::Weak)
+        Some(NameWeight::Weak)
     } else {
         None
     }
@@ -198,10 +198,10 @@ mod tests {
             "userPasswordProd",
             "spring.datasource.password",
         ] {
-            assert_eq!(telling(name), Some(Telling::Password), "{name}");
+            assert_eq!(telling(name), Some(NameWeight::Password), "{name}");
         }
         for name in ["secret", "clientSecret", "AWS_SECRET", "jwt.secret"] {
-            assert_eq!(telling(name), Some(Telling::Secret), "{name}");
+            assert_eq!(telling(name), Some(NameWeight::Secret), "{name}");
         }
         for name in [
             "token",
@@ -215,10 +215,10 @@ mod tests {
             "fooTokenValue",
             "user_auth",
         ] {
-            assert_eq!(telling(name), Some(Telling::Token), "{name}");
+            assert_eq!(telling(name), Some(NameWeight::Token), "{name}");
         }
         for name in ["key", "mySecretHandle", "PHPSESSID"] {
-            assert_eq!(telling(name), Some(Telling::Weak), "{name}");
+            assert_eq!(telling(name), Some(NameWeight::Weak), "{name}");
         }
         for name in [
             "password_length",

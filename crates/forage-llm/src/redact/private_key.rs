@@ -7,7 +7,7 @@
 use regex::Regex;
 
 use super::compile;
-use super::engine::Found;
+use super::engine::FoundSecret;
 
 pub(super) const NAME: &str = "private-key";
 
@@ -53,7 +53,7 @@ impl PrivateKeys {
     }
 
     /// The lines of private keys in the text; all but the first of each key go on with it.
-    pub(super) fn find(&self, text: &str) -> Vec<Found> {
+    pub(super) fn find(&self, text: &str) -> Vec<FoundSecret> {
         if !HEADS.iter().any(|head| text.contains(head)) {
             return Vec::new();
         }
@@ -84,7 +84,7 @@ impl PrivateKeys {
         }
         let marked = |(at, range): (usize, Option<(usize, usize)>)| {
             let (start, end) = range?;
-            Some(Found { range: start..end, rule: NAME, continues: !firsts.contains(&at) })
+            Some(FoundSecret { range: start..end, rule: NAME, continues: !firsts.contains(&at) })
         };
         found.into_iter().enumerate().filter_map(marked).collect()
     }

@@ -26,7 +26,7 @@ pub(super) enum Unless {
 }
 
 /// A rule of the table.
-pub(super) struct Rule {
+pub(super) struct RedactionRule {
     pub(super) name: &'static str,
     pub(super) keywords: &'static [&'static str],
     /// Bytes that a match may begin before its keyword.
@@ -41,7 +41,7 @@ pub(super) struct Rule {
 
 macro_rules! rules {
     ($($name:literal [$($keyword:literal),+] $(before $before:literal)? $form:literal, $entropy:literal, $unless:ident, $source:literal;)*) => {
-        &[$(Rule {
+        &[$(RedactionRule {
             name: $name,
             keywords: &[$($keyword),+],
             before: 0 $(+ $before)?,
@@ -54,7 +54,7 @@ macro_rules! rules {
 }
 
 #[rustfmt::skip]
-pub(super) const RULES: &[Rule] = rules! {
+pub(super) const RULES: &[RedactionRule] = rules! {
     // Source code hosts and package registries.
     "github-token" ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"] r"gh[pousr]_[A-Za-z0-9]{20,}", 2.5, Never, "github-pat, github-oauth, github-app-token, github-refresh-token";
     "github-token" ["github_pat_"] r"github_pat_[A-Za-z0-9_]{20,}", 2.5, Never, "github-fine-grained-pat";

@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{IdPattern, Listing, Order, Preference, ProviderTable, Resolved, Role};
+use super::{IdPattern, ModelListing, ModelRole, Order, Preference, ProviderTable, ResolvedModel};
 use crate::chat::Usage;
 use crate::endpoint::{ModelFacts, Price};
 use crate::wire::ListedModel;
 
 /// A model that can be asked.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
+pub struct ModelCandidate {
     /// The provider's name.
     pub provider: String,
     /// The id.
@@ -34,19 +34,19 @@ pub struct PassedOver {
 
 /// The models for a role.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Choice {
+pub struct ModelChoice {
     /// Best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<ModelCandidate>,
     /// What is not a candidate, and why.
     pub passed_over: Vec<PassedOver>,
     /// Providers whose lists have to be known before there is a choice; then the rest is not complete.
     pub needs: Vec<String>,
 }
 
-impl Choice {
+impl ModelChoice {
     /// The candidates that a call asks one after the other: the first, then the best of other providers, because what
     /// makes a listed model fail mostly concerns its provider; then the others.
-    pub fn picks(&self, most: usize) -> Vec<&Candidate> {
+    pub fn picks(&self, most: usize) -> Vec<&ModelCandidate> {
         let mut providers = BTreeSet::new();
         let (first, others): (Vec<_>, Vec<_>) =
             self.candidates.iter().partition(|candidate| providers.insert(candidate.provider.as_str()));
@@ -55,22 +55,22 @@ impl Choice {
 }
 
 /// Orders the models of the providers for a role. `lists` holds what is known; a provider that is missing there is
-/// named in [`Choice::needs`] when its list decides, and else its pinned ids stand for it.
+/// named in [`ModelChoice::needs`] when its list decides, and else its pinned ids stand for it.
 pub fn choose(
     table: &ProviderTable,
-    role: Role,
-    providers: &[Resolved],
-    lists: &BTreeMap<String, Listing>,
-) -> Choice {
-    let mut chooser = Chooser { table, role, lists, choice: Choice::default(), passed: Vec::new() };
+    role: ModelRole,
+    providers: &[ResolvedModel],
+    lists: &BTreeMap<String, ModelListing>,
+) -> ModelChoice {
+    let mut chooser = Chooser { table, role, lists, choice: ModelChoice::default(), passed: Vec::new() };
     for provider in providers {
         if let Some(obstacle) = &provider.obstacle {
             chooser.pass_over(provider, obstacle);
         }
     }
     for preference in table.preferences(role) {
-        let named = |provider: &&Resolved| ["*", &provider.name].contains(&preference.provider.as_str());
-        let fitting: Vec<&Resolved> =
+        let named = |provider: &&ResolvedModel| ["*", &provider.name].contains(&preference.provider.as_str());
+        let fitting: Vec<&ResolvedModel> =
             providers.iter().filter(|provider| provider.obstacle.is_none()).filter(named).collect();
         let unknown = fitting.iter().filter(|provider| !lists.contains_key(&provider.name));
         if chooser.choice.candidates.is_empty() {
@@ -93,7 +93,7 @@ struct Offer {
 
 /// An offer that fits a preference.
 struct Fit<'a> {
-    provider: &'a Resolved,
+    provider: &'a ResolvedModel,
     pattern: &'a IdPattern,
     model: ListedModel,
     source: String,
@@ -104,9 +104,9 @@ struct Fit<'a> {
 
 struct Chooser<'a> {
     table: &'a ProviderTable,
-    role: Role,
-    lists: &'a BTreeMap<String, Listing>,
-    choice: Choice,
+    role: ModelRole,
+    lists: &'a BTreeMap<String, ModelListing>,
+    choice: ModelChoice,
     /// Models that did not fit, with the reason.
     passed: Vec<(String, String, String)>,
 }
@@ -115,7 +115,7 @@ struct Chooser<'a> {
 const TYPICAL: Usage = Usage { input_tokens: 40_000, cached_input_tokens: 0, output_tokens: 400 };
 
 impl<'a> Chooser<'a> {
-    fn pass_over(&mut self, provider: &Resolved, reason: &str) {
+    fn pass_over(&mut self, provider: &ResolvedModel, reason: &str) {
         let entry =
             PassedOver { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
         if !self.choice.passed_over.contains(&entry) {
@@ -123,7 +123,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn apply(&mut self, preference: &'a Preference, providers: &[&'a Resolved]) {
+    fn apply(&mut self, preference: &'a Preference, providers: &[&'a ResolvedModel]) {
         let mut fits: Vec<Fit<'a>> = Vec::new();
         for provider in providers {
             let own = self.fits(preference, provider);
@@ -136,7 +136,7 @@ impl<'a> Chooser<'a> {
         for index in 0..fits.len() {
             let reason = reason(preference, &fits, index);
             let fit = &fits[index];
-            self.choice.candidates.push(Candidate {
+            self.choice.candidates.push(ModelCandidate {
                 provider: fit.provider.name.clone(),
                 model: fit.model.id.clone(),
                 reason,
@@ -145,7 +145,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn fits(&mut self, preference: &'a Preference, provider: &'a Resolved) -> Vec<Fit<'a>> {
+    fn fits(&mut self, preference: &'a Preference, provider: &'a ResolvedModel) -> Vec<Fit<'a>> {
         let Some(offers) = self.offers(provider) else { return Vec::new() };
         let count = offers.len();
         let mut fits = Vec::new();
@@ -155,7 +155,7 @@ impl<'a> Chooser<'a> {
                 continue;
             };
             matched = true;
-            let taken = |it: &Candidate| it.provider == provider.name && it.model == model.id;
+            let taken = |it: &ModelCandidate| it.provider == provider.name && it.model == model.id;
             if self.choice.candidates.iter().any(taken) {
                 continue;
             }
@@ -180,17 +180,17 @@ impl<'a> Chooser<'a> {
     }
 
     /// What the provider has; nothing when it is passed over as a whole.
-    fn offers(&mut self, provider: &Resolved) -> Option<Vec<Offer>> {
+    fn offers(&mut self, provider: &ResolvedModel) -> Option<Vec<Offer>> {
         let why = match self.lists.get(&provider.name) {
-            Some(Listing::Read(models)) => {
+            Some(ModelListing::Read(models)) => {
                 let offer = |model: &ListedModel| Offer { model: model.clone(), source: "listed".to_owned() };
                 return Some(models.iter().map(offer).collect());
             }
-            Some(Listing::Failed(failure)) if failure.key_refused => {
+            Some(ModelListing::Failed(failure)) if failure.key_refused => {
                 self.pass_over(provider, &failure.why);
                 return None;
             }
-            Some(Listing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
+            Some(ModelListing::Failed(failure)) => format!("its list can't be read ({})", failure.why),
             None => "its list is not needed, because an earlier choice is there".to_owned(),
         };
         let pinned: Vec<&str> = self.table.pinned(&provider.name).collect();
@@ -207,7 +207,7 @@ impl<'a> Chooser<'a> {
     fn objection(
         &self,
         preference: &Preference,
-        provider: &Resolved,
+        provider: &ResolvedModel,
         pattern: &IdPattern,
         id: &str,
         facts: &ModelFacts,
@@ -228,8 +228,8 @@ impl<'a> Chooser<'a> {
     }
 
     /// Ids that the table knows and the provider's list has no more.
-    fn note_missing(&mut self, preference: &Preference, provider: &Resolved) {
-        let Some(Listing::Read(models)) = self.lists.get(&provider.name) else { return };
+    fn note_missing(&mut self, preference: &Preference, provider: &ResolvedModel) {
+        let Some(ModelListing::Read(models)) = self.lists.get(&provider.name) else { return };
         for (id, retired) in self.table.whole_ids(&provider.name) {
             let wanted = preference.patterns.iter().any(|pattern| pattern.matches(id));
             if wanted && !models.iter().any(|model| model.id == id) {
@@ -243,7 +243,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    fn finish(self) -> Choice {
+    fn finish(self) -> ModelChoice {
         let mut choice = self.choice;
         let mut seen = BTreeSet::new();
         for (provider, model, reason) in self.passed {

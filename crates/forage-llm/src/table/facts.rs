@@ -16,7 +16,7 @@ pub struct FactSettings {
     /// Whether a temperature of 0 is accepted.
     temperature: Option<bool>,
     output_limit_field: Option<OutputLimitField>,
-    reasoning_effort: Option<Effort>,
+    reasoning_effort: Option<LeastEffort>,
     answer_schema: Option<bool>,
     context_tokens: Option<u64>,
     price: Option<PriceSettings>,
@@ -37,7 +37,7 @@ struct PriceSettings {
 /// The least reasoning effort that a model takes; empty for models to which none is sent.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Effort {
+enum LeastEffort {
     #[serde(rename = "")]
     Unsaid,
     None,
@@ -75,15 +75,15 @@ impl From<PriceSettings> for Price {
     }
 }
 
-impl From<Effort> for Reasoning {
-    fn from(effort: Effort) -> Self {
+impl From<LeastEffort> for Reasoning {
+    fn from(effort: LeastEffort) -> Self {
         match effort {
-            Effort::Unsaid => Self::AsItIs,
-            Effort::None => Self::Effort("none"),
-            Effort::Minimal => Self::Effort("minimal"),
-            Effort::Low => Self::Effort("low"),
-            Effort::Medium => Self::Effort("medium"),
-            Effort::High => Self::Effort("high"),
+            LeastEffort::Unsaid => Self::AsItIs,
+            LeastEffort::None => Self::Effort("none"),
+            LeastEffort::Minimal => Self::Effort("minimal"),
+            LeastEffort::Low => Self::Effort("low"),
+            LeastEffort::Medium => Self::Effort("medium"),
+            LeastEffort::High => Self::Effort("high"),
         }
     }
 }
@@ -125,13 +125,13 @@ impl<'de> Deserialize<'de> for OutputLimitField {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "snake_case")]
-        enum Name {
+        enum TokenLimitField {
             MaxTokens,
             MaxCompletionTokens,
         }
-        Ok(match Name::deserialize(deserializer)? {
-            Name::MaxTokens => Self::MaxTokens,
-            Name::MaxCompletionTokens => Self::MaxCompletionTokens,
+        Ok(match TokenLimitField::deserialize(deserializer)? {
+            TokenLimitField::MaxTokens => Self::MaxTokens,
+            TokenLimitField::MaxCompletionTokens => Self::MaxCompletionTokens,
         })
     }
 }

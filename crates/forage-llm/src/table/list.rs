@@ -1,6 +1,6 @@
 //! What a provider offers, by its own list.
 
-use super::Resolved;
+use super::ResolvedModel;
 use crate::chat::CallBudget;
 use crate::error::ChatError;
 use crate::recording::Exchanges;
@@ -8,7 +8,7 @@ use crate::wire::ListedModel;
 
 /// What came of asking for a list.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Listing {
+pub enum ModelListing {
     /// The list.
     Read(Vec<ListedModel>),
     /// There is none.
@@ -37,7 +37,7 @@ pub trait ModelLister: Sync {
     ///
     /// # Errors
     /// [`ListFailure`]. By the budget's deadline the call has returned.
-    fn list(&self, provider: &Resolved, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure>;
+    fn list(&self, provider: &ResolvedModel, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure>;
 }
 
 /// Asks the providers themselves, each over its wire.
@@ -48,7 +48,7 @@ pub struct WireLister {
 }
 
 impl ModelLister for WireLister {
-    fn list(&self, provider: &Resolved, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure> {
+    fn list(&self, provider: &ResolvedModel, budget: &CallBudget) -> Result<Vec<ListedModel>, ListFailure> {
         let endpoint = provider.endpoint_of_list().map_err(ListFailure::because)?;
         provider.wire.list_models(&endpoint, &self.exchanges, budget).map_err(|error| failure(&error))
     }

@@ -8,7 +8,7 @@ use crate::wire_name::Wire;
 
 /// A provider with its address and its key. `Debug` does not show the key.
 #[derive(Debug, Clone)]
-pub struct Resolved {
+pub struct ResolvedModel {
     /// Its name.
     pub name: String,
     /// The protocol.
@@ -35,13 +35,13 @@ pub struct Resolved {
 
 impl ProviderTable {
     /// The provider in an environment: `variable` gives the value of a variable, and nothing for one that is empty.
-    pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<Resolved> {
+    pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<ResolvedModel> {
         let provider = self.provider(name)?;
         Some(resolve(name, provider, variable))
     }
 
     /// All providers, ordered by name.
-    pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<Resolved> {
+    pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ResolvedModel> {
         self.providers.iter().map(|(name, provider)| resolve(name, provider, variable)).collect()
     }
 
@@ -56,7 +56,7 @@ impl ProviderTable {
     }
 }
 
-fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> Resolved {
+fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> ResolvedModel {
     let settings = &provider.settings;
     let set = |names: &Option<Vec<String>>| {
         let names = names.iter().flatten();
@@ -73,7 +73,7 @@ fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<St
     let key_variables = settings.key_env.clone().unwrap_or_default();
     let key = set(&settings.key_env);
     let key_variable = key.as_ref().map(|(name, _)| name.clone());
-    let mut resolved = Resolved {
+    let mut resolved = ResolvedModel {
         name: name.to_owned(),
         wire: provider.wire(),
         origin: provider.origin,
@@ -90,7 +90,7 @@ fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<St
     resolved
 }
 
-impl Resolved {
+impl ResolvedModel {
     fn fill(
         &mut self,
         provider: &Provider,

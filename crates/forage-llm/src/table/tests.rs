@@ -31,41 +31,41 @@ fn changed(text: &str) -> ProviderTable {
 }
 
 /// The providers in an environment of these variables.
-fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<Resolved> {
+fn providers(table: &ProviderTable, variables: &[(&str, &str)]) -> Vec<ResolvedModel> {
     let value =
         |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
     table.resolve_all(&value)
 }
 
-fn listed(ids: &[(&str, u64)]) -> Listing {
+fn listed(ids: &[(&str, u64)]) -> ModelListing {
     let model = |(id, created): &(&str, u64)| ListedModel {
         created: (*created > 0).then_some(*created),
         ..ListedModel::new(*id)
     };
-    Listing::Read(ids.iter().map(model).collect())
+    ModelListing::Read(ids.iter().map(model).collect())
 }
 
-fn lists(lists: &[(&str, Listing)]) -> BTreeMap<String, Listing> {
+fn lists(lists: &[(&str, ModelListing)]) -> BTreeMap<String, ModelListing> {
     lists.iter().map(|(name, listing)| ((*name).to_owned(), listing.clone())).collect()
 }
 
-fn silent() -> Listing {
-    Listing::Failed(ListFailure::because("no answer in time"))
+fn silent() -> ModelListing {
+    ModelListing::Failed(ListFailure::because("no answer in time"))
 }
 
 /// No list of a local server, as where none runs.
-fn without_local(mut all: BTreeMap<String, Listing>) -> BTreeMap<String, Listing> {
+fn without_local(mut all: BTreeMap<String, ModelListing>) -> BTreeMap<String, ModelListing> {
     for local in ["ollama", "lmstudio"] {
         all.entry(local.to_owned()).or_insert_with(silent);
     }
     all
 }
 
-fn names(choice: &Choice) -> Vec<String> {
+fn names(choice: &ModelChoice) -> Vec<String> {
     choice.candidates.iter().map(|it| format!("{}/{}", it.provider, it.model)).collect()
 }
 
-fn why<'a>(choice: &'a Choice, provider: &str, model: &str) -> &'a str {
+fn why<'a>(choice: &'a ModelChoice, provider: &str, model: &str) -> &'a str {
     let found = choice.passed_over.iter().find(|passed| {
         passed.provider == provider
             && (passed.models.iter().any(|id| id == model) || model.is_empty() && passed.models.is_empty())
@@ -81,11 +81,11 @@ const CODER: &str = "accounts/fireworks/models/qwen9-coder";
 fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
     let table = table();
     let providers = providers(&table, &[FIREWORKS, OPENAI]);
-    let choice = choose(&table, Role::Filter, &providers, &lists(&[]));
+    let choice = choose(&table, ModelRole::Filter, &providers, &lists(&[]));
     assert_eq!((choice.needs.as_slice(), choice.candidates.len()), (&["fireworks".to_owned()][..], 0));
     let old = "accounts/fireworks/models/qwen8-coder";
     let known = lists(&[("fireworks", listed(&[(old, 5), (CODER, 9), ("accounts/x/other", 99)]))]);
-    let choice = choose(&table, Role::Filter, &providers, &known);
+    let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert!(choice.needs.is_empty(), "{choice:?}");
     assert_eq!(names(&choice)[..2], [format!("fireworks/{CODER}"), format!("fireworks/{old}")]);
     assert_eq!(choice.candidates[0].reason, "listed, matches *qwen*coder*, newest of 2");
@@ -109,7 +109,7 @@ fn what_the_provider_does_not_list_is_not_chosen() {
             listed(&[("gpt-5-mini", 1_754_425_928), ("gpt-8-mini", 1_799_000_000), ("gpt-5-mini-audio", 1)]),
         ),
     ]);
-    let choice = choose(&table, Role::Filter, &providers, &known);
+    let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(
         names(&choice)[..3],
         ["openai/gpt-8-mini", "openai/gpt-5-mini", "fireworks/accounts/fireworks/models/gpt-oss-20b"]
@@ -127,7 +127,7 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
     let providers = providers(&table, &[OPENAI, FIREWORKS]);
     let choice = choose(
         &table,
-        Role::Filter,
+        ModelRole::Filter,
         &providers,
         &without_local(lists(&[("fireworks", silent()), ("openai", silent())])),
     );
@@ -140,9 +140,11 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
     assert!(names(&choice).iter().all(|name| !name.contains("qwen3-coder-480b")));
     let refused =
         ListFailure { key_refused: true, why: "the provider refused the key (HTTP 401)".to_owned() };
-    let known =
-        without_local(lists(&[("fireworks", listed(&[(CODER, 1)])), ("openai", Listing::Failed(refused))]));
-    let choice = choose(&table, Role::Filter, &providers, &known);
+    let known = without_local(lists(&[
+        ("fireworks", listed(&[(CODER, 1)])),
+        ("openai", ModelListing::Failed(refused)),
+    ]));
+    let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), [format!("fireworks/{CODER}")]);
     assert_eq!(why(&choice, "openai", ""), "the provider refused the key (HTTP 401)");
 }
@@ -158,7 +160,7 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
     let providers = providers(&table, &[("GROQ_API_KEY", "k")]);
     let known = lists(&[("groq", listed(&[("who-knows", 9), ("dear", 8), ("cheap", 7), ("cheaper", 6)]))]);
     let known = without_local(known);
-    let choice = choose(&table, Role::Filter, &providers, &known);
+    let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), ["groq/cheaper", "groq/cheap", "groq/who-knows"]);
     assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown, cheapest-first puts it last");
     assert_eq!(choice.candidates[0].reason, "listed, matches *, $0.10 in, $0.10 out per million tokens");
@@ -166,7 +168,7 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
     // A local server is asked before, because it costs nothing.
     let mut with_local = known;
     with_local.insert("ollama".to_owned(), listed(&[("small:7b", 3)]));
-    let choice = choose(&table, Role::Filter, &providers, &with_local);
+    let choice = choose(&table, ModelRole::Filter, &providers, &with_local);
     assert_eq!(
         (names(&choice)[0].as_str(), choice.candidates[0].reason.as_str()),
         ("ollama/small:7b", "listed, matches *, free")
@@ -177,13 +179,13 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
 fn a_local_server_is_there_only_when_its_list_can_be_read() {
     let table = table();
     let providers = providers(&table, &[]);
-    let choice = choose(&table, Role::Filter, &providers, &lists(&[]));
+    let choice = choose(&table, ModelRole::Filter, &providers, &lists(&[]));
     assert_eq!(choice.needs, ["lmstudio", "ollama"], "both at once");
-    let choice = choose(&table, Role::Filter, &providers, &without_local(lists(&[])));
+    let choice = choose(&table, ModelRole::Filter, &providers, &without_local(lists(&[])));
     assert!(choice.candidates.is_empty() && choice.needs.is_empty());
     assert_eq!(why(&choice, "ollama", ""), "its list can't be read (no answer in time)");
     let known = without_local(lists(&[("ollama", listed(&[("tiny", 1), ("nomic-embed-text", 2)]))]));
-    assert_eq!(names(&choose(&table, Role::Filter, &providers, &known)), ["ollama/tiny"]);
+    assert_eq!(names(&choose(&table, ModelRole::Filter, &providers, &known)), ["ollama/tiny"]);
 }
 
 #[test]
@@ -192,7 +194,7 @@ fn models_that_take_too_little_are_passed_over() {
         changed("[[model_facts]]\nprovider = \"ollama\"\nmatch = [\"narrow\"]\ncontext_tokens = 8192\n");
     let providers = providers(&table, &[]);
     let known = without_local(lists(&[("ollama", listed(&[("narrow", 1), ("wide", 1)]))]));
-    let choice = choose(&table, Role::Filter, &providers, &known);
+    let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), ["ollama/wide"]);
     assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
 }
@@ -202,7 +204,7 @@ fn models_that_take_too_little_are_passed_over() {
 fn every_default_pattern_matches_an_id_of_the_table() {
     let table = table();
     let mut checked = 0;
-    for role in Role::ALL {
+    for role in ModelRole::ALL {
         for preference in table.preferences(role) {
             let providers =
                 table.provider_names().filter(|name| ["*", name].contains(&&*preference.provider));
@@ -228,7 +230,7 @@ fn every_default_pattern_matches_an_id_of_the_table() {
 fn the_built_in_table_is_valid_and_the_requirement_leads_every_role() {
     let table = table();
     table.check().unwrap();
-    for role in Role::ALL {
+    for role in ModelRole::ALL {
         let first: Vec<&str> =
             table.preferences(role).iter().take(3).map(|it| it.provider.as_str()).collect();
         assert_eq!(first, ["fireworks", "openai", "anthropic"], "{role:?}");
@@ -277,10 +279,11 @@ fn the_user_overrides_entry_by_entry() {
     assert!(of("gemini").obstacle.as_deref().unwrap().contains("switched off"));
     let facts = table.facts("openai", "gpt-5-mini");
     assert!(facts.accepts_temperature && facts.price.is_some(), "the other facts stay");
-    let choice = choose(&table, Role::Filter, &found, &lists(&[("mine", listed(&[("m", 0), ("n", 0)]))]));
+    let choice =
+        choose(&table, ModelRole::Filter, &found, &lists(&[("mine", listed(&[("m", 0), ("n", 0)]))]));
     assert_eq!(names(&choice), ["mine/m"]);
     let untouched = self::table();
-    assert_eq!(table.preferences(Role::Agent), untouched.preferences(Role::Agent));
+    assert_eq!(table.preferences(ModelRole::Agent), untouched.preferences(ModelRole::Agent));
 }
 
 #[test]
@@ -378,7 +381,7 @@ proptest! {
             let list = list.map(|(name, fails)| (*name, if *fails { silent() } else { listed(ids) }));
             without_local(lists(&list.collect::<Vec<_>>()))
         };
-        let choice = choose(&table, Role::Filter, &found, &known(&unique));
+        let choice = choose(&table, ModelRole::Filter, &found, &known(&unique));
         let mut seen = std::collections::BTreeSet::new();
         for candidate in &choice.candidates {
             prop_assert!(seen.insert((&candidate.provider, &candidate.model)), "twice: {candidate:?}");
@@ -391,7 +394,7 @@ proptest! {
         prop_assert!(choice.needs.is_empty());
         let mut reversed = unique.clone();
         reversed.reverse();
-        prop_assert_eq!(choose(&table, Role::Filter, &found, &known(&reversed)).candidates, choice.candidates.clone());
+        prop_assert_eq!(choose(&table, ModelRole::Filter, &found, &known(&reversed)).candidates, choice.candidates.clone());
         let picks = choice.picks(2);
         let providers: std::collections::BTreeSet<_> = choice.candidates.iter().map(|it| &it.provider).collect();
         prop_assert!(picks.len() < 2 || providers.len() == 1 || picks[0].provider != picks[1].provider);

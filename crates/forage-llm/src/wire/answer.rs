@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::protocol::Said;
+use super::protocol::RawAnswer;
 use crate::chat::{ChatAnswer, ProviderState, ToolCall};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
@@ -17,10 +17,10 @@ use crate::wire_name::Wire;
 pub(super) fn build(
     wire: Wire,
     endpoint: &Endpoint,
-    said: Said,
+    said: RawAnswer,
     elapsed: Duration,
 ) -> Result<ChatAnswer, ChatError> {
-    let Said { text, calls, finish, usage, state } = said;
+    let RawAnswer { text, calls, finish, usage, state } = said;
     let name = endpoint.name();
     let is_cut = reasoning::is_cut(&text);
     let text = without_reasoning(&text);

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
 use super::listed::{ListedModel, rfc3339_seconds};
-use super::protocol::{Events, Fault, Protocol, Said, percent_encoded};
-use crate::chat::{AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
+use super::protocol::{Events, Fault, Protocol, RawAnswer, percent_encoded};
+use crate::chat::{AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, Usage};
 use crate::endpoint::{Endpoint, Reasoning};
 use crate::finish::Finish;
 use crate::limits::{LISTING_PAGE, MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
@@ -85,7 +85,7 @@ impl Protocol for Anthropic {
         body
     }
 
-    fn read(&self, mut answer: Value) -> Result<Said, Fault> {
+    fn read(&self, mut answer: Value) -> Result<RawAnswer, Fault> {
         if !answer["content"].is_array() {
             return Err(match answer["error"].is_null() {
                 true => Fault::Bad("it has no `content`"),
@@ -112,11 +112,11 @@ impl Protocol for Anthropic {
         // Thinking is signed, and has to come back as it was; what is only text and calls can be written anew.
         let is_signed = |block: &Value| !matches!(block["type"].as_str(), Some("text" | "tool_use"));
         let state = blocks.iter().any(is_signed).then(|| Value::Array(blocks));
-        Ok(Said { text, calls, finish, usage: usage(&answer["usage"]), state })
+        Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usage"]), state })
     }
 
     fn events(&self) -> Box<dyn Events> {
-        Box::<Blocks>::default()
+        Box::<ContentBlocks>::default()
     }
 
     fn listing_path(&self, cursor: Option<&str>) -> String {
@@ -163,10 +163,10 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut renamed: Vec<(&str, String)> = Vec::new();
     for (index, message) in request.messages.iter().enumerate() {
         match message {
-            Message::User(text) => {
+            ChatMessage::User(text) => {
                 push_turn(&mut messages, "user", "content", vec![text_block(text.as_str())]);
             }
-            Message::Model(turn) => {
+            ChatMessage::Model(turn) => {
                 // Ids of others need not be unique in the conversation, nor made of letters and digits alone.
                 let new = |(number, call)| {
                     let call: &ToolCall = call;
@@ -178,7 +178,7 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
                 };
                 push_turn(&mut messages, "assistant", "content", turn_blocks(turn, name, &renamed));
             }
-            Message::ToolResults(results) => {
+            ChatMessage::ToolResults(results) => {
                 let result = |result: &crate::chat::ToolResult| {
                     let id = renamed.iter().find(|(old, _)| *old == result.call_id);
                     json!({
@@ -252,7 +252,7 @@ fn usage(usage: &Value) -> Option<Usage> {
 
 /// An answer in blocks that grow.
 #[derive(Default)]
-struct Blocks {
+struct ContentBlocks {
     blocks: Vec<PartialBlock>,
     usage: Map<String, Value>,
     stop_reason: Value,
@@ -266,7 +266,7 @@ struct PartialBlock {
     input: String,
 }
 
-impl Blocks {
+impl ContentBlocks {
     /// Accounts for what is kept.
     fn keep(&mut self, bytes: usize) -> Result<(), Fault> {
         self.bytes += bytes;
@@ -332,7 +332,7 @@ impl Blocks {
     }
 }
 
-impl Events for Blocks {
+impl Events for ContentBlocks {
     fn take(&mut self, mut event: Value, text: &mut String) -> Result<(), Fault> {
         if !event["error"].is_null() {
             return Err(Fault::Error(event));

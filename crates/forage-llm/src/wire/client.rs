@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::answer;
 use super::protocol::{Fault, base, headers};
 use super::protocols::protocol;
-use super::status::{Refusal, status_of};
-use super::stream::{Ended, StreamReader};
+use super::status::{StatusRefusal, status_of};
+use super::stream::{StreamEnd, StreamReader};
 use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::exchange::{Call, Reply};
+use crate::exchange::{HttpCall, Reply};
 use crate::http::HttpClient;
 use crate::limits::{MAX_ANSWER_BYTES, MAX_STREAM_BYTES};
 use crate::recording::Exchanges;
@@ -37,11 +37,11 @@ impl WireClient {
         &self,
         request: &ChatRequest,
         streamed: bool,
-        send: impl FnOnce(&Call<'_>) -> Result<T, ChatError>,
+        send: impl FnOnce(&HttpCall<'_>) -> Result<T, ChatError>,
     ) -> Result<T, ChatError> {
         let protocol = protocol(self.wire);
         let path = protocol.path(self.endpoint.model(), streamed);
-        send(&Call {
+        send(&HttpCall {
             name: &self.endpoint.name(),
             wire: self.wire.name(),
             model: self.endpoint.model(),
@@ -56,7 +56,7 @@ impl WireClient {
 
     fn check_status(&self, reply: &Reply, request: &ChatRequest) -> Result<(), ChatError> {
         let Reply { status, retry_after, body } = reply;
-        let refusal = Refusal {
+        let refusal = StatusRefusal {
             endpoint: &self.endpoint,
             request: Some(request),
             status: *status,
@@ -84,7 +84,7 @@ impl WireClient {
             Fault::TooLarge(limit) => ChatError::AnswerTooLarge { model, limit },
             Fault::Error(document) => {
                 let body = document.to_string();
-                let refusal = Refusal {
+                let refusal = StatusRefusal {
                     endpoint: &self.endpoint,
                     request: Some(request),
                     status: status_of(&document),
@@ -137,8 +137,8 @@ impl ChatModel for WireClient {
         }
         let is_one_document = reader.is_one_document();
         let document = match reader.end(on_text).map_err(|fault| self.error(fault, request))? {
-            Ended::Whole(document) => document,
-            Ended::Cut => return Err(ChatError::ConnectionLost { model: self.name() }),
+            StreamEnd::Whole(document) => document,
+            StreamEnd::Cut => return Err(ChatError::ConnectionLost { model: self.name() }),
         };
         let answer = self.answer(document, request, started)?;
         if is_one_document && !answer.text.is_empty() {

@@ -6,8 +6,8 @@ use forage_base::ApiKey;
 use forage_fuzz::target;
 
 use super::answer::unique_ids;
-use super::status::{Refusal, status_of};
-use super::stream::{Ended, StreamReader};
+use super::status::{StatusRefusal, status_of};
+use super::stream::{StreamEnd, StreamReader};
 use super::tests::samples;
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ use crate::limits::MAX_MODEL_ID_BYTES;
 const KEY: &str = "sk-fuzz-0123456789abcdef0123456789abcdef";
 
 /// What a stream in these pieces says, in words, with the text that was passed on meanwhile.
-fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<Said>) {
+fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<RawAnswer>) {
     let mut reader = StreamReader::new(protocol(wire).events());
     let (mut text, mut fault) = (String::new(), None);
     for piece in pieces {
@@ -38,8 +38,8 @@ fn streamed(wire: Wire, pieces: &[&[u8]]) -> (String, Option<Said>) {
         None => reader.end(&mut |piece| text.push_str(piece)),
     };
     let said = ended.and_then(|ended| match ended {
-        Ended::Whole(document) => protocol(wire).read(document).map(Some),
-        Ended::Cut => Ok(None),
+        StreamEnd::Whole(document) => protocol(wire).read(document).map(Some),
+        StreamEnd::Cut => Ok(None),
     });
     let shown = format!("{text} {said:?}");
     (shown, said.ok().flatten())
@@ -116,7 +116,7 @@ fn a_refusal_is_an_error_without_the_key() {
     target!(&seeds, |input| {
         for status in [200, 307, 400, 401, 404, 408, 413, 422, 429, 500, 529, 599] {
             let refusal =
-                Refusal { endpoint: &endpoint, request: None, status, retry_after: None, body: input };
+                StatusRefusal { endpoint: &endpoint, request: None, status, retry_after: None, body: input };
             let Some(error) = refusal.error() else {
                 assert_eq!(status, 200);
                 continue;

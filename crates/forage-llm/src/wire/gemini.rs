@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};
 use super::listed::ListedModel;
-use super::protocol::{Events, Fault, Protocol, Said, percent_encoded};
+use super::protocol::{Events, Fault, Protocol, RawAnswer, percent_encoded};
 use crate::chat::{
-    AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
+    AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, ToolResult, Usage,
 };
 use crate::endpoint::{Endpoint, Reasoning};
 use crate::finish::Finish;
@@ -67,7 +67,7 @@ impl Protocol for Gemini {
         body
     }
 
-    fn read(&self, answer: Value) -> Result<Said, Fault> {
+    fn read(&self, answer: Value) -> Result<RawAnswer, Fault> {
         let candidate = &answer["candidates"][0];
         let blocked = answer["promptFeedback"]["blockReason"].is_string();
         if !candidate.is_object() && !blocked {
@@ -98,7 +98,7 @@ impl Protocol for Gemini {
         // Signatures have to come back with the very parts that they came with.
         let is_signed = |part: &Value| part["thoughtSignature"].is_string();
         let state = parts.iter().any(is_signed).then(|| Value::Array(parts));
-        Ok(Said { text, calls, finish, usage: usage(&answer["usageMetadata"]), state })
+        Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usageMetadata"]), state })
     }
 
     fn events(&self) -> Box<dyn Events> {
@@ -161,16 +161,16 @@ fn contents(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut ids: Vec<String> = Vec::new();
     for message in &request.messages {
         match message {
-            Message::User(text) => {
+            ChatMessage::User(text) => {
                 push_turn(&mut contents, "user", "parts", vec![json!({"text": text.as_str()})]);
             }
-            Message::Model(turn) => {
+            ChatMessage::Model(turn) => {
                 let parts = turn_parts(turn, name);
                 let id = |part: &Value| part["functionCall"]["id"].as_str().map(str::to_owned);
                 ids = parts.iter().filter_map(id).collect();
                 push_turn(&mut contents, "model", "parts", parts);
             }
-            Message::ToolResults(results) => {
+            ChatMessage::ToolResults(results) => {
                 let results = results.iter().map(|result| result_part(result, &ids));
                 push_turn(&mut contents, "user", "parts", results.collect());
             }

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::listed::ListedModel;
 use super::protocol::{base, headers};
 use super::protocols::protocol;
-use super::status::Refusal;
+use super::status::StatusRefusal;
 use crate::chat::CallBudget;
 use crate::endpoint::Endpoint;
 use crate::error::ChatError;
-use crate::exchange::Call;
+use crate::exchange::HttpCall;
 use crate::http::HttpClient;
 use crate::limits::{MAX_LISTED_MODELS, MAX_LISTING_BYTES, MAX_LISTING_PAGES};
 use crate::recording::Exchanges;
@@ -29,7 +29,7 @@ pub(super) fn list(
     let mut cursor: Option<String> = None;
     for _ in 0..MAX_LISTING_PAGES {
         let path = protocol.listing_path(cursor.as_deref());
-        let call = Call {
+        let call = HttpCall {
             name: &name,
             wire: wire.name(),
             model: "",
@@ -41,7 +41,7 @@ pub(super) fn list(
             limit: MAX_LISTING_BYTES,
         };
         let reply = http.send(&call, budget, None)?;
-        let refusal = Refusal {
+        let refusal = StatusRefusal {
             endpoint,
             request: None,
             status: reply.status,

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, unique_ids};
 use super::listed::{ListedModel, context_tokens, price, unix_seconds};
-use super::protocol::{Events, Fault, Protocol, Said};
-use crate::chat::{AnswerSchema, ChatRequest, Message, ModelTurn, ToolCall, ToolDefinition, Usage};
+use super::protocol::{Events, Fault, Protocol, RawAnswer};
+use crate::chat::{AnswerSchema, ChatMessage, ChatRequest, ModelTurn, ToolCall, ToolDefinition, Usage};
 use crate::endpoint::{Endpoint, OutputLimitField, Reasoning};
 use crate::finish::Finish;
 use crate::limits::{MAX_ANSWER_BLOCKS, MAX_ANSWER_BYTES};
@@ -67,7 +67,7 @@ impl Protocol for OpenAiChat {
         body
     }
 
-    fn read(&self, answer: Value) -> Result<Said, Fault> {
+    fn read(&self, answer: Value) -> Result<RawAnswer, Fault> {
         let choice = &answer["choices"][0];
         if !choice.is_object() {
             return Err(match answer["error"].is_null() && answer[0]["error"].is_null() {
@@ -91,7 +91,7 @@ impl Protocol for OpenAiChat {
         };
         let calls = calls(&message["tool_calls"])?;
         let state = state(message, &calls);
-        Ok(Said { text, calls, finish, usage: usage(&answer["usage"]), state })
+        Ok(RawAnswer { text, calls, finish, usage: usage(&answer["usage"]), state })
     }
 
     fn events(&self) -> Box<dyn Events> {
@@ -119,9 +119,9 @@ fn messages(request: &ChatRequest, name: &str) -> Vec<Value> {
     let mut messages = vec![json!({"role": "system", "content": request.system.as_str()})];
     for message in &request.messages {
         match message {
-            Message::User(text) => messages.push(json!({"role": "user", "content": text.as_str()})),
-            Message::Model(turn) => messages.push(model_message(turn, name)),
-            Message::ToolResults(results) => messages.extend(results.iter().map(|result| {
+            ChatMessage::User(text) => messages.push(json!({"role": "user", "content": text.as_str()})),
+            ChatMessage::Model(turn) => messages.push(model_message(turn, name)),
+            ChatMessage::ToolResults(results) => messages.extend(results.iter().map(|result| {
                 json!({"role": "tool", "tool_call_id": result.call_id, "content": result.text.as_str()})
             })),
         }

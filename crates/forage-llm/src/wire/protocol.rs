@@ -27,7 +27,7 @@ pub(super) trait Protocol: Sync {
     fn body(&self, endpoint: &Endpoint, request: &ChatRequest, streamed: bool) -> Value;
 
     /// Reads a whole answer.
-    fn read(&self, answer: Value) -> Result<Said, Fault>;
+    fn read(&self, answer: Value) -> Result<RawAnswer, Fault>;
 
     /// Begins to read an answer in events.
     fn events(&self) -> Box<dyn Events>;
@@ -56,7 +56,7 @@ pub(super) trait Events {
 
 /// What an answer says, before what all wires share is done to it.
 #[derive(Debug, PartialEq)]
-pub(super) struct Said {
+pub(super) struct RawAnswer {
     /// The text, perhaps with reasoning in marks.
     pub(super) text: String,
     /// The calls, with `unique_ids` of `answer`.

@@ -11,7 +11,7 @@ use crate::exchange::pause;
 use crate::message::{reason_of, server_message};
 
 /// A refusal as it came.
-pub(super) struct Refusal<'a> {
+pub(super) struct StatusRefusal<'a> {
     pub(super) endpoint: &'a Endpoint,
     /// What was asked; none for a list of models.
     pub(super) request: Option<&'a ChatRequest>,
@@ -63,7 +63,7 @@ const MODEL_WORDS: [&str; 14] = [
     "decommissioned",
 ];
 
-impl Refusal<'_> {
+impl StatusRefusal<'_> {
     /// The error, `None` when the status is one of success.
     pub(super) fn error(&self) -> Option<ChatError> {
         let model = self.endpoint.name();
@@ -174,8 +174,13 @@ mod tests {
     fn error(status: u16, body: &Value) -> ChatError {
         let endpoint = Endpoint::new(EndpointSettings::new("acme", "https://h", "m")).unwrap();
         let body = body.to_string();
-        let refusal =
-            Refusal { endpoint: &endpoint, request: None, status, retry_after: None, body: body.as_bytes() };
+        let refusal = StatusRefusal {
+            endpoint: &endpoint,
+            request: None,
+            status,
+            retry_after: None,
+            body: body.as_bytes(),
+        };
         refusal.error().unwrap()
     }
 

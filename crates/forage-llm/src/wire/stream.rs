@@ -13,7 +13,7 @@ use crate::sse::EventReader;
 const DONE: &[u8] = b"[DONE]";
 
 pub(super) struct StreamReader {
-    form: Form,
+    form: StreamForm,
     lines: EventReader,
     events: Box<dyn Events>,
     spoken: SpokenText,
@@ -22,7 +22,7 @@ pub(super) struct StreamReader {
 }
 
 /// What the server sends. It shows in the first byte: no line of an event begins like JSON.
-enum Form {
+enum StreamForm {
     Unknown,
     Events,
     /// The whole answer, because the server does not stream, or an error.
@@ -30,7 +30,7 @@ enum Form {
 }
 
 /// What became of a stream that has ended.
-pub(super) enum Ended {
+pub(super) enum StreamEnd {
     /// The answer, as it would have come whole.
     Whole(Value),
     /// It ended before the model had said why it stopped, so that part of it may be missing.
@@ -40,7 +40,7 @@ pub(super) enum Ended {
 impl StreamReader {
     pub(super) fn new(events: Box<dyn Events>) -> Self {
         Self {
-            form: Form::Unknown,
+            form: StreamForm::Unknown,
             lines: EventReader::default(),
             events,
             spoken: SpokenText::default(),
@@ -55,14 +55,14 @@ impl StreamReader {
         piece: &[u8],
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ControlFlow<()>, Fault> {
-        if let Form::Unknown = self.form {
+        if let StreamForm::Unknown = self.form {
             match piece.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 None => {}
-                Some(b'{' | b'[') => self.form = Form::Whole(Vec::new()),
-                Some(_) => self.form = Form::Events,
+                Some(b'{' | b'[') => self.form = StreamForm::Whole(Vec::new()),
+                Some(_) => self.form = StreamForm::Events,
             }
         }
-        if let Form::Whole(body) = &mut self.form {
+        if let StreamForm::Whole(body) = &mut self.form {
             if body.len() + piece.len() > MAX_ANSWER_BYTES {
                 return Err(Fault::TooLarge(MAX_ANSWER_BYTES));
             }
@@ -105,10 +105,10 @@ impl StreamReader {
     }
 
     /// What there is when nothing more comes.
-    pub(super) fn end(mut self, on_text: &mut dyn FnMut(&str)) -> Result<Ended, Fault> {
-        if let Form::Whole(body) = &self.form {
+    pub(super) fn end(mut self, on_text: &mut dyn FnMut(&str)) -> Result<StreamEnd, Fault> {
+        if let StreamForm::Whole(body) = &self.form {
             let whole = serde_json::from_slice(body).map_err(|_| Fault::Bad("it is not JSON"))?;
-            return Ok(Ended::Whole(whole));
+            return Ok(StreamEnd::Whole(whole));
         }
         if !self.is_over() {
             // Half an event is the sign of a cut, not of a server that writes no JSON.
@@ -117,26 +117,26 @@ impl StreamReader {
                 Some(event) if event == DONE || serde_json::from_slice::<Value>(&event).is_ok() => {
                     self.take(&event, on_text)?;
                 }
-                Some(_) if !self.is_whole() => return Ok(Ended::Cut),
+                Some(_) if !self.is_whole() => return Ok(StreamEnd::Cut),
                 _ => {}
             }
         }
         if !self.has_events && !self.is_done {
             return match self.form {
-                Form::Unknown => Ok(Ended::Cut),
+                StreamForm::Unknown => Ok(StreamEnd::Cut),
                 _ => Err(Fault::Bad("it has no events")),
             };
         }
         if !self.is_whole() {
-            return Ok(Ended::Cut);
+            return Ok(StreamEnd::Cut);
         }
         pass_on(&self.spoken.end(), on_text);
-        Ok(Ended::Whole(self.events.whole()))
+        Ok(StreamEnd::Whole(self.events.whole()))
     }
 
     /// Whether the answer came whole, so that its text was not passed on yet.
     pub(super) fn is_one_document(&self) -> bool {
-        matches!(self.form, Form::Whole(_))
+        matches!(self.form, StreamForm::Whole(_))
     }
 }
 

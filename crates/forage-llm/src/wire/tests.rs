@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::protocol::*;
 use super::protocols::protocol;
-use super::stream::{Ended, StreamReader};
+use super::stream::{StreamEnd, StreamReader};
 use super::*;
 use crate::chat::Usage;
 use crate::endpoint::EndpointSettings;
@@ -169,7 +169,7 @@ impl Sample {
 }
 
 /// What a stream in these pieces says, and the text that was passed on meanwhile.
-fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(Said, String)>, Fault> {
+fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(RawAnswer, String)>, Fault> {
     let mut reader = StreamReader::new(protocol(wire).events());
     let mut text = String::new();
     for piece in pieces {
@@ -179,8 +179,8 @@ fn streamed(wire: Wire, pieces: &[&[u8]]) -> Result<Option<(Said, String)>, Faul
         }
     }
     match reader.end(&mut |piece| text.push_str(piece))? {
-        Ended::Whole(document) => Ok(Some((protocol(wire).read(document)?, text))),
-        Ended::Cut => Ok(None),
+        StreamEnd::Whole(document) => Ok(Some((protocol(wire).read(document)?, text))),
+        StreamEnd::Cut => Ok(None),
     }
 }
 

@@ -6,8 +6,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use forage_llm::{
-    ApiKey, CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
-    Finish, Message, Redacted, Redactor, ToolDefinition, ToolResult, Usage, Wire, complete_first,
+    ApiKey, CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Endpoint,
+    EndpointSettings, Exchanges, Finish, Redacted, Redactor, ToolDefinition, ToolResult, Usage, Wire,
+    complete_first,
 };
 use serde_json::json;
 
@@ -132,7 +133,7 @@ fn it_calls_tools_and_takes_their_results() {
             is_error: false,
         });
         let results = results.collect();
-        request.messages.extend([Message::Model(answer.into_turn()), Message::ToolResults(results)]);
+        request.messages.extend([ChatMessage::Model(answer.into_turn()), ChatMessage::ToolResults(results)]);
         let answer = ask(wire, is_stream, &aimock.base(wire), &request).unwrap();
         assert_eq!((answer.text.as_str(), answer.finish), ("found it", Finish::Complete), "{wire:?}");
     }

@@ -1,7 +1,7 @@
 //! What the wires send: a conversation with tools, and what a provider wants back.
 
 use forage_llm::{
-    AnswerSchema, ChatAnswer, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges, Message,
+    AnswerSchema, ChatAnswer, ChatMessage, ChatModel, ChatRequest, Endpoint, EndpointSettings, Exchanges,
     ModelFacts, Reasoning, Redacted, Redactor, ToolDefinition, ToolResult, Wire, WireClient,
 };
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn conversation() -> ChatRequest {
     };
     ChatRequest {
         system: Redacted::trusted("You explore."),
-        messages: vec![Message::User(Redacted::trusted("Where is it?"))],
+        messages: vec![ChatMessage::User(Redacted::trusted("Where is it?"))],
         tools: vec![tool("grep"), tool("read")],
         must_answer: false,
         answer_schema: None,
@@ -69,9 +69,9 @@ fn go_on(request: &mut ChatRequest, answer: ChatAnswer) {
         is_error: index == 1,
     });
     let results = results.collect();
-    request.messages.push(Message::Model(answer.into_turn()));
-    request.messages.push(Message::ToolResults(results));
-    request.messages.push(Message::User(Redacted::trusted("Two turns are left.")));
+    request.messages.push(ChatMessage::Model(answer.into_turn()));
+    request.messages.push(ChatMessage::ToolResults(results));
+    request.messages.push(ChatMessage::User(Redacted::trusted("Two turns are left.")));
 }
 
 fn second_request(wire: Wire) -> (String, Value) {
@@ -287,7 +287,7 @@ fn a_secret_reaches_no_wire_and_without_redaction_every_one() {
             let peer = Peer::start([good(wire, false, "x")]);
             let text = redactor.redact(&format!("id = '{secret}'"));
             let mut request = conversation();
-            request.messages.push(Message::User(text));
+            request.messages.push(ChatMessage::User(text));
             client(wire, &peer.root()).complete(&request, &ample()).unwrap();
             assert_eq!(peer.requests()[0].contains(&secret), arrives, "{wire:?}");
         }

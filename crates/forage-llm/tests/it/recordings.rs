@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink,
-    Exchanges, Recordings, Wire, complete_first,
+    CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, ExchangeSink, Exchanges,
+    RecordedExchange, Recordings, Wire, complete_first,
 };
 
 use crate::peer::{Peer, Reply, json};
@@ -16,7 +16,7 @@ use crate::{KEY, ample, given_up, request, settings};
 struct Tape(Mutex<String>);
 
 impl ExchangeSink for Tape {
-    fn take(&self, exchange: &Exchange) -> Result<(), String> {
+    fn take(&self, exchange: &RecordedExchange) -> Result<(), String> {
         let mut lines = self.0.lock().unwrap();
         lines.push_str(&exchange.to_line());
         lines.push('\n');
@@ -163,7 +163,7 @@ fn a_recording_that_cannot_be_kept_fails_the_call() {
     #[derive(Debug)]
     struct Full;
     impl ExchangeSink for Full {
-        fn take(&self, _: &Exchange) -> Result<(), String> {
+        fn take(&self, _: &RecordedExchange) -> Result<(), String> {
             Err("no space left on device".to_owned())
         }
     }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use forage_base::Stop;
 use forage_qdrant_edge::{EmbeddedStore, limits};
-use forage_sparse::{Filter, Point, PointId, Query, SparseVector, Store};
+use forage_sparse::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 use serde_json::json;
 
 use crate::support::{Twin, USING, all, created, open, point, told, upsert};
@@ -54,7 +54,7 @@ fn write(told: &str) -> ! {
 fn check(directory: &Path, acknowledged: u64) -> u64 {
     // What the engine mends when it loads, and in how many steps, is no damage to those who read.
     for _ in 0..3 {
-        assert!(open(directory).count(&Filter::default(), &Stop::never()).is_ok());
+        assert!(open(directory).count(&PointFilter::default(), &Stop::never()).is_ok());
     }
     let store = open(directory);
     let points = all(&store, &["batch"], 64);
@@ -64,7 +64,7 @@ fn check(directory: &Path, acknowledged: u64) -> u64 {
     let batches = if found == after(acknowledged) { acknowledged } else { acknowledged + 1 };
     assert_eq!(found, after(batches), "after {acknowledged} acknowledged batches");
     let count = points.len() as u64;
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(count));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(count));
     assert_eq!(store.collection(&Stop::never()).unwrap().unwrap().points, count);
     if batches % 3 != 0 {
         return batches;
@@ -72,12 +72,12 @@ fn check(directory: &Path, acknowledged: u64) -> u64 {
     // Rarity is counted over what is there, once.
     store.finish(&Stop::never()).unwrap();
     let vector = SparseVector::ones([1]);
-    let query = Query {
+    let query = PointQuery {
         vector: &vector,
         using: USING,
         limit: 2 * IDS as usize,
         fields: &[],
-        filter: &Filter::default(),
+        filter: &PointFilter::default(),
     };
     let hits = store.query(&query, &Stop::never()).unwrap();
     assert_eq!(hits.len() as u64, count);
@@ -145,7 +145,7 @@ fn without_the_journal_what_was_acknowledged_would_be_lost() {
     writer.next("acknowledged: ").unwrap();
     writer.kill();
     std::fs::remove_file(home.path().join("code/journal")).unwrap();
-    assert!(open(home.path()).count(&Filter::default(), &Stop::never()).unwrap() < BATCH);
+    assert!(open(home.path()).count(&PointFilter::default(), &Stop::never()).unwrap() < BATCH);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_collection_that_was_not_made_to_the_end_is_none_and_can_be_made() {
     assert_eq!(store.collection(&Stop::never()), Ok(None));
     store.create(&crate::support::creation(), &Stop::never()).unwrap();
     upsert(&store, batch(1));
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(BATCH));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(BATCH));
     assert!(!collection.join("collection.json.new").exists());
     // So is one that was not removed to the end.
     drop(store);
@@ -190,7 +190,7 @@ fn points_that_are_in_two_segments_are_united() {
         copy(original, &segments.join(format!("00000000-0000-4000-8000-{number:012}")));
     }
     // The control: the engine counts them twice.
-    let count = |store: &EmbeddedStore| store.count(&Filter::default(), &Stop::never()).unwrap();
+    let count = |store: &EmbeddedStore| store.count(&PointFilter::default(), &Stop::never()).unwrap();
     assert_eq!(count(&open(home.path())), 2 * BATCH);
     let body = [3];
     let record = [&1_u32.to_le_bytes()[..], &crc32fast::hash(&body).to_le_bytes(), &body].concat();

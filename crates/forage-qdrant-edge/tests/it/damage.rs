@@ -4,7 +4,7 @@ use std::fs;
 
 use forage_base::{Hint, Stop};
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{Filter, Store, StoreError};
+use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{created, creation, open, some_points, upsert};
 
@@ -13,7 +13,7 @@ fn with_description(text: &str) -> (StoreError, tempfile::TempDir) {
     drop(created(home.path()));
     fs::write(home.path().join("code/collection.json"), text).unwrap();
     let store = open(home.path());
-    let error = store.count(&Filter::default(), &Stop::never()).unwrap_err();
+    let error = store.count(&PointFilter::default(), &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "invalid");
     assert_eq!(store.create(&creation(), &Stop::never()).unwrap_err(), error);
     assert!(store.drop_collection(&Stop::never()).unwrap());
@@ -59,7 +59,7 @@ fn a_shard_that_the_engine_can_not_read_is_an_error_that_names_it_and_can_be_dro
     // As a process that is killed while it writes leaves it: the engine meets the damage.
     fs::remove_file(home.path().join("code/seal")).unwrap();
     let store = open(home.path());
-    let error = store.count(&Filter::default(), &Stop::never()).unwrap_err();
+    let error = store.count(&PointFilter::default(), &Stop::never()).unwrap_err();
     assert_eq!(error.kind(), "invalid");
     let message = error.to_string();
     let start = format!("collection `code` in {} can't be opened (the engine ", home.path().display());
@@ -96,7 +96,7 @@ fn what_is_not_ours_is_neither_used_nor_removed() {
     fs::write(&letter, "dear").unwrap();
     let error = store.drop_collection(&stop).unwrap_err();
     assert!(error.to_string().contains("letter.txt was not made by it"), "{error}");
-    assert_eq!(store.count(&Filter::default(), &stop), Ok(0));
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(0));
     fs::remove_file(letter).unwrap();
     assert!(store.drop_collection(&stop).unwrap());
 

@@ -10,8 +10,8 @@ use forage_base::Stop;
 use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{
-    CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, Filter, Held, Point, PointId, Query,
-    Retriever, SCORE_STEP, Sharding, SparseVector, Store,
+    CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, NameMatch, Point, PointFilter, PointId,
+    PointQuery, PointStore, Retriever, SCORE_STEP, Sharding, SparseVector,
 };
 use serde_json::json;
 
@@ -69,7 +69,7 @@ fn points(encoder: &dyn Encoder) -> Vec<Point> {
     (1..=CHUNKS).map(&mut point).collect()
 }
 
-fn fill(store: &dyn Store, encoder: &dyn Encoder, points: &[Point]) {
+fn fill(store: &dyn PointStore, encoder: &dyn Encoder, points: &[Point]) {
     let stop = Stop::never();
     let creation = Creation {
         using: USING.to_owned(),
@@ -84,7 +84,7 @@ fn fill(store: &dyn Store, encoder: &dyn Encoder, points: &[Point]) {
     store.finish(&stop).unwrap();
 }
 
-fn retriever(store: Arc<dyn Store>) -> Retriever {
+fn retriever(store: Arc<dyn PointStore>) -> Retriever {
     Retriever {
         store,
         encoder: None,
@@ -175,8 +175,8 @@ struct Agreed {
 
 /// Holds the answers of two stores with these points to each other and to the formula.
 fn agree(
-    embedded: &Arc<dyn Store>,
-    remote: &Arc<dyn Store>,
+    embedded: &Arc<dyn PointStore>,
+    remote: &Arc<dyn PointStore>,
     encoder: &Arc<dyn Encoder>,
     points: &[Point],
 ) -> Agreed {
@@ -188,8 +188,8 @@ fn agree(
     while agreed.queries.len() < QUERIES {
         let text = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect::<Vec<_>>().join(" ");
         let filter = match asked % 4 {
-            3 => Filter::any_of("repo", ["r1"]),
-            _ => Filter::default(),
+            3 => PointFilter::any_of("repo", ["r1"]),
+            _ => PointFilter::default(),
         };
         asked += 1;
         let look_up = |retriever: &Retriever| {
@@ -228,8 +228,8 @@ fn agree(
     assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
     // Positive control: asked for no more than is wanted, the stores do not agree on which they give.
     let differ = agreed.queries.iter().filter(|vector| {
-        let (fields, filter) = (Vec::new(), Filter::default());
-        let query = Query { vector, using: USING, limit: LIMIT, fields: &fields, filter: &filter };
+        let (fields, filter) = (Vec::new(), PointFilter::default());
+        let query = PointQuery { vector, using: USING, limit: LIMIT, fields: &fields, filter: &filter };
         let mut by_store: Vec<_> =
             embedded.query(&query, &Stop::never()).unwrap().iter().map(|hit| hit.id).collect();
         let mut by_retriever = look_up_ids(&here, vector, encoder);
@@ -242,13 +242,13 @@ fn agree(
 }
 
 /// The encoders of collections that Forage fills, with 10,000 points in an embedded store.
-fn embedded_homes() -> impl Iterator<Item = (tempfile::TempDir, Arc<dyn Encoder>, Vec<Point>, Arc<dyn Store>)>
-{
+fn embedded_homes()
+-> impl Iterator<Item = (tempfile::TempDir, Arc<dyn Encoder>, Vec<Point>, Arc<dyn PointStore>)> {
     let encoders = [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())];
     encoders.into_iter().map(|encoder| {
         let points = points(&*encoder);
         let directory = tempfile::tempdir().unwrap();
-        let embedded: Arc<dyn Store> = Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap());
+        let embedded: Arc<dyn PointStore> = Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap());
         fill(&*embedded, &*encoder, &points);
         (directory, encoder, points, embedded)
     })
@@ -263,9 +263,9 @@ fn both_homes_find_the_same_points_in_the_same_order() {
         runtime.spawn(server);
         drop(guard);
         let settings = ServerSettings::new(&format!("http://{address}"), "code");
-        let remote: Arc<dyn Store> = Arc::new(ServerStore::connect(settings).unwrap());
+        let remote: Arc<dyn PointStore> = Arc::new(ServerStore::connect(settings).unwrap());
         fill(&*remote, &*encoder, &points);
-        assert_eq!(remote.count(&Filter::default(), &Stop::never()).unwrap(), CHUNKS);
+        assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), CHUNKS);
         let agreed = agree(&embedded, &remote, &encoder, &points);
         if let Some(python) = std::env::var_os(PYTHON) {
             for server in [Some(address.port()), None] {
@@ -285,7 +285,7 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
         return;
     };
     /// Leaves nothing behind, whatever fails.
-    struct Dropped(Arc<dyn Store>);
+    struct Dropped(Arc<dyn PointStore>);
     impl Drop for Dropped {
         fn drop(&mut self) {
             let _ = self.0.drop_collection(&Stop::never());
@@ -294,10 +294,10 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
     for (_directory, encoder, points, embedded) in embedded_homes() {
         let mut settings = ServerSettings::new(&url, &format!("forage-test-{}", std::process::id()));
         settings.api_key = std::env::var(KEY).ok().map(|key| ApiKey::new(&key).unwrap());
-        let remote: Arc<dyn Store> = Arc::new(ServerStore::connect(settings).unwrap());
+        let remote: Arc<dyn PointStore> = Arc::new(ServerStore::connect(settings).unwrap());
         let _dropped = Dropped(Arc::clone(&remote));
         fill(&*remote, &*encoder, &points);
-        assert_eq!(remote.count(&Filter::default(), &Stop::never()).unwrap(), CHUNKS);
+        assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), CHUNKS);
         agree(&embedded, &remote, &encoder, &points);
     }
 }
@@ -325,7 +325,7 @@ fn both_homes_filter_the_same_and_say_the_same_of_names() {
     runtime.spawn(server);
     drop(guard);
     let settings = ServerSettings::new(&format!("http://{address}"), "code");
-    let homes: [Arc<dyn Store>; 2] = [
+    let homes: [Arc<dyn PointStore>; 2] = [
         Arc::new(EmbeddedStore::open(directory.path(), "code").unwrap()),
         Arc::new(ServerStore::connect(settings).unwrap()),
     ];
@@ -335,7 +335,7 @@ fn both_homes_filter_the_same_and_say_the_same_of_names() {
         let retriever = Retriever { fields: vec!["text".to_owned()], ..retriever };
         let ask = |query: &str, conditions: &[&str]| {
             let conditions = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
-            let filter = Filter { conditions, ids: None };
+            let filter = PointFilter { conditions, ids: None };
             retriever.look_up(query, 10, &filter, &Stop::never()).unwrap()
         };
         for (conditions, expected) in [
@@ -365,7 +365,7 @@ fn both_homes_filter_the_same_and_say_the_same_of_names() {
         let found = ask("retry_after", &[]);
         let ids: Vec<_> = found.hits.iter().map(|hit| hit.id).collect();
         assert_eq!(ids, [1, 2, 3, 4].map(PointId::Number));
-        assert_eq!(found.held, [Held::Whole, Held::OtherCase, Held::Inside, Held::Parts]);
+        assert_eq!(found.held, [NameMatch::Whole, NameMatch::OtherCase, NameMatch::Inside, NameMatch::Parts]);
         let name = ask("retry_after", &["repo=r0", "draft=true"]).name.unwrap();
         assert_eq!((name.whole, name.other_case, name.is_complete), (0, 1, true));
         let absent = ask("RETRY-99999", &[]);
@@ -396,7 +396,7 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
         fn words(
             &self,
             text: &str,
-            form: forage_sparse::Form,
+            form: forage_sparse::EncodedForm,
         ) -> Result<Vec<(u32, String)>, forage_sparse::EncodingError> {
             self.1.words(text, form)
         }
@@ -410,6 +410,6 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
         text_field: None,
         ..*retriever
     };
-    let found = retriever.look_up("", LIMIT, &Filter::default(), &Stop::never()).unwrap();
+    let found = retriever.look_up("", LIMIT, &PointFilter::default(), &Stop::never()).unwrap();
     found.hits.into_iter().map(|hit| hit.id).collect()
 }

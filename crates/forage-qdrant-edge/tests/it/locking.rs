@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{Filter, Store, StoreError};
+use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{Twin, created, open, some_points, told, upsert};
 
@@ -41,7 +41,7 @@ fn a_second_process_is_told_at_once_who_has_the_collection_and_gets_it_when_that
         ))
     );
     other.kill();
-    assert_eq!(open(home.path()).count(&Filter::default(), &Stop::never()), Ok(7));
+    assert_eq!(open(home.path()).count(&PointFilter::default(), &Stop::never()), Ok(7));
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn a_second_store_of_a_collection_in_one_process_is_refused_until_the_first_is_d
     let stop = Stop::never();
     assert_eq!(early.collection(&stop).unwrap_err().kind(), "locked");
     assert_eq!(early.drop_collection(&stop).unwrap_err().kind(), "locked");
-    assert_eq!(store.count(&Filter::default(), &stop), Ok(0));
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(0));
     drop(store);
-    assert_eq!(early.count(&Filter::default(), &stop), Ok(0));
+    assert_eq!(early.count(&PointFilter::default(), &stop), Ok(0));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn reads_and_writes_of_several_threads_do_not_harm_each_other() {
             });
         }
     });
-    assert_eq!(store.count(&Filter::default(), &stop), Ok(59));
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(59));
 }
 
 struct Done<'a>(&'a AtomicBool);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{Filter, Store, StoreError};
+use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{created, creation, some_points, upsert};
 
@@ -51,7 +51,7 @@ fn count(home: &Path) -> Result<u64, StoreError> {
     let home = home.to_owned();
     std::thread::spawn(move || {
         let count = EmbeddedStore::open(&home, "code")
-            .and_then(|store| store.count(&Filter::default(), &Stop::never()));
+            .and_then(|store| store.count(&PointFilter::default(), &Stop::never()));
         let _ = sender.send(count);
     });
     receiver.recv_timeout(DEADLINE).unwrap()

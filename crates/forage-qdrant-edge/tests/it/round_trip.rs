@@ -4,15 +4,23 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_qdrant_edge::{EmbeddedStore, limits};
-use forage_sparse::{Filter, Hit, PointId, Query, Scan, SparseVector, Store, StoreError};
+use forage_sparse::{
+    PointFilter, PointHit, PointId, PointQuery, PointScan, PointStore, SparseVector, StoreError,
+};
 use serde_json::json;
 
 use crate::support::{USING, all, created, creation, object, only, open, point, some_points, upsert};
 
-fn query(store: &EmbeddedStore, ids: &[u32], limit: usize, fields: &[&str], filter: &Filter) -> Vec<Hit> {
+fn query(
+    store: &EmbeddedStore,
+    ids: &[u32],
+    limit: usize,
+    fields: &[&str],
+    filter: &PointFilter,
+) -> Vec<PointHit> {
     let fields: Vec<_> = fields.iter().map(|&field| field.to_owned()).collect();
     let vector = SparseVector::ones(ids.iter().copied());
-    let query = Query { vector: &vector, using: USING, limit, fields: &fields, filter };
+    let query = PointQuery { vector: &vector, using: USING, limit, fields: &fields, filter };
     store.query(&query, &Stop::never()).unwrap()
 }
 
@@ -24,12 +32,13 @@ fn where_no_collection_is_nothing_is_made() {
     assert_eq!(store.collection(&Stop::never()), Ok(None));
     assert!(!store.drop_collection(&Stop::never()).unwrap());
     let vector = SparseVector::ones([1]);
-    let query = Query { vector: &vector, using: USING, limit: 1, fields: &[], filter: &Filter::default() };
-    let scan = Scan { filter: &Filter::default(), fields: &[], from: None, limit: 1 };
+    let query =
+        PointQuery { vector: &vector, using: USING, limit: 1, fields: &[], filter: &PointFilter::default() };
+    let scan = PointScan { filter: &PointFilter::default(), fields: &[], from: None, limit: 1 };
     let errors = [
         store.query(&query, &Stop::never()).unwrap_err(),
         store.scan(&scan, &Stop::never()).unwrap_err(),
-        store.count(&Filter::default(), &Stop::never()).unwrap_err(),
+        store.count(&PointFilter::default(), &Stop::never()).unwrap_err(),
         store.upsert(some_points(1), USING, &Stop::never()).unwrap_err(),
         store.remove(&[PointId::Number(1)], &Stop::never()).unwrap_err(),
         store.finish(&Stop::never()).unwrap_err(),
@@ -99,7 +108,7 @@ fn a_page_that_is_just_full_is_the_last() {
         [(None, 10, None), (None, 9, Some(9)), (Some(5), 5, None), (Some(5), 4, Some(9))]
     {
         let from = from.map(PointId::Number);
-        let scan = Scan { filter: &Filter::default(), fields: &[], from, limit };
+        let scan = PointScan { filter: &PointFilter::default(), fields: &[], from, limit };
         let page = store.scan(&scan, &Stop::never()).unwrap();
         assert_eq!((page.points.len(), page.next), (limit, next.map(PointId::Number)));
     }
@@ -110,7 +119,7 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
     let home = tempfile::tempdir().unwrap();
     let store = created(home.path());
     upsert(&store, some_points(30));
-    let both = Filter {
+    let both = PointFilter {
         conditions: [
             only("language", &["rust", "go"]).conditions,
             only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).conditions,
@@ -120,7 +129,7 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
     };
     // With an index, without one, both, a value nobody has, a field nobody has, and no value at all.
     let cases = [
-        (Filter::default(), 30),
+        (PointFilter::default(), 30),
         (only("language", &["rust"]), 10),
         (only("language", &["rust", "python"]), 20),
         (only("path", &["src/1.rs", "src/2.rs", "src/x.rs"]), 2),
@@ -131,7 +140,7 @@ fn a_filter_takes_one_of_the_values_of_every_field() {
     ];
     for round in ["before", "after"] {
         for (filter, expected) in &cases {
-            let scan = Scan { filter, fields: &[], from: None, limit: 100 };
+            let scan = PointScan { filter, fields: &[], from: None, limit: 100 };
             let ids: Vec<_> =
                 store.scan(&scan, &Stop::never()).unwrap().points.into_iter().map(|(id, _)| id).collect();
             assert!(ids.is_sorted());
@@ -156,14 +165,14 @@ fn a_query_gives_the_best_first_with_the_fields_that_are_wanted() {
         &store,
         texts.map(|(id, weight)| point(id, &[(9, weight)], json!({"path": id, "text": "t"}))).to_vec(),
     );
-    let hits = query(&store, &[9], 2, &["path"], &Filter::default());
+    let hits = query(&store, &[9], 2, &["path"], &PointFilter::default());
     let found: Vec<_> = hits.iter().map(|hit| (hit.id, hit.payload.clone())).collect();
     assert_eq!(found, [2, 3].map(|id| (PointId::Number(id), object(json!({"path": id})))));
     assert!(hits[0].score > hits[1].score);
-    assert_eq!(query(&store, &[9], usize::MAX, &[], &Filter::default()).len(), 3);
-    assert!(query(&store, &[8], 10, &[], &Filter::default()).is_empty());
-    assert!(query(&store, &[], 10, &[], &Filter::default()).is_empty());
-    assert!(query(&store, &[9], 0, &[], &Filter::default()).is_empty());
+    assert_eq!(query(&store, &[9], usize::MAX, &[], &PointFilter::default()).len(), 3);
+    assert!(query(&store, &[8], 10, &[], &PointFilter::default()).is_empty());
+    assert!(query(&store, &[], 10, &[], &PointFilter::default()).is_empty());
+    assert!(query(&store, &[9], 0, &[], &PointFilter::default()).is_empty());
 }
 
 #[test]
@@ -183,8 +192,8 @@ fn a_point_that_is_written_again_is_replaced_and_one_that_is_removed_is_gone() {
         assert_eq!(points[3], (PointId::Number(3), object(json!({"path": "new"}))));
         assert_eq!(points[18], (PointId::Number(99), object(json!({}))));
         assert!(!points.iter().any(|(id, _)| ids.contains(id)));
-        assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(19));
-        assert_eq!(query(&store, &[500], 9, &[], &Filter::default()).len(), 1);
+        assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(19));
+        assert_eq!(query(&store, &[500], 9, &[], &PointFilter::default()).len(), 1);
         assert_eq!(store.collection(&Stop::never()).unwrap().unwrap().points, 19);
         store.finish(&Stop::never()).unwrap();
     }
@@ -197,11 +206,17 @@ fn a_vector_of_another_name_and_a_weight_that_is_none_are_refused() {
     let error = store.upsert(some_points(1), "dense", &Stop::never()).unwrap_err();
     assert_eq!(error.to_string(), "the collection has no sparse vector `dense`; it has `text-sparse`");
     let vector = SparseVector::ones([1]);
-    let query = Query { vector: &vector, using: "dense", limit: 1, fields: &[], filter: &Filter::default() };
+    let query = PointQuery {
+        vector: &vector,
+        using: "dense",
+        limit: 1,
+        fields: &[],
+        filter: &PointFilter::default(),
+    };
     assert_eq!(store.query(&query, &Stop::never()).unwrap_err(), error);
     let error = store.upsert(vec![point(5, &[(1, f64::NAN)], json!({}))], USING, &Stop::never()).unwrap_err();
     assert_eq!(error.to_string(), "point 5 has a weight that is no number");
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(0));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 
 #[test]
@@ -214,8 +229,8 @@ fn a_call_whose_time_is_up_is_not_made() {
     assert_eq!(store.drop_collection(&late).unwrap_err().kind(), "timeout");
     let cancelled = Stop::never();
     cancelled.cancel();
-    assert_eq!(store.count(&Filter::default(), &cancelled), Err(StoreError::Cancelled));
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(0));
+    assert_eq!(store.count(&PointFilter::default(), &cancelled), Err(StoreError::Cancelled));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 
 #[test]
@@ -229,10 +244,10 @@ fn what_is_dropped_is_gone_and_nothing_beside_it() {
     assert!(!store.drop_collection(&Stop::never()).unwrap());
     assert!(!home.path().join("code").exists());
     assert_eq!(store.collection(&Stop::never()), Ok(None));
-    assert_eq!(other.count(&Filter::default(), &Stop::never()), Ok(0));
+    assert_eq!(other.count(&PointFilter::default(), &Stop::never()), Ok(0));
     // It can be made anew, by the same and by another.
     store.create(&creation(), &Stop::never()).unwrap();
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(0));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 
 #[test]

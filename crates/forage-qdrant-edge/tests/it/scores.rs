@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{Filter, Point, PointId, Query, SparseVector, Store};
+use forage_sparse::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 
 use crate::support::{USING, created, only, open, some_points, upsert};
 
@@ -28,7 +28,7 @@ fn formula(points: &[Point], query: &[u32]) -> HashMap<PointId, f64> {
     scores
 }
 
-fn check(store: &EmbeddedStore, points: &[Point], filter: &Filter, round: &str) {
+fn check(store: &EmbeddedStore, points: &[Point], filter: &PointFilter, round: &str) {
     let queries: [&[u32]; 6] = [&[0], &[1], &[5, 6, 7], &[36, 900], &[2, 4, 8, 16, 32], &[901]];
     for ids in queries {
         let mut expected = formula(points, ids);
@@ -47,7 +47,7 @@ fn check(store: &EmbeddedStore, points: &[Point], filter: &Filter, round: &str) 
             });
         }
         let vector = SparseVector::ones(ids.iter().copied());
-        let query = Query { vector: &vector, using: USING, limit: 10_000, fields: &[], filter };
+        let query = PointQuery { vector: &vector, using: USING, limit: 10_000, fields: &[], filter };
         let hits = store.query(&query, &Stop::never()).unwrap();
         assert_eq!(hits.len(), expected.len(), "{round} {ids:?}");
         assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
@@ -67,9 +67,9 @@ fn scores_are_those_of_the_formula_however_the_points_came_there() {
         upsert(&store, batch.to_vec());
     }
     let rust = only("language", &["rust", "go"]);
-    check(&store, &points, &Filter::default(), "written");
+    check(&store, &points, &PointFilter::default(), "written");
     store.finish(&Stop::never()).unwrap();
-    check(&store, &points, &Filter::default(), "finished");
+    check(&store, &points, &PointFilter::default(), "finished");
     check(&store, &points, &rust, "filtered");
     // What is removed or replaced counts no more.
     let removed: Vec<_> = points.drain(200..320).map(|point| point.id).collect();
@@ -81,5 +81,5 @@ fn scores_are_those_of_the_formula_however_the_points_came_there() {
     store.finish(&Stop::never()).unwrap();
     check(&store, &points, &rust, "changed and finished");
     drop(store);
-    check(&open(home.path()), &points, &Filter::default(), "opened again");
+    check(&open(home.path()), &points, &PointFilter::default(), "opened again");
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forage_base::Stop;
-use forage_sparse::{Filter, Query, SparseVector, Store, StoreError};
+use forage_sparse::{PointFilter, PointQuery, PointStore, SparseVector, StoreError};
 
 use crate::support::{Twin, USING, all, created, open, some_points, told, upsert};
 
@@ -51,11 +51,11 @@ fn filled(points: u64) -> tempfile::TempDir {
 fn says(home: &Path) -> Result<Vec<String>, StoreError> {
     let (store, stop) = (open(home), Stop::never());
     let facts = store.collection(&stop)?.map(|facts| facts.points);
-    let mut said = vec![format!("{facts:?} {}", store.count(&Filter::default(), &stop)?)];
+    let mut said = vec![format!("{facts:?} {}", store.count(&PointFilter::default(), &stop)?)];
     for word in 0..37 {
         let vector = SparseVector::new([(word, 1.0), (word * 3 % 37, 0.5)]);
-        let (filter, fields) = (&Filter::default(), &["path".to_owned()]);
-        let query = Query { vector: &vector, using: USING, filter, fields, limit: 20 };
+        let (filter, fields) = (&PointFilter::default(), &["path".to_owned()]);
+        let query = PointQuery { vector: &vector, using: USING, filter, fields, limit: 20 };
         said.push(format!("{:?}", store.query(&query, &stop)?));
     }
     said.extend(all(&store, &["path", "language"], 64).iter().map(|point| format!("{point:?}")));
@@ -209,7 +209,7 @@ fn a_reader_that_is_killed_leaves_a_sealed_collection() {
     const TEST: &str = "seal::a_reader_that_is_killed_leaves_a_sealed_collection";
     if let Some(directory) = told() {
         let store = open(directory.as_ref());
-        println!("\nread: {}", store.count(&Filter::default(), &Stop::never()).unwrap());
+        println!("\nread: {}", store.count(&PointFilter::default(), &Stop::never()).unwrap());
         loop {
             std::thread::park();
         }

@@ -6,7 +6,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{Contract, Creation, Filter, Point, PointId, Scan, Sharding, SparseVector, Store};
+use forage_sparse::{
+    Contract, Creation, Point, PointFilter, PointId, PointScan, PointStore, Sharding, SparseVector,
+};
 use serde_json::{Map, Value, json};
 
 pub(crate) const USING: &str = "text-sparse";
@@ -48,8 +50,8 @@ pub(crate) fn upsert(store: &EmbeddedStore, points: Vec<Point>) {
 }
 
 /// A filter of one field.
-pub(crate) fn only(field: &str, values: &[&str]) -> Filter {
-    Filter::any_of(field, values.iter().copied())
+pub(crate) fn only(field: &str, values: &[&str]) -> PointFilter {
+    PointFilter::any_of(field, values.iter().copied())
 }
 
 /// Everything, page by page.
@@ -61,7 +63,7 @@ pub(crate) fn all(
     let fields: Vec<_> = fields.iter().map(|&field| field.to_owned()).collect();
     let (mut points, mut from) = (Vec::new(), None);
     loop {
-        let scan = Scan { filter: &Filter::default(), fields: &fields, from, limit };
+        let scan = PointScan { filter: &PointFilter::default(), fields: &fields, from, limit };
         let page = store.scan(&scan, &Stop::never()).unwrap();
         assert!(page.points.len() <= limit);
         points.extend(page.points);

@@ -6,7 +6,7 @@ use ::qdrant_client::Qdrant;
 use ::qdrant_client::qdrant as wire;
 use ::qdrant_client::qdrant::with_payload_selector::SelectorOptions;
 use forage_base::Stop;
-use forage_sparse::{Contract, Filter, Query, SparseVector, Store};
+use forage_sparse::{Contract, PointFilter, PointQuery, PointStore, SparseVector};
 use tokio::runtime::Runtime;
 
 use crate::peer::Peer;
@@ -89,7 +89,7 @@ fn the_peer_answers_the_official_client_as_the_store_answers() {
                 .collect();
             let vector = SparseVector::ones(ids);
             let query =
-                Query { vector: &vector, using: USING, limit: 1_000, fields: &fields, filter: &filter };
+                PointQuery { vector: &vector, using: USING, limit: 1_000, fields: &fields, filter: &filter };
             let hits = store.query(&query, &Stop::never()).unwrap();
             let mut expected: Vec<_> =
                 hits.into_iter().map(|hit| (hit.score, serde_json::json!(hit.payload))).collect();
@@ -111,7 +111,7 @@ fn the_peer_answers_the_official_client_as_the_store_answers() {
         assert!(client.delete_collection("code").await.unwrap().result);
         assert!(!client.collection_exists("code").await.unwrap());
     });
-    assert_eq!(store.count(&Filter::default(), &Stop::never()), Ok(300));
+    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(300));
 }
 
 #[test]

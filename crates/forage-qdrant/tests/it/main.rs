@@ -17,7 +17,8 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use forage_sparse::{
-    Contract, Creation, Filter, Point, PointId, Query, Sharding, SparseVector, Store, StoreError,
+    Contract, Creation, Point, PointFilter, PointId, PointQuery, PointStore, Sharding, SparseVector,
+    StoreError,
 };
 use qdrant_client::qdrant::{self, UpdateStatus};
 use serde_json::{Map, Value, json};
@@ -42,20 +43,21 @@ fn key() -> ApiKey {
     ApiKey::new(KEY).unwrap()
 }
 
-fn filter(fields: &[(&str, &[&str])]) -> Filter {
-    let one = |&(field, values): &(&str, &[&str])| Filter::any_of(field, values.iter().copied()).conditions;
-    Filter { conditions: fields.iter().flat_map(one).collect(), ids: None }
+fn filter(fields: &[(&str, &[&str])]) -> PointFilter {
+    let one =
+        |&(field, values): &(&str, &[&str])| PointFilter::any_of(field, values.iter().copied()).conditions;
+    PointFilter { conditions: fields.iter().flat_map(one).collect(), ids: None }
 }
 
 /// A query for two dimensions, whatever the store makes of it.
 fn ask(store: &ServerStore, stop: &Stop) -> Result<usize, StoreError> {
-    ask_among(store, &Filter::default(), stop)
+    ask_among(store, &PointFilter::default(), stop)
 }
 
-fn ask_among(store: &ServerStore, filter: &Filter, stop: &Stop) -> Result<usize, StoreError> {
+fn ask_among(store: &ServerStore, filter: &PointFilter, stop: &Stop) -> Result<usize, StoreError> {
     let vector = SparseVector::ones([3, 7]);
     let fields = ["path".to_owned()];
-    let query = Query { vector: &vector, using: "text-sparse", limit: 5, fields: &fields, filter };
+    let query = PointQuery { vector: &vector, using: "text-sparse", limit: 5, fields: &fields, filter };
     store.query(&query, stop).map(|hits| hits.len())
 }
 

@@ -1,6 +1,6 @@
 //! What goes over the wire, and what comes back.
 
-use forage_sparse::{Collection, Hit, Page, Scan, VectorFacts};
+use forage_sparse::{Collection, PointHit, PointPage, PointScan, VectorFacts};
 use qdrant::{
     CountPoints, CreateCollection, CreateFieldIndexCollection, DeleteCollection, DeletePoints,
     GetCollectionInfoRequest, Modifier, QueryPoints, ScrollPoints, UpsertPoints,
@@ -35,7 +35,8 @@ fn a_query_names_vector_limit_fields_and_filter() {
     let vector = SparseVector::new([(9, 0.25), (4, 1.0)]);
     let (fields, filter) =
         (["path".to_owned(), "line".to_owned()], filter(&[("kind", &["code", "text"]), ("x", &["y"])]));
-    let query = Query { vector: &vector, using: "text-sparse", limit: 42, fields: &fields, filter: &filter };
+    let query =
+        PointQuery { vector: &vector, using: "text-sparse", limit: 42, fields: &fields, filter: &filter };
     assert_eq!(store(&peer).query(&query, &Stop::never()), Ok(Vec::new()));
 
     let asked: QueryPoints = peer.asked_once();
@@ -82,7 +83,8 @@ fn conditions_go_over_the_wire_by_the_types_that_a_value_may_have() {
         let peer = Peer::start();
         peer.on(|_: &QueryPoints| no_hits());
         let conditions = vec![Condition::parse(written).unwrap()];
-        let filter = forage_sparse::Filter { conditions, ids: Some(vec![forage_sparse::PointId::Number(7)]) };
+        let filter =
+            forage_sparse::PointFilter { conditions, ids: Some(vec![forage_sparse::PointId::Number(7)]) };
         assert_eq!(ask_among(&store(&peer), &filter, &Stop::never()), Ok(0));
         let asked: QueryPoints = peer.asked_once();
         assert_eq!(asked.filter, Some(qdrant::Filter::must([sent, Sent::has_id([7])])), "{written}");
@@ -107,16 +109,16 @@ fn hits_have_both_kinds_of_ids_and_their_payload_as_it_was() {
         })
     });
     let vector = SparseVector::ones([1]);
-    let query = Query {
+    let query = PointQuery {
         vector: &vector,
         using: "v",
         limit: 2,
         fields: &["path".to_owned()],
-        filter: &Filter::default(),
+        filter: &PointFilter::default(),
     };
     let hits = store(&peer).query(&query, &Stop::never()).unwrap();
     let uuid = PointId::Uuid(0x0123_abcd_0000_4000_8000_0000_0000_000f);
-    let hit = |id, score| Hit { id, score, payload: object(payload()) };
+    let hit = |id, score| PointHit { id, score, payload: object(payload()) };
     assert_eq!(hits, [hit(PointId::Number(u64::MAX), 2.5), hit(uuid, 1.0)]);
     // The protocol has no order of fields: it is made, and the same every time.
     let names: Vec<&String> = hits[0].payload.keys().collect();
@@ -149,13 +151,13 @@ fn what_can_find_nothing_is_not_asked() {
     let store = store(&peer);
     let (empty, some, nothing) =
         (SparseVector::default(), SparseVector::ones([1]), filter(&[("a", &["b"]), ("kind", &[])]));
-    let (all, stop) = (Filter::default(), Stop::never());
+    let (all, stop) = (PointFilter::default(), Stop::never());
     for (vector, limit, filter) in [(&empty, 5, &all), (&some, 0, &all), (&some, 5, &nothing)] {
-        let query = Query { vector, using: "v", limit, fields: &[], filter };
+        let query = PointQuery { vector, using: "v", limit, fields: &[], filter };
         assert_eq!(store.query(&query, &stop), Ok(Vec::new()));
     }
-    let scan = |limit, filter| Scan { filter, fields: &[], from: Some(PointId::Number(3)), limit };
-    assert_eq!(store.scan(&scan(5, &nothing), &stop), Ok(Page::default()));
+    let scan = |limit, filter| PointScan { filter, fields: &[], from: Some(PointId::Number(3)), limit };
+    assert_eq!(store.scan(&scan(5, &nothing), &stop), Ok(PointPage::default()));
     assert_eq!(store.scan(&scan(0, &all), &stop).unwrap().next, Some(PointId::Number(3)));
     assert_eq!(store.count(&nothing, &stop), Ok(0));
     assert_eq!(store.upsert(Vec::new(), "v", &stop), Ok(()));
@@ -253,12 +255,12 @@ fn a_scan_goes_from_page_to_page() {
     let store = store(&peer);
     let (fields, filter) = (["path".to_owned()], filter(&[("kind", &["code"])]));
     let scan = |from| {
-        store.scan(&Scan { filter: &filter, fields: &fields, from, limit: 2 }, &Stop::never()).unwrap()
+        store.scan(&PointScan { filter: &filter, fields: &fields, from, limit: 2 }, &Stop::never()).unwrap()
     };
     let row = |number| (PointId::Number(number), object(json!({"path": format!("{number}.rs")})));
     let first = scan(None);
-    assert_eq!(first, Page { points: vec![row(1), row(2)], next: Some(PointId::Number(5)) });
-    assert_eq!(scan(first.next), Page { points: vec![row(5)], next: None });
+    assert_eq!(first, PointPage { points: vec![row(1), row(2)], next: Some(PointId::Number(5)) });
+    assert_eq!(scan(first.next), PointPage { points: vec![row(5)], next: None });
 
     let asked: Vec<ScrollPoints> = peer.asked();
     assert_eq!(asked[1].offset, Some(5.into()));
@@ -275,7 +277,7 @@ fn a_scan_goes_from_page_to_page() {
 fn no_wanted_field_means_no_payload() {
     let peer = Peer::start();
     peer.on(|_: &ScrollPoints| Reply::Now(qdrant::ScrollResponse::default()));
-    let scan = Scan { filter: &Filter::default(), fields: &[], from: None, limit: 10 };
+    let scan = PointScan { filter: &PointFilter::default(), fields: &[], from: None, limit: 10 };
     store(&peer).scan(&scan, &Stop::never()).unwrap();
     let asked: ScrollPoints = peer.asked_once();
     assert_eq!(asked.with_payload, Some(SelectorOptions::Enable(false).into()));
@@ -296,7 +298,8 @@ fn a_page_of_a_thousand_texts_is_not_too_large() {
         let result = (0..u64::from(asked.limit.unwrap())).map(point).collect();
         Reply::Now(qdrant::ScrollResponse { result, ..Default::default() })
     });
-    let scan = Scan { filter: &Filter::default(), fields: &["text".to_owned()], from: None, limit: 1000 };
+    let scan =
+        PointScan { filter: &PointFilter::default(), fields: &["text".to_owned()], from: None, limit: 1000 };
     let page = store(&peer).scan(&scan, &Stop::never()).unwrap();
     let lengths: usize = page.points.iter().map(|(_, payload)| payload["text"].as_str().unwrap().len()).sum();
     assert_eq!((page.points.len(), lengths), (1000, 1000 * (8 << 10)));

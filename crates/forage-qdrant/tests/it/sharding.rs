@@ -1,6 +1,6 @@
 //! Collections that are sharded by a payload field.
 
-use forage_sparse::Scan;
+use forage_sparse::PointScan;
 use qdrant::{
     CollectionClusterInfoRequest, CountPoints, CreateCollection, CreateFieldIndexCollection,
     CreateShardKeyRequest, DeleteCollection, DeletePoints, QueryPoints, ScrollPoints, ShardKey,
@@ -159,7 +159,7 @@ fn a_filter_that_fixes_the_field_is_asked_of_its_shards_alone() {
     let store = sharded(&peer);
     let fixed = filter(&[("kind", &["code"]), ("repository", &["b", "a", "b"])]);
     ask_among(&store, &fixed, &Stop::never()).unwrap();
-    store.scan(&Scan { filter: &fixed, fields: &[], from: None, limit: 3 }, &Stop::never()).unwrap();
+    store.scan(&PointScan { filter: &fixed, fields: &[], from: None, limit: 3 }, &Stop::never()).unwrap();
     store.count(&fixed, &Stop::never()).unwrap();
     assert_eq!(names(&peer.asked_once::<QueryPoints>().shard_key_selector), ["a", "b"]);
     assert_eq!(names(&peer.asked_once::<ScrollPoints>().shard_key_selector), ["a", "b"]);

@@ -31,8 +31,13 @@ fn threads_that_ask_at_once_get_each_their_own_answer() {
                 barrier.wait();
                 for _ in 0..20 {
                     let vector = SparseVector::ones([1]);
-                    let query =
-                        Query { vector: &vector, using: "v", limit, fields: &[], filter: &Filter::default() };
+                    let query = PointQuery {
+                        vector: &vector,
+                        using: "v",
+                        limit,
+                        fields: &[],
+                        filter: &PointFilter::default(),
+                    };
                     assert_eq!(store.query(&query, &Stop::never()).unwrap().len(), limit);
                 }
             });
@@ -50,8 +55,13 @@ fn a_call_that_waits_does_not_hold_up_others() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let vector = SparseVector::ones([1]);
-            let query =
-                Query { vector: &vector, using: "v", limit: 1, fields: &[], filter: &Filter::default() };
+            let query = PointQuery {
+                vector: &vector,
+                using: "v",
+                limit: 1,
+                fields: &[],
+                filter: &PointFilter::default(),
+            };
             store.query(&query, &stop)
         });
         peer.wait_until_asked();

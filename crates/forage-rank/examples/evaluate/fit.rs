@@ -2,19 +2,19 @@
 
 use forage_rank::RuleWeights;
 pub(crate) use forage_rank::evaluation::mean_ndcg as mean;
-use forage_rank::evaluation::{Answered, cross_validate, mean_ndcg, recall, reciprocal_rank};
+use forage_rank::evaluation::{AnsweredQuery, cross_validate, mean_ndcg, recall, reciprocal_rank};
 
-pub(crate) fn recall_at(queries: &[Answered], rules: &RuleWeights, cut: usize) -> f64 {
+pub(crate) fn recall_at(queries: &[AnsweredQuery], rules: &RuleWeights, cut: usize) -> f64 {
     let sum: f64 = queries.iter().map(|query| recall(&query.ranks(rules), query.expected, cut)).sum();
     sum / queries.len() as f64
 }
 
-pub(crate) fn reciprocal(queries: &[Answered], rules: &RuleWeights) -> f64 {
+pub(crate) fn reciprocal(queries: &[AnsweredQuery], rules: &RuleWeights) -> f64 {
     queries.iter().map(|query| reciprocal_rank(&query.ranks(rules))).sum::<f64>() / queries.len() as f64
 }
 
 /// Fits on all, and on each fold's complement; prints what the fold then has.
-pub(crate) fn folds(queries: &[Answered], start: &RuleWeights) {
+pub(crate) fn folds(queries: &[AnsweredQuery], start: &RuleWeights) {
     let validation = cross_validate(queries, start);
     for (nth, fold) in validation.folds.iter().enumerate() {
         println!(

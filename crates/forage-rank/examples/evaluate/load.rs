@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use forage_rank::evaluation::{self, Answered, Places, QuerySet};
-use forage_rank::{RankIndex, RuleWeights, Weights};
+use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
+use forage_rank::{RankIndex, RankWeights, RuleWeights};
 
 /// Threads that read, and threads that write.
 const THREADS: usize = 2;
@@ -80,7 +80,7 @@ pub(crate) fn list(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-pub(crate) fn answer(loaded: &[Loaded], weights: &Weights) -> Vec<Answered> {
+pub(crate) fn answer(loaded: &[Loaded], weights: &RankWeights) -> Vec<AnsweredQuery> {
     let mut answered = Vec::new();
     for repository in loaded {
         for query in &repository.set.queries {
@@ -92,7 +92,7 @@ pub(crate) fn answer(loaded: &[Loaded], weights: &Weights) -> Vec<Answered> {
 }
 
 /// Targets with their ranks, and the first files.
-pub(crate) fn shown(query: &Answered, rules: &RuleWeights) -> (String, Vec<String>) {
+pub(crate) fn shown(query: &AnsweredQuery, rules: &RuleWeights) -> (String, Vec<String>) {
     let order = query.order(rules);
     let rank = |target| query.rank(&order, target).map_or("-".to_owned(), |rank| rank.to_string());
     let ranks = query.targets.iter().enumerate().map(|(target, path)| format!("{path} {}", rank(target)));
@@ -101,8 +101,8 @@ pub(crate) fn shown(query: &Answered, rules: &RuleWeights) -> (String, Vec<Strin
 }
 
 /// Ranks of each query's targets, null for what is not among the candidates.
-pub(crate) fn ranks(queries: &[Answered], rules: &RuleWeights) -> serde_json::Value {
-    let of_query = |query: &Answered| {
+pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_json::Value {
+    let of_query = |query: &AnsweredQuery| {
         let order = query.order(rules);
         let ranks: Vec<_> = (0..query.targets.len()).map(|target| query.rank(&order, target)).collect();
         serde_json::json!({ "repository": query.repository, "language": query.language, "ranks": ranks })

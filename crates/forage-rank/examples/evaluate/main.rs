@@ -22,8 +22,8 @@ mod strength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forage_rank::evaluation::{self, Answered, NDCG_CUT};
-use forage_rank::{Effect, RULES, Weights};
+use forage_rank::evaluation::{self, AnsweredQuery, NDCG_CUT};
+use forage_rank::{Effect, RULES, RankWeights};
 
 use fit::{folds, mean};
 use load::{Loaded, answer, load};
@@ -34,7 +34,7 @@ fn main() {
     let values = |name: &str| {
         arguments.windows(2).filter(|pair| pair[0] == name).map(|pair| pair[1].clone()).collect::<Vec<_>>()
     };
-    let mut weights = Weights::default();
+    let mut weights = RankWeights::default();
     if option("--neutral").is_some() {
         for rule in RULES {
             let value = if rule.effect == Effect::Adds { 0.5 } else { 0.3 };
@@ -86,7 +86,7 @@ fn main() {
     }
 }
 
-fn set(weights: &mut Weights, name: &str, value: f32) {
+fn set(weights: &mut RankWeights, name: &str, value: f32) {
     if let Some(weight) = weights.rules.get_mut(name) {
         *weight = value;
         return;
@@ -116,10 +116,10 @@ fn set(weights: &mut Weights, name: &str, value: f32) {
     *place = value;
 }
 
-fn print_report(loaded: &[Loaded], queries: &[Answered], weights: &Weights) {
+fn print_report(loaded: &[Loaded], queries: &[AnsweredQuery], weights: &RankWeights) {
     let rules = &weights.rules;
     println!("all {} queries: NDCG@10 {:.4}", queries.len(), mean(queries, rules, |_| true));
-    let group = |title: &str, of: &dyn Fn(&Answered) -> String| {
+    let group = |title: &str, of: &dyn Fn(&AnsweredQuery) -> String| {
         let mut groups: BTreeMap<String, usize> = BTreeMap::new();
         for query in queries {
             *groups.entry(of(query)).or_default() += 1;
@@ -151,14 +151,14 @@ fn print_report(loaded: &[Loaded], queries: &[Answered], weights: &Weights) {
     );
 }
 
-fn ablate(queries: &[Answered], weights: &Weights) {
+fn ablate(queries: &[AnsweredQuery], weights: &RankWeights) {
     for ablated in evaluation::ablate(queries, &weights.rules) {
         println!("without {:20} {:.4} ({:+.4})", ablated.rule.name, ablated.ndcg, ablated.difference);
     }
 }
 
-fn print_worst(queries: &[Answered], weights: &Weights, count: usize) {
-    let mut order: Vec<(f64, &Answered)> =
+fn print_worst(queries: &[AnsweredQuery], weights: &RankWeights, count: usize) {
+    let mut order: Vec<(f64, &AnsweredQuery)> =
         queries.iter().map(|query| (query.ndcg(&weights.rules, NDCG_CUT), query)).collect();
     order.sort_by(|left, right| left.0.total_cmp(&right.0));
     for (ndcg, query) in order.iter().take(count) {
@@ -169,7 +169,7 @@ fn print_worst(queries: &[Answered], weights: &Weights, count: usize) {
     }
 }
 
-fn explain(queries: &[Answered], weights: &Weights, part: &str) {
+fn explain(queries: &[AnsweredQuery], weights: &RankWeights, part: &str) {
     for query in queries.iter().filter(|query| query.query.contains(part)) {
         println!("{} {:?}", query.repository, query.query);
         for (rank, file) in query.order(&weights.rules).into_iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use forage_rank::limits::WEAK_STRENGTH;
-use forage_rank::{Request, search};
+use forage_rank::{RankedSearch, search};
 
 use crate::load::{Loaded, list};
 
@@ -32,7 +32,7 @@ fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
     for (nth, repository) in loaded.iter().enumerate() {
         for (other, asked) in asked.iter().enumerate() {
             for query in asked.iter().step_by(if nth == other { 1 } else { STEP }) {
-                let strength = search(&repository.index, &Request::new(query, 1)).unwrap().strength;
+                let strength = search(&repository.index, &RankedSearch::new(query, 1)).unwrap().strength;
                 if nth == other { own.push(strength) } else { foreign.push(strength) }
             }
         }

@@ -1,13 +1,13 @@
 //! The definition that a line begins.
 
-use crate::languages::{Habit, Kind, Language, Style};
+use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
 
 /// What a line defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Definition<'a> {
+pub(super) struct SymbolDefinition<'a> {
     pub(super) name: &'a str,
-    pub(super) kind: Kind,
+    pub(super) kind: DefinitionKind,
 }
 
 /// Words that stand before a parenthesis and call nothing.
@@ -136,79 +136,83 @@ const MODIFIERS: &[&str] = &[
 ];
 
 /// The definition that a line begins, if it does. The line is code without its comment.
-pub(super) fn definition<'a>(line: &'a str, language: &Language) -> Option<Definition<'a>> {
+pub(super) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<SymbolDefinition<'a>> {
     let line = &line[..line.floor_char_boundary(limits::DEFINITION_BYTES)];
     let trimmed = line.trim();
     let outermost = !line.starts_with([' ', '\t']);
-    if language.style == Style::Prose {
+    if language.style == CommentStyle::Prose {
         let heading = trimmed.strip_prefix('#')?.trim_start_matches('#').trim();
-        return (!heading.is_empty()).then_some(Definition { name: heading, kind: Kind::Heading });
+        return (!heading.is_empty())
+            .then_some(SymbolDefinition { name: heading, kind: DefinitionKind::Heading });
     }
-    if language.style == Style::Sql {
+    if language.style == CommentStyle::Sql {
         return created(trimmed);
     }
     if language.has(Habit::SignedMethods) && trimmed.starts_with(['-', '+']) {
         // `- (void)take:(int)count`
         let (_, after) = trimmed.split_once(')')?;
-        let kind = if trimmed.ends_with(';') { Kind::Declaration } else { Kind::Function };
-        return identifier(after.trim_start()).map(|name| Definition { name, kind });
+        let kind =
+            if trimmed.ends_with(';') { DefinitionKind::Declaration } else { DefinitionKind::Function };
+        return identifier(after.trim_start()).map(|name| SymbolDefinition { name, kind });
     }
     let (keyword, modified, rest) = keyword(trimmed, language);
     if let Some(kind) = keyword {
         return named(rest, kind, line, language, outermost);
     }
     let found = match language.style {
-        Style::C => c_function(trimmed, outermost),
-        Style::Java => typed_function(trimmed, modified, rest),
-        Style::JavaScript => javascript(trimmed, rest, outermost),
-        Style::Python if outermost => {
+        CommentStyle::C => c_function(trimmed, outermost),
+        CommentStyle::Java => typed_function(trimmed, modified, rest),
+        CommentStyle::JavaScript => javascript(trimmed, rest, outermost),
+        CommentStyle::Python if outermost => {
             let name = assigned(trimmed, "=").or_else(|| assigned(trimmed, ":"));
             name.filter(|name| !is_one_of(CONTROL, name))
         }
-        Style::Ruby => {
+        CommentStyle::Ruby => {
             assigned(trimmed, "=").filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
         }
-        Style::Haskell if outermost => {
+        CommentStyle::Haskell if outermost => {
             let name = identifier(trimmed)?;
             let after = trimmed[name.len()..].trim_start();
             return (after.starts_with("::") || after.starts_with(','))
-                .then_some(Definition { name, kind: Kind::Function });
+                .then_some(SymbolDefinition { name, kind: DefinitionKind::Function });
         }
-        Style::Lua => {
+        CommentStyle::Lua => {
             let name = trimmed.strip_prefix("local ").unwrap_or(trimmed);
             let (left, right) = name.split_once(['=']).or_else(|| name.split_once("<-"))?;
             let right = right.trim_start_matches('-').trim_start();
             let left = left.trim_end_matches(['<', ' ']);
             if right.starts_with("function") {
-                return last_name(left.trim()).map(|name| Definition { name, kind: Kind::Function });
+                return last_name(left.trim())
+                    .map(|name| SymbolDefinition { name, kind: DefinitionKind::Function });
             }
             (outermost && left.starts_with("M.")).then(|| last_name(left.trim())).flatten()
         }
-        Style::Shell => {
+        CommentStyle::Shell => {
             let name = trimmed.split(['(', ' ']).next()?;
             let after = trimmed[name.len()..].trim_start();
             if let Some(name) = name.strip_suffix('=').filter(|_| after.starts_with('(')) {
                 // `list=()`
-                return identifier(name).map(|name| Definition { name, kind: Kind::Constant });
+                return identifier(name)
+                    .map(|name| SymbolDefinition { name, kind: DefinitionKind::Constant });
             }
             let is_function = after.starts_with("()") && !name.is_empty() && !is_one_of(CONTROL, name);
-            return is_function.then_some(Definition { name, kind: Kind::Function });
+            return is_function.then_some(SymbolDefinition { name, kind: DefinitionKind::Function });
         }
         _ => None,
     }?;
-    let constant = matches!(language.style, Style::Python | Style::Ruby);
+    let constant = matches!(language.style, CommentStyle::Python | CommentStyle::Ruby);
     let kind = if constant {
-        Kind::Constant
-    } else if trimmed.ends_with(';') && language.style == Style::C {
-        Kind::Declaration
+        DefinitionKind::Constant
+    } else if trimmed.ends_with(';') && language.style == CommentStyle::C {
+        DefinitionKind::Declaration
     } else {
-        Kind::Function
+        DefinitionKind::Function
     };
-    Some(Definition { name: found, kind })
+    Some(SymbolDefinition { name: found, kind })
 }
 
 /// The last keyword of those that a line begins with, whether modifiers stand there, and the rest.
-fn keyword<'a>(trimmed: &'a str, language: &Language) -> (Option<Kind>, bool, &'a str) {
+fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKind>, bool, &'a str) {
     let mut rest = trimmed;
     let mut found = None;
     let mut modified = false;
@@ -282,28 +286,31 @@ fn after_bracket(text: &str, open: char, close: char) -> &str {
 /// The name behind a keyword.
 fn named<'a>(
     rest: &'a str,
-    kind: Kind,
+    kind: DefinitionKind,
     line: &str,
-    language: &Language,
+    language: &LanguageRow,
     outermost: bool,
-) -> Option<Definition<'a>> {
+) -> Option<SymbolDefinition<'a>> {
     let mut rest = rest;
     match language.style {
         // Locals are no definitions that anybody asks for.
-        Style::JavaScript | Style::C if kind == Kind::Constant && !outermost => return None,
-        Style::Zig if kind == Kind::Constant => {
+        CommentStyle::JavaScript | CommentStyle::C if kind == DefinitionKind::Constant && !outermost => {
+            return None;
+        }
+        CommentStyle::Zig if kind == DefinitionKind::Constant => {
             let name = identifier(rest)?;
             let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
             let value = value.trim_start_matches("extern ").trim_start_matches("packed ");
             let is_type =
                 ["struct", "enum", "union", "error", "opaque"].iter().any(|word| value.starts_with(word));
             let kept = is_type || outermost || line.trim_start().starts_with("pub");
-            let kind = if is_type { Kind::Type } else { Kind::Constant };
-            return kept.then_some(Definition { name, kind });
+            let kind = if is_type { DefinitionKind::Type } else { DefinitionKind::Constant };
+            return kept.then_some(SymbolDefinition { name, kind });
         }
         // Members of a type, but nothing within functions.
-        Style::Keywords
-            if kind == Kind::Constant && line.len() - line.trim_start().len() > language.members_to() =>
+        CommentStyle::Keywords
+            if kind == DefinitionKind::Constant
+                && line.len() - line.trim_start().len() > language.members_to() =>
         {
             return None;
         }
@@ -312,12 +319,14 @@ fn named<'a>(
     if language.has(Habit::QuotedNames) {
         // `resource "kind" "name" {`
         let name = rest.split('"').nth_back(1)?;
-        return (outermost && !name.is_empty()).then_some(Definition { name, kind });
+        return (outermost && !name.is_empty()).then_some(SymbolDefinition { name, kind });
     }
     if language.has(Habit::ReceiverInBrackets) && rest.starts_with('(') {
         rest = after_bracket(rest, '(', ')').trim_start();
     }
-    if (language.has(Habit::TypeParametersFirst) || kind == Kind::Extension) && rest.starts_with('<') {
+    if (language.has(Habit::TypeParametersFirst) || kind == DefinitionKind::Extension)
+        && rest.starts_with('<')
+    {
         rest = after_bracket(rest, '<', '>').trim_start();
     }
     if language.has(Habit::NameBeforeBracket)
@@ -326,34 +335,37 @@ fn named<'a>(
     {
         // `delegate void Name(`, `record Name(`
         let head = if head.ends_with('>') { head.split('<').next().unwrap_or(head) } else { head };
-        return last_name(head.trim_end()).map(|name| Definition { name, kind });
+        return last_name(head.trim_end()).map(|name| SymbolDefinition { name, kind });
     }
-    if kind == Kind::Function
+    if kind == DefinitionKind::Function
         && rest.starts_with('(')
-        && (language.style == Style::JavaScript || language.has(Habit::NamelessFunctions))
+        && (language.style == CommentStyle::JavaScript || language.has(Habit::NamelessFunctions))
     {
         // A function without a name.
         return None;
     }
-    if language.style == Style::Haskell && kind != Kind::Module {
+    if language.style == CommentStyle::Haskell && kind != DefinitionKind::Module {
         // `class (Monad m) => Name a`
         rest = rest.split_once("=>").map_or(rest, |(_, after)| after.trim_start());
     }
-    if kind == Kind::Extension {
-        return extended(rest).map(|name| Definition { name, kind });
+    if kind == DefinitionKind::Extension {
+        return extended(rest).map(|name| SymbolDefinition { name, kind });
     }
-    if language.style == Style::C {
+    if language.style == CommentStyle::C {
         return c_type(rest, kind);
     }
-    if language.style == Style::JavaScript && kind == Kind::Constant {
+    if language.style == CommentStyle::JavaScript && kind == DefinitionKind::Constant {
         let name = identifier(rest)?;
         let value = rest.split_once('=').map_or("", |(_, value)| value).trim_start();
         let function = value.contains("=>") || value.starts_with("function") || value.starts_with("async");
-        return Some(Definition { name, kind: if function { Kind::Function } else { Kind::Constant } });
+        return Some(SymbolDefinition {
+            name,
+            kind: if function { DefinitionKind::Function } else { DefinitionKind::Constant },
+        });
     }
-    if language.has(Habit::ReceiverWithDot) && kind == Kind::Function {
+    if language.has(Habit::ReceiverWithDot) && kind == DefinitionKind::Function {
         let head = rest.split('(').next().unwrap_or(rest);
-        return last_name(head.trim()).map(|name| Definition { name, kind });
+        return last_name(head.trim()).map(|name| SymbolDefinition { name, kind });
     }
     if language.has(Habit::OfAnObject) {
         rest = rest.trim_start_matches("<<").trim_start_matches([':', ' ']);
@@ -364,11 +376,11 @@ fn named<'a>(
         .find(|character: char| !(character.is_alphanumeric() || "_.:?!$'-".contains(character)))
         .unwrap_or(rest.len());
     let name = rest[..end].trim_end_matches([':', '.', '-', '\'']);
-    last_name(name).map(|name| Definition { name, kind })
+    last_name(name).map(|name| SymbolDefinition { name, kind })
 }
 
 /// `CREATE OR REPLACE FUNCTION schema.name(`, `create table if not exists name`.
-fn created(trimmed: &str) -> Option<Definition<'_>> {
+fn created(trimmed: &str) -> Option<SymbolDefinition<'_>> {
     const BEFORE: &[&str] =
         &["or", "replace", "temp", "temporary", "global", "unlogged", "unique", "materialized", "virtual"];
     let mut words = trimmed.split_whitespace();
@@ -377,16 +389,16 @@ fn created(trimmed: &str) -> Option<Definition<'_>> {
     let mut words = words.skip_while(|word| is(word, BEFORE));
     let what = words.next()?;
     let kind = match what {
-        _ if is(what, &["table", "view", "type", "domain"]) => Kind::Type,
-        _ if is(what, &["function", "procedure", "trigger"]) => Kind::Function,
-        _ if is(what, &["schema", "database", "extension"]) => Kind::Module,
-        _ if is(what, &["index", "sequence"]) => Kind::Constant,
+        _ if is(what, &["table", "view", "type", "domain"]) => DefinitionKind::Type,
+        _ if is(what, &["function", "procedure", "trigger"]) => DefinitionKind::Function,
+        _ if is(what, &["schema", "database", "extension"]) => DefinitionKind::Module,
+        _ if is(what, &["index", "sequence"]) => DefinitionKind::Constant,
         _ => return None,
     };
     let name = words.find(|word| !is(word, &["concurrently", "if", "not", "exists"]))?;
     let name = name.split(['(', ';']).next()?;
     last_name(name.trim_matches(['"', '`', '[', ']']))
-        .map(|name| Definition { name: name.trim_start_matches(['"', '`', '[']), kind })
+        .map(|name| SymbolDefinition { name: name.trim_start_matches(['"', '`', '[']), kind })
 }
 
 /// What `impl Trait for Type<T>`, `extension Type: Protocol` and `instance Class Type` belong to.
@@ -428,24 +440,24 @@ fn assigned<'a>(trimmed: &'a str, sign: &str) -> Option<&'a str> {
 }
 
 /// `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;`, `#define NAME`.
-fn c_type(rest: &str, kind: Kind) -> Option<Definition<'_>> {
-    if rest.ends_with(';') && kind == Kind::Type && !rest.contains('=') {
+fn c_type(rest: &str, kind: DefinitionKind) -> Option<SymbolDefinition<'_>> {
+    if rest.ends_with(';') && kind == DefinitionKind::Type && !rest.contains('=') {
         // A forward declaration, or a typedef, whose name comes last.
         let name = last_name(rest.trim_end_matches(';').trim_end_matches(')').trim_end())?;
         let several = rest.contains(' ');
-        return several.then_some(Definition { name, kind: Kind::Declaration });
+        return several.then_some(SymbolDefinition { name, kind: DefinitionKind::Declaration });
     }
     let head = rest.split(['{', ':', '(', '=', '<', ';']).next()?.trim();
     if head.is_empty() {
         return None;
     }
     // Macros for visibility stand before the name; a variable of the type would stand behind it.
-    let name = if kind == Kind::Constant {
+    let name = if kind == DefinitionKind::Constant {
         identifier(rest)?
     } else {
         head.split(' ').rev().find(|word| *word != "final" && identifier(word) == Some(word))?
     };
-    Some(Definition { name, kind })
+    Some(SymbolDefinition { name, kind })
 }
 
 /// `type name(`, at the margin or indented with a body.

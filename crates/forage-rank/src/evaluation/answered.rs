@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::{KnownQuery, QuerySet, Target, ndcg};
+use super::{EvaluationTarget, KnownQuery, QuerySet, ndcg};
 use crate::error::IndexError;
 use crate::index::RankIndex;
 use crate::limits;
 use crate::rules::{RULES, RuleWeights};
-use crate::search::{Request, Weights, search};
+use crate::search::{RankWeights, RankedSearch, search};
 
 /// Difference of scores that is one for the smooth gain.
 const TEMPERATURE: f32 = 0.12;
@@ -45,21 +45,21 @@ impl Places {
     }
 
     /// The path by which a file is in the index, if it has the target's very path.
-    fn exact<'a>(&self, target: &'a Target) -> Option<&'a str> {
+    fn exact<'a>(&self, target: &'a EvaluationTarget) -> Option<&'a str> {
         let path = target.path();
         let below = || path.strip_prefix(self.below.as_str())?.strip_prefix('/');
         let found = |path: &&str| self.paths.contains(*path);
         (!self.below.is_empty()).then(below).flatten().filter(found).or_else(|| Some(path).filter(found))
     }
 
-    fn has(&self, target: &Target) -> bool {
+    fn has(&self, target: &EvaluationTarget) -> bool {
         self.files.iter().any(|(path, lines)| target.is_in(path) && target.covers(1, *lines))
     }
 }
 
 /// A query with its candidates.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct AnsweredQuery {
     /// The set's name.
     pub repository: String,
     /// The set's language.
@@ -69,7 +69,7 @@ pub struct Answered {
     /// What was asked.
     pub query: String,
     /// In the order in which they were ranked.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RankedCandidate>,
     /// Targets that could be found.
     pub expected: usize,
     /// Paths of the targets.
@@ -82,7 +82,7 @@ pub struct Answered {
 
 /// A file that is ranked.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct RankedCandidate {
     /// Its path.
     pub path: String,
     /// Values of the rules, in the order of [`RULES`].
@@ -100,16 +100,17 @@ pub fn answer(
     places: &Places,
     set: &QuerySet,
     known: &KnownQuery,
-    weights: &Weights,
-) -> Result<Answered, IndexError> {
-    let request = Request { weights: Some(weights), ..Request::new(&known.query, limits::CANDIDATES) };
+    weights: &RankWeights,
+) -> Result<AnsweredQuery, IndexError> {
+    let request =
+        RankedSearch { weights: Some(weights), ..RankedSearch::new(&known.query, limits::CANDIDATES) };
     // Once to warm up.
     search(index, &request)?;
     let began = Instant::now();
     let ranking = search(index, &request)?;
     let milliseconds = began.elapsed().as_secs_f64() * 1000.0;
 
-    let targets: Vec<&Target> = known.targets().take(limits::TARGETS).collect();
+    let targets: Vec<&EvaluationTarget> = known.targets().take(limits::TARGETS).collect();
     let exact: Vec<Option<&str>> = targets.iter().map(|target| places.exact(target)).collect();
     let candidates = ranking.files.into_iter().map(|file| {
         let lines = file.chunks.first().map_or((0, 0), |chunk| (chunk.start_line, chunk.end_line));
@@ -120,12 +121,13 @@ pub fn answer(
                 bits |= 1 << nth;
             }
         }
-        Candidate { path: file.path, values: file.values, targets: bits }
+        RankedCandidate { path: file.path, values: file.values, targets: bits }
     });
-    let is_missing = |(target, exact): &(&&Target, &Option<&str>)| exact.is_none() && !places.has(target);
+    let is_missing =
+        |(target, exact): &(&&EvaluationTarget, &Option<&str>)| exact.is_none() && !places.has(target);
     let missing: Vec<String> =
         targets.iter().zip(&exact).filter(is_missing).map(|(target, _)| target.path().to_owned()).collect();
-    Ok(Answered {
+    Ok(AnsweredQuery {
         repository: set.name.clone(),
         language: set.language.clone(),
         category: known.category.clone(),
@@ -138,7 +140,7 @@ pub fn answer(
     })
 }
 
-impl Answered {
+impl AnsweredQuery {
     /// Candidates, the best first.
     #[must_use]
     pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {

@@ -1,7 +1,7 @@
 //! Figures over queries.
 
-use super::{Answered, recall, reciprocal_rank};
-use crate::rules::{Rule, RuleWeights};
+use super::{AnsweredQuery, recall, reciprocal_rank};
+use crate::rules::{RankingRule, RuleWeights};
 
 /// Files that the gain is of.
 pub const NDCG_CUT: usize = 10;
@@ -24,7 +24,7 @@ pub struct Figures {
 
 impl Figures {
     /// Of these queries; all 0 if there are none.
-    pub fn of<'a>(queries: impl IntoIterator<Item = &'a Answered>, rules: &RuleWeights) -> Self {
+    pub fn of<'a>(queries: impl IntoIterator<Item = &'a AnsweredQuery>, rules: &RuleWeights) -> Self {
         let mut figures = Self::default();
         for query in queries {
             let ranks = query.ranks(rules);
@@ -44,7 +44,11 @@ impl Figures {
 }
 
 /// Mean gain of the first [`NDCG_CUT`] files over the queries that are chosen; 0 if none is.
-pub fn mean_ndcg(queries: &[Answered], rules: &RuleWeights, chosen: impl Fn(&Answered) -> bool) -> f64 {
+pub fn mean_ndcg(
+    queries: &[AnsweredQuery],
+    rules: &RuleWeights,
+    chosen: impl Fn(&AnsweredQuery) -> bool,
+) -> f64 {
     let (mut sum, mut count) = (0.0, 0_u32);
     for query in queries.iter().filter(|query| chosen(query)) {
         sum += query.ndcg(rules, NDCG_CUT);
@@ -57,7 +61,7 @@ pub fn mean_ndcg(queries: &[Answered], rules: &RuleWeights, chosen: impl Fn(&Ans
 #[derive(Clone, Copy, Debug)]
 pub struct Ablated {
     /// The rule.
-    pub rule: &'static Rule,
+    pub rule: &'static RankingRule,
     /// The weight that it has.
     pub weight: f32,
     /// Mean gain without it.
@@ -68,9 +72,9 @@ pub struct Ablated {
 
 /// What each rule gives: the means without it, the worst first. The others' weights stay as they are.
 #[must_use]
-pub fn ablate(queries: &[Answered], rules: &RuleWeights) -> Vec<Ablated> {
+pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
     let full = mean_ndcg(queries, rules, |_| true);
-    let without = |(rule, weight): (&'static Rule, f32)| {
+    let without = |(rule, weight): (&'static RankingRule, f32)| {
         let mut changed = rules.clone();
         if let Some(weight) = changed.get_mut(rule.name) {
             *weight = 0.0;

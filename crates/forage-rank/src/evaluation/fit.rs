@@ -1,6 +1,6 @@
 //! Weights of rules fitted to queries by coordinate ascent, and whether that holds for queries that were not seen.
 
-use super::{Answered, NDCG_CUT};
+use super::{AnsweredQuery, NDCG_CUT};
 use crate::limits;
 use crate::rules::{Effect, RULES, RuleWeights};
 
@@ -23,8 +23,12 @@ const MOST_LOWERED: f32 = 0.9;
 const STANDARD_ERRORS: f64 = 2.0;
 
 /// Fits the weights of all rules to the queries that are chosen.
-pub fn fit(queries: &[Answered], start: &RuleWeights, chosen: impl Fn(&Answered) -> bool) -> RuleWeights {
-    let queries: Vec<&Answered> = queries.iter().filter(|query| chosen(query)).collect();
+pub fn fit(
+    queries: &[AnsweredQuery],
+    start: &RuleWeights,
+    chosen: impl Fn(&AnsweredQuery) -> bool,
+) -> RuleWeights {
+    let queries: Vec<&AnsweredQuery> = queries.iter().filter(|query| chosen(query)).collect();
     if queries.is_empty() {
         return start.clone();
     }
@@ -87,14 +91,14 @@ pub struct Fold {
 /// Fits on all queries, and on each fold's complement. Folds are of whole repositories if there are several, else of
 /// the queries by what they say.
 #[must_use]
-pub fn cross_validate(queries: &[Answered], start: &RuleWeights) -> Validation {
+pub fn cross_validate(queries: &[AnsweredQuery], start: &RuleWeights) -> Validation {
     let folds = folds(queries);
     let count = folds.iter().max().map_or(0, |most| most + 1);
     let mut gains = vec![(0.0, 0.0); queries.len()];
     let mut without = vec![0.0; RULES.len()];
     let folds = (0..count).filter_map(|fold| {
         let is_inside: Vec<bool> = folds.iter().map(|other| *other != fold).collect();
-        let inside: Vec<Answered> = chosen(queries, &is_inside);
+        let inside: Vec<AnsweredQuery> = chosen(queries, &is_inside);
         if inside.is_empty() || inside.len() == queries.len() {
             return None;
         }
@@ -119,19 +123,19 @@ pub fn cross_validate(queries: &[Answered], start: &RuleWeights) -> Validation {
     Validation { folds, gains, without, fitted: fit(queries, start, |_| true) }
 }
 
-fn chosen(queries: &[Answered], chosen: &[bool]) -> Vec<Answered> {
+fn chosen(queries: &[AnsweredQuery], chosen: &[bool]) -> Vec<AnsweredQuery> {
     queries.iter().zip(chosen).filter(|(_, chosen)| **chosen).map(|(query, _)| query.clone()).collect()
 }
 
 /// The fold of each query.
-fn folds(queries: &[Answered]) -> Vec<usize> {
+fn folds(queries: &[AnsweredQuery]) -> Vec<usize> {
     let mut names: Vec<&str> = Vec::new();
     for query in queries {
         if !names.contains(&query.repository.as_str()) {
             names.push(&query.repository);
         }
     }
-    let by_repository = |query: &Answered| {
+    let by_repository = |query: &AnsweredQuery| {
         let nth = names.iter().position(|name| *name == query.repository).unwrap_or_default();
         nth % FOLDS.min(names.len())
     };

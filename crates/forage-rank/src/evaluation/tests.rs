@@ -1,7 +1,7 @@
 use super::*;
 use crate::index::RankIndex;
 use crate::rules::{RULES, RuleWeights};
-use crate::search::Weights;
+use crate::search::RankWeights;
 
 #[test]
 fn gains_are_discounted_and_normalised() {
@@ -34,14 +34,14 @@ fn targets_are_files_or_lines() {
 }
 
 /// A query whose candidates have one value each, of the rule `file`, and are these targets.
-fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: usize) -> Answered {
+fn answered(repository: &str, query: &str, candidates: &[(f32, u64)], expected: usize) -> AnsweredQuery {
     let file = RULES.iter().position(|rule| rule.name == "file").unwrap();
     let candidates = candidates.iter().enumerate().map(|(nth, (value, targets))| {
         let mut values = [0.0; RULES.len()];
         values[file] = *value;
-        Candidate { path: format!("{nth}.rs"), values, targets: *targets }
+        RankedCandidate { path: format!("{nth}.rs"), values, targets: *targets }
     });
-    Answered {
+    AnsweredQuery {
         repository: repository.to_owned(),
         language: String::new(),
         category: String::new(),
@@ -125,7 +125,7 @@ fn folds_are_of_repositories_or_of_queries() {
         let query = |nth: usize| {
             answered(&format!("r{}", nth % repositories), &format!("query {nth}"), &[(0.9, 1)], 1)
         };
-        let queries: Vec<Answered> = (0..queries).map(query).collect();
+        let queries: Vec<AnsweredQuery> = (0..queries).map(query).collect();
         let validation = cross_validate(&queries, &rules);
         assert_eq!(validation.fitted, rules, "what is right already stays");
         assert_eq!(validation.means(), (1.0, 1.0));
@@ -144,7 +144,7 @@ fn folds_are_of_repositories_or_of_queries() {
 #[test]
 fn a_fit_finds_what_ranks_better() {
     // What has the lower value is the target, so a weight of nothing is better.
-    let queries: Vec<Answered> =
+    let queries: Vec<AnsweredQuery> =
         (0..10).map(|nth| answered("a", &format!("query {nth}"), &[(0.3, 1), (0.9, 0)], 1)).collect();
     let rules = RuleWeights::default();
     let fitted = fit(&queries, &rules, |_| true);
@@ -170,7 +170,7 @@ fn targets_that_are_missing_count_as_the_caller_says() {
     )
     .unwrap();
     let ask = |places: &Places| {
-        let answered = answer(&index, places, &set, &set.queries[0], &Weights::default()).unwrap();
+        let answered = answer(&index, places, &set, &set.queries[0], &RankWeights::default()).unwrap();
         let found = answered.candidates.iter().filter(|candidate| candidate.targets == 1);
         let mut found: Vec<String> = found.map(|candidate| candidate.path.clone()).collect();
         found.sort();

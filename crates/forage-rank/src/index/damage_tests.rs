@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
-use crate::search::{Request, search};
+use crate::search::{RankedSearch, search};
 
 const DAMAGES: u64 = 300;
 
@@ -73,7 +73,8 @@ fn copy(from: &Path, to: &Path) {
 /// All that an index says.
 fn told(directory: &Path, trust: Trust) -> Result<Vec<String>, IndexError> {
     let index = RankIndex::open(directory, trust, &Stop::never())?;
-    let told = QUERIES.iter().map(|query| Ok(format!("{:?}", search(&index, &Request::new(query, 50))?)));
+    let told =
+        QUERIES.iter().map(|query| Ok(format!("{:?}", search(&index, &RankedSearch::new(query, 50))?)));
     let mut told = told.collect::<Result<Vec<String>, IndexError>>()?;
     let state = index.state();
     let mut stamps: Vec<String> = state.living().map(|stamp| format!("{stamp:?}")).collect();

@@ -11,7 +11,7 @@ use std::hash::BuildHasher as _;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 use super::record::{number, write_number};
-use crate::tokens::{Parts, stem, words};
+use crate::tokens::{TokenParts, stem, words};
 
 /// What the schema calls the tokenizer that reads it. The number is that of the format: of what words there are in a
 /// text, how they are encoded, and what a record has. Whoever changes one of them counts on, and an index of before is
@@ -66,7 +66,7 @@ pub(super) struct Vocabulary {
     word_tokens: Vec<u32>,
     /// Where those of a word end.
     word_ends: Vec<usize>,
-    parts: Parts,
+    parts: TokenParts,
 }
 
 impl Vocabulary {
@@ -167,22 +167,22 @@ struct Decoder {
 }
 
 impl Tokenizer for Decoder {
-    type TokenStream<'a> = Decoded<'a>;
+    type TokenStream<'a> = TokenDecoder<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Decoded<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TokenDecoder<'a> {
         self.token.reset();
-        Decoded { rest: text, token: &mut self.token, is_within: false }
+        TokenDecoder { rest: text, token: &mut self.token, is_within: false }
     }
 }
 
-struct Decoded<'a> {
+struct TokenDecoder<'a> {
     /// The steps of the token that are not yet read, and what comes behind them.
     rest: &'a str,
     token: &'a mut Token,
     is_within: bool,
 }
 
-impl TokenStream for Decoded<'_> {
+impl TokenStream for TokenDecoder<'_> {
     fn advance(&mut self) -> bool {
         loop {
             if !self.is_within {

@@ -22,7 +22,7 @@ use tantivy::directory::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::manifest::FileEntry;
+use super::manifest::ManifestEntry;
 use crate::error::IndexError;
 use crate::limits;
 
@@ -71,7 +71,7 @@ impl Files {
     /// The bytes of a file as it was written.
     pub(super) fn open(
         &self,
-        entry: &FileEntry,
+        entry: &ManifestEntry,
         trust: Trust,
         stop: &Stop,
     ) -> Result<OwnedBytes, IndexError> {
@@ -141,14 +141,14 @@ impl Files {
     }
 
     /// Writes a file at once.
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<FileEntry> {
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<ManifestEntry> {
         let mut file = self.engine().open_write(Path::new(name)).map_err(io::Error::other)?;
         file.write_all(bytes)?;
         match self {
             Self::Memory(_) => file.terminate()?,
             Self::Disk { .. } => file.flush()?,
         }
-        Ok(FileEntry { name: name.to_owned(), length: bytes.len() as u64, hash: xxh3_64(bytes) })
+        Ok(ManifestEntry { name: name.to_owned(), length: bytes.len() as u64, hash: xxh3_64(bytes) })
     }
 }
 
@@ -237,7 +237,7 @@ pub(super) struct Staged(Arc<Staging>);
 struct Staging {
     files: Files,
     stop: Stop,
-    written: Mutex<Vec<FileEntry>>,
+    written: Mutex<Vec<ManifestEntry>>,
     /// Files that were begun, whole or not.
     begun: Mutex<Vec<String>>,
     /// What the engine notes of the directory as a whole.
@@ -258,7 +258,7 @@ impl Staged {
     }
 
     /// The files of a segment that is written, and how the engine describes it.
-    pub(super) fn take(&self) -> (Vec<FileEntry>, Vec<u8>) {
+    pub(super) fn take(&self) -> (Vec<ManifestEntry>, Vec<u8>) {
         let description = lock(&self.0.notes).remove(Path::new(DESCRIPTION)).unwrap_or_default();
         (std::mem::take(&mut lock(&self.0.written)), description)
     }
@@ -364,7 +364,7 @@ impl TerminatingWrite for Hashing {
             Files::Disk { .. } => self.inner.flush()?,
         }
         let (name, length, hash) = (self.name.clone(), self.length, self.hasher.digest());
-        lock(&self.staging.written).push(FileEntry { name, length, hash });
+        lock(&self.staging.written).push(ManifestEntry { name, length, hash });
         Ok(())
     }
 }

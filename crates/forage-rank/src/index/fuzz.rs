@@ -4,7 +4,7 @@ use forage_fuzz::target;
 use tantivy::tokenizer::TokenStream as _;
 
 use super::encoded::{TOKENIZER, tokenizers};
-use super::record::FileRecord;
+use super::record::StoredFile;
 use crate::chunk::outline;
 use crate::fuzz::SOURCES;
 use crate::languages::LANGUAGES;
@@ -15,7 +15,7 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
     for text in SOURCES {
         for language in LANGUAGES.iter().take(12) {
             let outline = outline(text, language);
-            let mut record = FileRecord { path: "src/a.rs".to_owned(), ..FileRecord::default() };
+            let mut record = StoredFile { path: "src/a.rs".to_owned(), ..StoredFile::default() };
             for (nth, symbol) in (0..).zip(&outline.symbols) {
                 record.push_symbol(symbol, nth * 3, 1);
             }
@@ -36,7 +36,7 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
         }
         // Each is a character, whatever the text is; the order of positions is that of a text without damage.
         assert!(tokens <= text.chars().count());
-        let Some(record) = FileRecord::from_text(&text) else { return };
+        let Some(record) = StoredFile::from_text(&text) else { return };
         // What is computed of it stays within it.
         for chunk in 0..record.chunks.len() {
             assert!(record.chunk_length(chunk) <= record.end_position);
@@ -45,6 +45,6 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
             assert!(record.chunk_of_line(symbol.line) < record.chunks.len());
             assert!(record.names.contains(record.name(symbol)));
         }
-        assert_eq!(FileRecord::from_text(&record.to_text()).as_ref(), Some(&record));
+        assert_eq!(StoredFile::from_text(&record.to_text()).as_ref(), Some(&record));
     });
 }

@@ -21,7 +21,7 @@ use crate::error::IndexError;
 
 /// A file as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct FileEntry {
+pub(super) struct ManifestEntry {
     pub(super) name: String,
     pub(super) length: u64,
     pub(super) hash: u64,
@@ -31,9 +31,9 @@ pub(super) struct FileEntry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SegmentEntry {
     pub(super) id: String,
-    pub(super) files: Vec<FileEntry>,
+    pub(super) files: Vec<ManifestEntry>,
     /// The bits of the documents that live, where not all do.
-    pub(super) gone: Option<FileEntry>,
+    pub(super) gone: Option<ManifestEntry>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Manifest {
 
     pub(super) fn to_text(&self) -> String {
         let mut text = format!("{FORMAT} {}\n", self.commit);
-        let line = |text: &mut String, kind: &str, FileEntry { name, length, hash }: &FileEntry| {
+        let line = |text: &mut String, kind: &str, ManifestEntry { name, length, hash }: &ManifestEntry| {
             let _ = writeln!(text, "{kind} {name} {length} {hash:016x}");
         };
         for segment in &self.segments {
@@ -96,10 +96,10 @@ impl Manifest {
     }
 }
 
-fn file(line: &str) -> Option<FileEntry> {
+fn file(line: &str) -> Option<ManifestEntry> {
     let mut words = line.split(' ');
     let (file, length, hash) = (words.next()?, words.next()?, words.next()?);
-    let entry = FileEntry {
+    let entry = ManifestEntry {
         name: name(file)?,
         length: length.parse().ok()?,
         hash: u64::from_str_radix(hash, 16).ok()?,
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_manifest_comes_back_as_it_was_and_with_any_bit_changed_not_at_all() {
-        let file = |name: &str| FileEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
+        let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
         let segment = |id: &str, gone| SegmentEntry { id: id.to_owned(), files: vec![file("a.term")], gone };
         let segments = vec![segment("a1", None), segment("b2", Some(file("b2.3.gone")))];
         let manifest = Manifest { commit: 7, segments };
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn fuzz_a_manifest_names_plain_files_and_comes_back() {
-        let file = |name: &str| FileEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
+        let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
         let segments = vec![
             SegmentEntry { id: "a1".to_owned(), files: vec![file("a1.term"), file("a1.pos")], gone: None },
             SegmentEntry { id: "b2".to_owned(), files: vec![file("b2.fast")], gone: Some(file("b2.3.gone")) },

@@ -1,11 +1,11 @@
 //! What is kept of a file beside its words: where its chunks are and what they define.
 
-use crate::chunk::{Chunk, Symbol};
-use crate::languages::Kind;
+use crate::chunk::{ChunkSymbol, FileChunk};
+use crate::languages::DefinitionKind;
 
 /// A file's chunks and symbols.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FileRecord {
+pub(crate) struct StoredFile {
     pub(crate) path: String,
     pub(crate) chunks: Vec<RecordChunk>,
     pub(crate) symbols: Vec<RecordSymbol>,
@@ -27,21 +27,21 @@ pub(crate) struct RecordChunk {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordSymbol {
     name: (u32, u32),
-    pub(crate) kind: Kind,
+    pub(crate) kind: DefinitionKind,
     pub(crate) line: u32,
     pub(crate) indent: u32,
     pub(crate) position: u32,
     pub(crate) parts: u32,
 }
 
-impl FileRecord {
-    pub(crate) fn push_chunk(&mut self, chunk: &Chunk, position: u32) {
-        let Chunk { start_line, end_line, .. } = *chunk;
+impl StoredFile {
+    pub(crate) fn push_chunk(&mut self, chunk: &FileChunk, position: u32) {
+        let FileChunk { start_line, end_line, .. } = *chunk;
         self.chunks.push(RecordChunk { start_line, end_line, position });
     }
 
-    pub(crate) fn push_symbol(&mut self, symbol: &Symbol, position: u32, parts: u32) {
-        let Symbol { name, kind, line, indent } = symbol;
+    pub(crate) fn push_symbol(&mut self, symbol: &ChunkSymbol, position: u32, parts: u32) {
+        let ChunkSymbol { name, kind, line, indent } = symbol;
         let start = self.names.len() as u32;
         self.names.push_str(name);
         self.symbols.push(RecordSymbol {
@@ -119,7 +119,7 @@ impl FileRecord {
             let end = start.checked_add(next()?)?;
             let name = (start, end);
             start = end;
-            let kind = Kind::from_number(next()?)?;
+            let kind = DefinitionKind::from_number(next()?)?;
             line = line.checked_add(next()?)?;
             let indent = next()?;
             position = position.checked_add(next()?)?;

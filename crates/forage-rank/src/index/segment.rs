@@ -19,7 +19,7 @@ use crate::limits;
 
 /// How a segment is opened.
 #[derive(Clone, Copy)]
-pub(super) struct Opening<'a> {
+pub(super) struct SegmentOpening<'a> {
     pub(super) files: &'a Files,
     pub(super) trust: Trust,
     pub(super) stop: &'a Stop,
@@ -28,7 +28,7 @@ pub(super) struct Opening<'a> {
 }
 
 /// A segment and its living documents.
-pub(crate) struct Segment {
+pub(crate) struct RankedSegment {
     pub(super) entry: SegmentEntry,
     pub(super) engine: tantivy::Segment,
     pub(super) alive: Option<AliveBitSet>,
@@ -38,10 +38,10 @@ pub(crate) struct Segment {
     pub(super) totals: [u64; FIELD_COUNT],
 }
 
-impl Segment {
+impl RankedSegment {
     /// Opens a segment, all of whose bytes are checked before the engine is given any of them.
-    pub(super) fn open(opening: Opening<'_>, entry: SegmentEntry) -> Result<Self, IndexError> {
-        let Opening { files, trust, stop, schema, fields } = opening;
+    pub(super) fn open(opening: SegmentOpening<'_>, entry: SegmentEntry) -> Result<Self, IndexError> {
+        let SegmentOpening { files, trust, stop, schema, fields } = opening;
         let description_name = description_name(&entry.id);
         let mut description = None;
         let mut sealed: HashMap<PathBuf, OwnedBytes> = HashMap::new();

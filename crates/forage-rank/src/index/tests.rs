@@ -1,10 +1,10 @@
 use forage_base::Hint;
 
-use super::record::FileRecord;
+use super::record::StoredFile;
 use super::*;
-use crate::chunk::{Chunk, Symbol};
-use crate::languages::Kind;
-use crate::search::{Ranking, Request};
+use crate::chunk::{ChunkSymbol, FileChunk};
+use crate::languages::DefinitionKind;
+use crate::search::{RankedSearch, Ranking};
 
 const FILES: &[(&str, &str)] = &[
     (
@@ -35,7 +35,7 @@ fn open_in(directory: &Path) -> Result<RankIndex, IndexError> {
 }
 
 fn search(index: &RankIndex, query: &str, limit: usize) -> Result<Ranking, IndexError> {
-    crate::search::search(index, &Request::new(query, limit))
+    crate::search::search(index, &RankedSearch::new(query, limit))
 }
 
 fn paths(ranking: &Ranking) -> Vec<&str> {
@@ -53,7 +53,10 @@ fn a_name_leads_to_its_definition() {
     let ranking = search(&index, "Router", 10).unwrap();
     assert_eq!(paths(&ranking)[0], "src/router.rs");
     let chunk = &ranking.files[0].chunks[0];
-    assert_eq!((chunk.start_line, chunk.symbol.as_ref()), (1, Some(&("Router".to_owned(), Kind::Type))));
+    assert_eq!(
+        (chunk.start_line, chunk.symbol.as_ref()),
+        (1, Some(&("Router".to_owned(), DefinitionKind::Type)))
+    );
     assert!(!ranking.is_weak());
     assert_eq!(paths(&search(&index, "how are sessions opened", 10).unwrap())[0], "src/session.rs");
 }
@@ -155,24 +158,24 @@ fn a_large_file_is_cut_between_characters() {
 
 #[test]
 fn records_come_back_as_they_were() {
-    let mut record = FileRecord { path: "src/ä.rs".to_owned(), ..FileRecord::default() };
-    record.push_chunk(&Chunk { start_line: 1, end_line: 70_000, symbols: 0..1 }, 0);
-    record.push_chunk(&Chunk { start_line: 70_001, end_line: 70_002, symbols: 1..2 }, 0xD801);
+    let mut record = StoredFile { path: "src/ä.rs".to_owned(), ..StoredFile::default() };
+    record.push_chunk(&FileChunk { start_line: 1, end_line: 70_000, symbols: 0..1 }, 0);
+    record.push_chunk(&FileChunk { start_line: 70_001, end_line: 70_002, symbols: 1..2 }, 0xD801);
     record.push_symbol(
-        &Symbol { name: "größe".to_owned(), kind: Kind::Extension, line: 3, indent: 4 },
+        &ChunkSymbol { name: "größe".to_owned(), kind: DefinitionKind::Extension, line: 3, indent: 4 },
         0xD7FF,
         1,
     );
     record.push_symbol(
-        &Symbol { name: "x".to_owned(), kind: Kind::Type, line: 60_000, indent: 0 },
+        &ChunkSymbol { name: "x".to_owned(), kind: DefinitionKind::Type, line: 60_000, indent: 0 },
         0x1_0000,
         2,
     );
     record.end_position = 900_000;
     let text = record.to_text();
-    assert_eq!(FileRecord::from_text(&text), Some(record));
+    assert_eq!(StoredFile::from_text(&text), Some(record));
     for (cut, _) in text.char_indices() {
-        assert_eq!(FileRecord::from_text(&text[..cut]), None);
+        assert_eq!(StoredFile::from_text(&text[..cut]), None);
     }
 }
 
@@ -184,7 +187,7 @@ proptest::proptest! {
             let path = format!("a.{}", language.extensions[0]);
             let document = document(&fields, &path, &text);
             let stored = |field| tantivy::schema::Value::as_str(&document.get_first(field).unwrap()).unwrap();
-            let record = FileRecord::from_text(stored(fields.record)).expect("what was written is read");
+            let record = StoredFile::from_text(stored(fields.record)).expect("what was written is read");
             assert_eq!(record.to_text(), stored(fields.record));
             let last = record.symbols.iter().map(|symbol| symbol.position + symbol.parts).max();
             assert!(last.unwrap_or(0) <= record.end_position);
@@ -328,15 +331,16 @@ fn a_long_query_is_bounded_and_found() {
 #[test]
 fn damaged_records_are_told() {
     let sound = || {
-        let mut record = FileRecord { path: "a.rs".to_owned(), ..FileRecord::default() };
-        record.push_chunk(&Chunk { start_line: 1, end_line: 9, symbols: 0..1 }, 0);
-        record.push_chunk(&Chunk { start_line: 10, end_line: 20, symbols: 0..0 }, 30);
-        let symbol = Symbol { name: "größe".to_owned(), kind: Kind::Type, line: 3, indent: 0 };
+        let mut record = StoredFile { path: "a.rs".to_owned(), ..StoredFile::default() };
+        record.push_chunk(&FileChunk { start_line: 1, end_line: 9, symbols: 0..1 }, 0);
+        record.push_chunk(&FileChunk { start_line: 10, end_line: 20, symbols: 0..0 }, 30);
+        let symbol =
+            ChunkSymbol { name: "größe".to_owned(), kind: DefinitionKind::Type, line: 3, indent: 0 };
         record.push_symbol(&symbol, 5, 1);
         record.end_position = 50;
         record
     };
-    type Damage = fn(&mut FileRecord);
+    type Damage = fn(&mut StoredFile);
     let damages: &[Damage] = &[
         |record| record.end_position = 20,
         |record| record.chunks[0].start_line = 0,
@@ -346,12 +350,12 @@ fn damaged_records_are_told() {
         |record| record.names.truncate(2),
         |record| record.chunks.clear(),
     ];
-    assert!(FileRecord::from_text(&sound().to_text()).is_some());
-    assert!(FileRecord::from_text(&format!("{}x", sound().to_text())).is_none());
+    assert!(StoredFile::from_text(&sound().to_text()).is_some());
+    assert!(StoredFile::from_text(&format!("{}x", sound().to_text())).is_none());
     for (nth, damage) in damages.iter().enumerate() {
         let mut record = sound();
         damage(&mut record);
-        assert_eq!(FileRecord::from_text(&record.to_text()), None, "damage {nth}");
+        assert_eq!(StoredFile::from_text(&record.to_text()), None, "damage {nth}");
     }
 }
 

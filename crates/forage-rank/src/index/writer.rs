@@ -23,8 +23,8 @@ use tantivy::{
 use super::files::{Staged, Trust};
 use super::manifest::{Manifest, SegmentEntry};
 use super::schema::{BEGINNING, WORDLESS};
-use super::segment::{Opening, Segment, description_name};
-use super::{RankIndex, Stamp, State, document, encoded, settings};
+use super::segment::{RankedSegment, SegmentOpening, description_name};
+use super::{IndexState, RankIndex, Stamp, document, encoded, settings};
 use crate::error::IndexError;
 use crate::limits;
 use crate::panics::guarded;
@@ -37,11 +37,11 @@ pub struct Writer<'a> {
     /// Bytes that a segment gathers before it is written.
     budget: usize,
     /// Segments that are being gathered.
-    gathered: Vec<Mutex<Option<Gathered>>>,
+    gathered: Vec<Mutex<Option<GatheredSegment>>>,
     /// Where the next file is added first.
     turn: AtomicUsize,
     /// The index as it will be.
-    parts: Mutex<Parts>,
+    parts: Mutex<IndexParts>,
     /// What is gathered has to be written now, to be done in time.
     is_late: AtomicBool,
     /// Documents of segments that could not be written in time.
@@ -49,26 +49,26 @@ pub struct Writer<'a> {
     _alone: MutexGuard<'a, ()>,
 }
 
-struct Gathered {
+struct GatheredSegment {
     writer: SingleSegmentIndexWriter,
     staged: Staged,
     began: Instant,
     documents: u64,
 }
 
-struct Parts {
-    parts: Vec<Part>,
+struct IndexParts {
+    parts: Vec<IndexPart>,
     /// As it is on the disk.
     manifest: Manifest,
 }
 
-struct Part {
-    segment: Arc<Segment>,
+struct IndexPart {
+    segment: Arc<RankedSegment>,
     /// The living documents, if some have gone since the last commit.
     living: Option<BitSet>,
 }
 
-impl Part {
+impl IndexPart {
     fn remove(&mut self, document: DocId) {
         let reader = &self.segment.reader;
         let living = self.living.get_or_insert_with(|| {
@@ -82,7 +82,7 @@ impl Part {
 
 /// A document of an index as it was when it was looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct DocumentAddress {
     pub(crate) segment: u32,
     pub(crate) document: DocId,
 }
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
             (limits::ALL_WRITERS_BYTES / threads).clamp(limits::LEAST_WRITER_BYTES, limits::WRITER_BYTES);
         let state = index.state();
         index.files.remove_all_but(&state.manifest.names());
-        let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
+        let part = |segment: &Arc<RankedSegment>| IndexPart { segment: Arc::clone(segment), living: None };
         let parts = state.segments.iter().map(part).collect();
         Ok(Self {
             index,
@@ -125,7 +125,7 @@ impl<'a> Writer<'a> {
             budget: if has_many { share } else { limits::LEAST_WRITER_BYTES },
             gathered: (0..threads).map(|_| Mutex::default()).collect(),
             turn: AtomicUsize::new(0),
-            parts: Mutex::new(Parts { parts, manifest: state.manifest.clone() }),
+            parts: Mutex::new(IndexParts { parts, manifest: state.manifest.clone() }),
             is_late: AtomicBool::new(false),
             lost: AtomicU64::new(0),
             _alone: alone,
@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Removes a document of the index as it was when the writer was made.
-    pub(crate) fn remove_at(&self, place: Place) -> Result<(), IndexError> {
+    pub(crate) fn remove_at(&self, place: DocumentAddress) -> Result<(), IndexError> {
         let mut parts = lock(&self.parts)?;
         let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
         if place.document >= part.segment.reader.max_doc() {
@@ -239,7 +239,7 @@ impl<'a> Writer<'a> {
     }
 
     /// A place to add to where nobody else adds now.
-    fn free_slot(&self) -> Result<MutexGuard<'_, Option<Gathered>>, IndexError> {
+    fn free_slot(&self) -> Result<MutexGuard<'_, Option<GatheredSegment>>, IndexError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let slots = (0..self.gathered.len()).map(|nth| &self.gathered[(turn + nth) % self.gathered.len()]);
         slots
@@ -248,20 +248,20 @@ impl<'a> Writer<'a> {
             .map_or_else(|| lock(&self.gathered[turn % self.gathered.len()]), Ok)
     }
 
-    fn begin(&self) -> Result<Gathered, IndexError> {
+    fn begin(&self) -> Result<GatheredSegment, IndexError> {
         let staged = Staged::new(&self.index.files, &self.stop);
         let builder = Index::builder().schema(self.index.schema.clone()).settings(settings());
         let builder = builder.tokenizers(encoded::tokenizers());
         let writer = builder.single_segment_index_writer(staged.clone(), self.budget).map_err(failure)?;
-        Ok(Gathered { writer, staged, began: Instant::now(), documents: 0 })
+        Ok(GatheredSegment { writer, staged, began: Instant::now(), documents: 0 })
     }
 
     /// Writes a segment, which is part of the index from then on.
-    fn write(&self, segment: Gathered) -> Result<(), IndexError> {
-        let Gathered { writer, staged, documents, .. } = segment;
+    fn write(&self, segment: GatheredSegment) -> Result<(), IndexError> {
+        let GatheredSegment { writer, staged, documents, .. } = segment;
         match self.finish_segment(&staged, || writer.finalize().map(drop)) {
             Ok(Some(segment)) => {
-                lock(&self.parts)?.parts.push(Part { segment: Arc::new(segment), living: None });
+                lock(&self.parts)?.parts.push(IndexPart { segment: Arc::new(segment), living: None });
                 self.save()
             }
             Ok(None) => {
@@ -277,7 +277,7 @@ impl<'a> Writer<'a> {
         &self,
         staged: &Staged,
         write: impl FnOnce() -> Result<(), TantivyError>,
-    ) -> Result<Option<Segment>, IndexError> {
+    ) -> Result<Option<RankedSegment>, IndexError> {
         let finish = || {
             write().map_err(failure)?;
             let (mut files, description) = staged.take();
@@ -287,7 +287,7 @@ impl<'a> Writer<'a> {
             };
             let name = description_name(&id);
             files.push(self.index.files.write(&name, &description).map_err(|error| failure(error.into()))?);
-            Segment::open(self.opening(), SegmentEntry { id, files, gone: None })
+            RankedSegment::open(self.opening(), SegmentEntry { id, files, gone: None })
         };
         match guarded(finish) {
             Ok(segment) => Ok(Some(segment)),
@@ -299,14 +299,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn opening(&self) -> Opening<'_> {
+    fn opening(&self) -> SegmentOpening<'_> {
         let RankIndex { files, schema, fields, .. } = self.index;
-        Opening { files, trust: Trust::Written, stop: &self.index.never, schema, fields }
+        SegmentOpening { files, trust: Trust::Written, stop: &self.index.never, schema, fields }
     }
 
     /// Writes down what the index consists of now.
     fn save(&self) -> Result<(), IndexError> {
-        let Parts { parts, manifest } = &mut *lock(&self.parts)?;
+        let IndexParts { parts, manifest } = &mut *lock(&self.parts)?;
         let commit = manifest.commit + 1;
         let written = |error: std::io::Error| IndexError::Write(error.into());
         for part in parts.iter_mut() {
@@ -350,16 +350,17 @@ impl<'a> Writer<'a> {
             while self.merge()? {}
             self.save()?;
         }
-        let Parts { parts, manifest } = self.parts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let IndexParts { parts, manifest } = self.parts.into_inner().unwrap_or_else(PoisonError::into_inner);
         if manifest != self.index.state().manifest {
-            self.index.publish(State::new(parts.into_iter().map(|part| part.segment).collect(), manifest));
+            self.index
+                .publish(IndexState::new(parts.into_iter().map(|part| part.segment).collect(), manifest));
         }
         Ok(self.lost.into_inner())
     }
 
     fn write_gathered(&self) -> Result<(), IndexError> {
         let gathered = self.gathered.iter().map(|slot| Ok(lock(slot)?.take()));
-        let gathered: Vec<Gathered> =
+        let gathered: Vec<GatheredSegment> =
             gathered.collect::<Result<Vec<_>, IndexError>>()?.into_iter().flatten().collect();
         if self.stop.is_cancelled() {
             self.lost.fetch_add(gathered.iter().map(|segment| segment.documents).sum(), Ordering::Relaxed);
@@ -377,7 +378,7 @@ impl<'a> Writer<'a> {
         policy.set_min_layer_size(limits::SMALL_SEGMENT);
         policy.set_max_docs_before_merge(limits::LARGE_SEGMENT);
         policy.set_del_docs_ratio_before_merge(limits::DELETED_SHARE);
-        let segments: Vec<Arc<Segment>> =
+        let segments: Vec<Arc<RankedSegment>> =
             lock(&self.parts)?.parts.iter().map(|part| Arc::clone(&part.segment)).collect();
         let metas = segments.iter().map(|segment| {
             let meta = segment.engine.meta().clone();
@@ -385,11 +386,11 @@ impl<'a> Writer<'a> {
         });
         let metas: Vec<_> = metas.collect();
         let due = policy.compute_merge_candidates(&metas).into_iter().map(|candidate| {
-            let is_one = |segment: &&Arc<Segment>| candidate.0.contains(&segment.engine.id());
+            let is_one = |segment: &&Arc<RankedSegment>| candidate.0.contains(&segment.engine.id());
             segments.iter().filter(is_one).map(Arc::clone).collect::<Vec<_>>()
         });
         // One without deleted documents, alone, would be written as it is.
-        let is_better = |together: &Vec<Arc<Segment>>| {
+        let is_better = |together: &Vec<Arc<RankedSegment>>| {
             together.len() > 1 || together.iter().any(|one| one.alive.is_some())
         };
         let due: Vec<_> = due.filter(is_better).collect();
@@ -407,7 +408,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Replaces segments by one; false if there was no time or no room for it, which leaves them as they are.
-    fn merge_together(&self, together: &[Arc<Segment>]) -> Result<bool, IndexError> {
+    fn merge_together(&self, together: &[Arc<RankedSegment>]) -> Result<bool, IndexError> {
         let engines: Vec<tantivy::Segment> = together.iter().map(|segment| segment.engine.clone()).collect();
         let alive = together.iter().map(|segment| segment.alive.clone()).collect();
         let staged = Staged::new(&self.index.files, &self.stop);
@@ -419,7 +420,7 @@ impl<'a> Writer<'a> {
         };
         let parts = &mut lock(&self.parts)?.parts;
         parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
-        parts.push(Part { segment: Arc::new(merged), living: None });
+        parts.push(IndexPart { segment: Arc::new(merged), living: None });
         Ok(true)
     }
 }

@@ -1,18 +1,18 @@
 //! What is known of each language.
 
+use super::DefinitionKind::{Constant, Declaration, Extension, Function, Module, Type};
 use super::Habit::{
     Attributes, MembersTo, NameBeforeBracket, NamelessFunctions, OfAnObject, QuotedNames, ReceiverInBrackets,
     ReceiverWithDot, SignedMethods, TypeParametersFirst,
 };
-use super::Kind::{Constant, Declaration, Extension, Function, Module, Type};
-use super::{Kind, Language, Style};
+use super::{CommentStyle, DefinitionKind, LanguageRow};
 
 const SLASHES: &[&str] = &["//"];
 const HASH: &[&str] = &["#"];
 const STARS: &[(&str, &str)] = &[("/*", "*/")];
 
 /// What most languages have not.
-const PLAIN: Language = Language {
+const PLAIN: LanguageRow = LanguageRow {
     name: "",
     aliases: &[],
     names: &[],
@@ -20,24 +20,24 @@ const PLAIN: Language = Language {
     line_comments: &[],
     block_comments: &[],
     keywords: &[],
-    style: Style::Keywords,
+    style: CommentStyle::Keywords,
     habits: &[],
     is_data: false,
 };
 
-const SLASHED: Language = Language { line_comments: SLASHES, block_comments: STARS, ..PLAIN };
+const SLASHED: LanguageRow = LanguageRow { line_comments: SLASHES, block_comments: STARS, ..PLAIN };
 
-const HASHED: Language = Language { line_comments: HASH, ..PLAIN };
+const HASHED: LanguageRow = LanguageRow { line_comments: HASH, ..PLAIN };
 
-const DATA: Language = Language { is_data: true, ..HASHED };
+const DATA: LanguageRow = LanguageRow { is_data: true, ..HASHED };
 
-const PROSE: Language = Language { style: Style::Prose, ..PLAIN };
+const PROSE: LanguageRow = LanguageRow { style: CommentStyle::Prose, ..PLAIN };
 
 /// Scripts within a page.
-const MARKED_UP: Language = Language {
+const MARKED_UP: LanguageRow = LanguageRow {
     block_comments: &[("/*", "*/"), ("<!--", "-->")],
     keywords: JAVASCRIPT,
-    style: Style::JavaScript,
+    style: CommentStyle::JavaScript,
     ..SLASHED
 };
 
@@ -45,12 +45,12 @@ const MARKED_UP: Language = Language {
 pub(super) const DATA_NAME: &str = "data";
 
 /// What is known of a file whose language isn't: words that begin definitions in many.
-pub(super) const OTHER: Language =
-    Language { keywords: &[("function", Function), ("def", Function), ("class", Type)], ..HASHED };
+pub(super) const OTHER: LanguageRow =
+    LanguageRow { keywords: &[("function", Function), ("def", Function), ("class", Type)], ..HASHED };
 
 /// All languages. An extension, a name and an alias belong to one of them.
-pub(crate) const LANGUAGES: &[Language] = &[
-    Language {
+pub(crate) const LANGUAGES: &[LanguageRow] = &[
+    LanguageRow {
         name: "rust",
         extensions: &["rs"],
         keywords: &[
@@ -68,32 +68,32 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "python",
         aliases: &["python3"],
         extensions: &["py", "pyi", "pyx"],
         line_comments: HASH,
         block_comments: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         keywords: &[("def", Function), ("class", Type)],
-        style: Style::Python,
+        style: CommentStyle::Python,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "javascript",
         aliases: &["node"],
         extensions: &["js", "jsx", "mjs", "cjs"],
         keywords: JAVASCRIPT,
-        style: Style::JavaScript,
+        style: CommentStyle::JavaScript,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "typescript",
         extensions: &["ts", "tsx", "mts", "cts"],
         keywords: JAVASCRIPT,
-        style: Style::JavaScript,
+        style: CommentStyle::JavaScript,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "go",
         aliases: &["golang"],
         extensions: &["go"],
@@ -101,7 +101,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[ReceiverInBrackets, MembersTo(0)],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "java",
         extensions: &["java"],
         keywords: &[
@@ -111,10 +111,10 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("record", Type),
             ("@interface", Type),
         ],
-        style: Style::Java,
+        style: CommentStyle::Java,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "csharp",
         aliases: &["c#"],
         extensions: &["cs"],
@@ -126,11 +126,11 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("struct", Type),
             ("delegate", Type),
         ],
-        style: Style::Java,
+        style: CommentStyle::Java,
         habits: &[NameBeforeBracket],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "kotlin",
         extensions: &["kt", "kts"],
         keywords: &[
@@ -145,7 +145,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[TypeParametersFirst, ReceiverWithDot, MembersTo(4)],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "scala",
         extensions: &["scala", "sc"],
         keywords: &[
@@ -162,7 +162,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[MembersTo(4)],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "swift",
         extensions: &["swift"],
         keywords: &[
@@ -180,16 +180,16 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[MembersTo(4)],
         ..SLASHED
     },
-    Language { name: "c", extensions: &["c", "h"], keywords: C, style: Style::C, ..SLASHED },
-    Language {
+    LanguageRow { name: "c", extensions: &["c", "h"], keywords: C, style: CommentStyle::C, ..SLASHED },
+    LanguageRow {
         name: "cpp",
         aliases: &["c++", "cplusplus"],
         extensions: &["cc", "cpp", "cxx", "hh", "hpp", "hxx", "inc", "ipp", "tpp", "cu", "cuh"],
         keywords: C,
-        style: Style::C,
+        style: CommentStyle::C,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "php",
         extensions: &["php"],
         line_comments: &["//", "#"],
@@ -205,7 +205,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[NamelessFunctions, Attributes],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "ruby",
         names: &["Rakefile", "Gemfile", "Podfile", "Vagrantfile"],
         extensions: &["rb", "rake", "gemspec", "erb"],
@@ -221,11 +221,11 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("alias_method", Function),
             ("define_method", Function),
         ],
-        style: Style::Ruby,
+        style: CommentStyle::Ruby,
         habits: &[OfAnObject],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "elixir",
         extensions: &["ex", "exs"],
         line_comments: HASH,
@@ -248,7 +248,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "haskell",
         extensions: &["hs", "lhs"],
         line_comments: &["--"],
@@ -261,35 +261,35 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("instance", Extension),
             ("module", Module),
         ],
-        style: Style::Haskell,
+        style: CommentStyle::Haskell,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "lua",
         extensions: &["lua"],
         line_comments: &["--"],
         block_comments: &[("--[[", "]]")],
         keywords: &[("function", Function), ("---@class", Type), ("---@alias", Type)],
-        style: Style::Lua,
+        style: CommentStyle::Lua,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "bash",
         aliases: &["shell"],
         extensions: &["sh", "bash", "zsh", "fish", "bats", "ksh"],
         keywords: &[("function", Function)],
-        style: Style::Shell,
+        style: CommentStyle::Shell,
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "zig",
         extensions: &["zig"],
         line_comments: SLASHES,
         keywords: &[("fn", Function), ("const", Constant), ("var", Constant)],
-        style: Style::Zig,
+        style: CommentStyle::Zig,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "dart",
         extensions: &["dart"],
         keywords: &[
@@ -299,31 +299,31 @@ pub(crate) const LANGUAGES: &[Language] = &[
             ("extension", Extension),
             ("typedef", Type),
         ],
-        style: Style::Java,
+        style: CommentStyle::Java,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "ocaml",
         extensions: &["ml", "mli"],
         block_comments: &[("(*", "*)")],
         keywords: ML,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "erlang",
         extensions: &["erl", "hrl"],
         line_comments: &["%"],
         keywords: &[("-spec", Function), ("-record(", Type), ("-module(", Module), ("-define(", Constant)],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "perl",
         extensions: &["pl", "pm"],
         keywords: &[("sub", Function), ("package", Module)],
         ..HASHED
     },
-    Language { name: "r", extensions: &["r"], style: Style::Lua, ..HASHED },
-    Language {
+    LanguageRow { name: "r", extensions: &["r"], style: CommentStyle::Lua, ..HASHED },
+    LanguageRow {
         name: "julia",
         extensions: &["jl"],
         line_comments: HASH,
@@ -337,7 +337,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "nim",
         extensions: &["nim"],
         keywords: &[
@@ -350,26 +350,26 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..HASHED
     },
-    Language { name: "vue", extensions: &["vue"], ..MARKED_UP },
-    Language { name: "svelte", extensions: &["svelte", "astro"], ..MARKED_UP },
-    Language {
+    LanguageRow { name: "vue", extensions: &["vue"], ..MARKED_UP },
+    LanguageRow { name: "svelte", extensions: &["svelte", "astro"], ..MARKED_UP },
+    LanguageRow {
         name: "objective-c",
         aliases: &["objc", "objectivec", "obj-c", "objective-c++"],
         extensions: &["m", "mm"],
         keywords: C,
-        style: Style::C,
+        style: CommentStyle::C,
         habits: &[SignedMethods],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "groovy",
         names: &["Jenkinsfile"],
         extensions: &["groovy", "gvy"],
         keywords: &[("class", Type), ("interface", Type), ("enum", Type), ("trait", Type), ("def", Function)],
-        style: Style::Java,
+        style: CommentStyle::Java,
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "fsharp",
         aliases: &["f#"],
         extensions: &["fs", "fsi", "fsx"],
@@ -378,14 +378,14 @@ pub(crate) const LANGUAGES: &[Language] = &[
         keywords: ML,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "clojure",
         extensions: &["clj", "cljs", "cljc", "edn"],
         line_comments: &[";"],
         keywords: LISP,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "lisp",
         aliases: &["elisp", "emacs-lisp", "scheme", "racket"],
         extensions: &["el", "lisp", "scm", "rkt"],
@@ -393,7 +393,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         keywords: LISP,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "powershell",
         aliases: &["pwsh"],
         extensions: &["ps1", "psm1", "psd1"],
@@ -407,7 +407,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "solidity",
         extensions: &["sol"],
         keywords: &[
@@ -423,7 +423,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "terraform",
         aliases: &["opentofu"],
         extensions: &["tf", "tfvars", "hcl"],
@@ -440,8 +440,8 @@ pub(crate) const LANGUAGES: &[Language] = &[
         habits: &[QuotedNames],
         ..PLAIN
     },
-    Language { name: "nix", extensions: &["nix"], block_comments: STARS, ..HASHED },
-    Language {
+    LanguageRow { name: "nix", extensions: &["nix"], block_comments: STARS, ..HASHED },
+    LanguageRow {
         name: "verilog",
         aliases: &["systemverilog"],
         extensions: &["v", "vh", "sv", "svh"],
@@ -456,7 +456,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "vhdl",
         extensions: &["vhd", "vhdl"],
         line_comments: &["--"],
@@ -470,27 +470,27 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "sql",
         extensions: &["sql"],
         line_comments: &["--"],
         block_comments: STARS,
-        style: Style::Sql,
+        style: CommentStyle::Sql,
         ..PLAIN
     },
-    Language {
+    LanguageRow {
         name: "protobuf",
         extensions: &["proto"],
         keywords: &[("message", Type), ("service", Type), ("enum", Type), ("rpc", Function)],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "thrift",
         extensions: &["thrift"],
         keywords: &[("struct", Type), ("service", Type), ("enum", Type), ("exception", Type)],
         ..SLASHED
     },
-    Language {
+    LanguageRow {
         name: "graphql",
         extensions: &["graphql", "gql", "graphqls"],
         block_comments: &[("\"\"\"", "\"\"\"")],
@@ -508,23 +508,23 @@ pub(crate) const LANGUAGES: &[Language] = &[
         ],
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "starlark",
         names: &["BUILD", "WORKSPACE", "BUCK", "Tiltfile"],
         extensions: &["bzl", "bazel", "star"],
         block_comments: &[("\"\"\"", "\"\"\"")],
         keywords: &[("def", Function)],
-        style: Style::Python,
+        style: CommentStyle::Python,
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "dockerfile",
         aliases: &["docker"],
         names: &["Dockerfile", "Containerfile"],
         extensions: &["dockerfile"],
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "make",
         aliases: &["makefile"],
         names: &["Makefile", "makefile", "GNUmakefile"],
@@ -532,7 +532,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
         keywords: &[("define", Function)],
         ..HASHED
     },
-    Language {
+    LanguageRow {
         name: "cmake",
         names: &["CMakeLists.txt"],
         extensions: &["cmake"],
@@ -540,24 +540,24 @@ pub(crate) const LANGUAGES: &[Language] = &[
         is_data: true,
         ..HASHED
     },
-    Language { name: "gradle", extensions: &["gradle"], is_data: true, ..SLASHED },
-    Language { name: "json", extensions: &["json", "jsonc", "json5", "jsonl", "map"], ..DATA },
-    Language { name: "yaml", extensions: &["yaml", "yml"], ..DATA },
-    Language { name: "toml", extensions: &["toml"], ..DATA },
-    Language { name: "xml", extensions: &["xml", "xsd", "xsl", "svg", "plist"], ..DATA },
-    Language { name: "csv", extensions: &["csv", "tsv"], ..DATA },
-    Language { name: "ini", extensions: &["ini", "cfg", "conf", "properties"], ..DATA },
-    Language { name: "html", extensions: &["html", "htm"], ..DATA },
-    Language { name: "css", extensions: &["css"], ..DATA },
-    Language { name: "scss", aliases: &["sass"], extensions: &["scss", "sass"], ..DATA },
-    Language { name: "less", extensions: &["less"], ..DATA },
-    Language { name: DATA_NAME, extensions: &["lock", "snap", "po", "cabal", "podspec", "pc"], ..DATA },
-    Language { name: "markdown", extensions: &["md", "markdown", "mdx"], ..PROSE },
-    Language { name: "restructuredtext", extensions: &["rst"], ..PROSE },
-    Language { name: "asciidoc", extensions: &["adoc", "asciidoc"], ..PROSE },
-    Language { name: "org", extensions: &["org"], ..PROSE },
-    Language { name: "tex", aliases: &["latex"], extensions: &["tex"], ..PROSE },
-    Language {
+    LanguageRow { name: "gradle", extensions: &["gradle"], is_data: true, ..SLASHED },
+    LanguageRow { name: "json", extensions: &["json", "jsonc", "json5", "jsonl", "map"], ..DATA },
+    LanguageRow { name: "yaml", extensions: &["yaml", "yml"], ..DATA },
+    LanguageRow { name: "toml", extensions: &["toml"], ..DATA },
+    LanguageRow { name: "xml", extensions: &["xml", "xsd", "xsl", "svg", "plist"], ..DATA },
+    LanguageRow { name: "csv", extensions: &["csv", "tsv"], ..DATA },
+    LanguageRow { name: "ini", extensions: &["ini", "cfg", "conf", "properties"], ..DATA },
+    LanguageRow { name: "html", extensions: &["html", "htm"], ..DATA },
+    LanguageRow { name: "css", extensions: &["css"], ..DATA },
+    LanguageRow { name: "scss", aliases: &["sass"], extensions: &["scss", "sass"], ..DATA },
+    LanguageRow { name: "less", extensions: &["less"], ..DATA },
+    LanguageRow { name: DATA_NAME, extensions: &["lock", "snap", "po", "cabal", "podspec", "pc"], ..DATA },
+    LanguageRow { name: "markdown", extensions: &["md", "markdown", "mdx"], ..PROSE },
+    LanguageRow { name: "restructuredtext", extensions: &["rst"], ..PROSE },
+    LanguageRow { name: "asciidoc", extensions: &["adoc", "asciidoc"], ..PROSE },
+    LanguageRow { name: "org", extensions: &["org"], ..PROSE },
+    LanguageRow { name: "tex", aliases: &["latex"], extensions: &["tex"], ..PROSE },
+    LanguageRow {
         name: "text",
         aliases: &["plaintext"],
         names: &[
@@ -576,7 +576,7 @@ pub(crate) const LANGUAGES: &[Language] = &[
     },
 ];
 
-const JAVASCRIPT: &[(&str, Kind)] = &[
+const JAVASCRIPT: &[(&str, DefinitionKind)] = &[
     ("function", Function),
     ("function*", Function),
     ("class", Type),
@@ -589,7 +589,7 @@ const JAVASCRIPT: &[(&str, Kind)] = &[
     ("var", Constant),
 ];
 
-const C: &[(&str, Kind)] = &[
+const C: &[(&str, DefinitionKind)] = &[
     ("struct", Type),
     ("class", Type),
     ("union", Type),
@@ -604,7 +604,7 @@ const C: &[(&str, Kind)] = &[
     ("@protocol", Type),
 ];
 
-const ML: &[(&str, Kind)] = &[
+const ML: &[(&str, DefinitionKind)] = &[
     ("let", Function),
     ("val", Function),
     ("type", Type),
@@ -613,7 +613,7 @@ const ML: &[(&str, Kind)] = &[
     ("exception", Type),
 ];
 
-const LISP: &[(&str, Kind)] = &[
+const LISP: &[(&str, DefinitionKind)] = &[
     ("(defn", Function),
     ("(defn-", Function),
     ("(defun", Function),

@@ -1,6 +1,6 @@
 //! Which files a query leaves out by their paths.
 
-use crate::languages::{Language, language};
+use crate::languages::{LanguageRow, language};
 use crate::limits;
 
 /// A part of a path, or a pattern.
@@ -79,9 +79,9 @@ fn fits(pattern: &str, anchored: bool, path: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filters {
     pub(crate) paths: Vec<PathFilter>,
-    pub(crate) languages: Vec<&'static Language>,
+    pub(crate) languages: Vec<&'static LanguageRow>,
     pub(crate) without_paths: Vec<PathFilter>,
-    pub(crate) without_languages: Vec<&'static Language>,
+    pub(crate) without_languages: Vec<&'static LanguageRow>,
 }
 
 impl Filters {
@@ -101,7 +101,7 @@ impl Filters {
         } else {
             lower.extend(path.chars().flat_map(char::to_lowercase));
         }
-        let is_in = |languages: &[&Language]| {
+        let is_in = |languages: &[&LanguageRow]| {
             let own = if languages.is_empty() { "" } else { language(path).name };
             languages.iter().any(|language| language.name == own)
         };

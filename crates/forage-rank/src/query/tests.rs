@@ -1,14 +1,14 @@
 use super::*;
 
-fn parsed(text: &str) -> Query {
-    Query::parse(text, &QueryWeights::default())
+fn parsed(text: &str) -> RankQuery {
+    RankQuery::parse(text, &QueryWeights::default())
 }
 
-fn words_of(query: &Query) -> Vec<&str> {
+fn words_of(query: &RankQuery) -> Vec<&str> {
     query
         .concepts
         .iter()
-        .filter(|concept| concept.role != Role::Joined)
+        .filter(|concept| concept.role != PieceRole::Joined)
         .map(|concept| concept.word.as_str())
         .collect()
 }
@@ -47,7 +47,7 @@ fn neighbours_are_also_one_name() {
     let joined: Vec<&str> = query
         .concepts
         .iter()
-        .filter(|concept| concept.role == Role::Joined)
+        .filter(|concept| concept.role == PieceRole::Joined)
         .map(|concept| concept.word.as_str())
         .collect();
     assert_eq!(joined, ["combinereducers"]);

@@ -1,11 +1,11 @@
 //! The values of the rules for one file.
 
-use crate::halt::{Halt, Pace};
+use crate::halt::{HaltPace, HaltReason};
 use crate::index::FIELD_COUNT;
-use crate::languages::Kind;
+use crate::languages::DefinitionKind;
 use crate::limits;
-use crate::query::{Query, Role};
-use crate::retrieve::{Candidate, DEFINITIONS, FieldWeights, Retrieved};
+use crate::query::{PieceRole, RankQuery};
+use crate::retrieve::{DEFINITIONS, FieldWeights, FileCandidate, Retrieved};
 
 use super::{Id, PathWords, RULES, Values, place_values};
 
@@ -13,12 +13,12 @@ use super::{Id, PathWords, RULES, Values, place_values};
 const COMMENTS: u8 = 3;
 
 /// How much a definition of a kind counts.
-const fn kind_share(kind: Kind) -> f32 {
+const fn kind_share(kind: DefinitionKind) -> f32 {
     match kind {
-        Kind::Type | Kind::Module | Kind::Heading => 1.0,
-        Kind::Function => 0.8,
-        Kind::Constant => 0.6,
-        Kind::Extension | Kind::Declaration => 0.3,
+        DefinitionKind::Type | DefinitionKind::Module | DefinitionKind::Heading => 1.0,
+        DefinitionKind::Function => 0.8,
+        DefinitionKind::Constant => 0.6,
+        DefinitionKind::Extension | DefinitionKind::Declaration => 0.3,
     }
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Evidence {
 
 /// What is the same for all files of a query.
 pub(crate) struct Gatherer<'a> {
-    query: &'a Query,
+    query: &'a RankQuery,
     retrieved: &'a Retrieved,
     weights: &'a FieldWeights,
     /// Concepts whose absence is a lack.
@@ -51,11 +51,11 @@ pub(crate) struct Gatherer<'a> {
 
 /// Gathers the values of all rules for all candidates, in their order.
 pub(crate) fn gather(
-    query: &Query,
+    query: &RankQuery,
     retrieved: &Retrieved,
     weights: &FieldWeights,
-    pace: &Pace<'_>,
-) -> Result<Vec<Evidence>, Halt> {
+    pace: &HaltPace<'_>,
+) -> Result<Vec<Evidence>, HaltReason> {
     if retrieved.candidates.is_empty() {
         return Ok(Vec::new());
     }
@@ -145,7 +145,7 @@ impl Gatherer<'_> {
         sum / mass
     }
 
-    fn file(&self, candidate: &Candidate) -> Evidence {
+    fn file(&self, candidate: &FileCandidate) -> Evidence {
         let mut values: Values = [0.0; RULES.len()];
         let path = &candidate.record.path;
         place_values(path, &self.words, &mut values);
@@ -183,7 +183,7 @@ impl Gatherer<'_> {
                 matched[place] = matched[place].max(value);
             }
             directories[nth] = PathWords::matches(&path.directories, concept).0;
-            if concept.role != Role::Word && concept.word == path.whole {
+            if concept.role != PieceRole::Word && concept.word == path.whole {
                 stems[nth] = 1.0;
                 matched.fill(1.0);
             }
@@ -194,13 +194,14 @@ impl Gatherer<'_> {
                 .query
                 .concepts
                 .iter()
-                .any(|concept| concept.role != Role::Word && concept.word == path.whole);
+                .any(|concept| concept.role != PieceRole::Word && concept.word == path.whole);
         set(Id::Stem, self.share(|nth| stems[nth]));
         let precision = matched.iter().sum::<f32>() / matched.len().max(1) as f32;
         set(Id::StemPrecision, precision);
         set(Id::StemExact, if named { 1.0 } else { 0.0 });
         set(Id::Directory, self.share(|nth| directories[nth]));
-        let words = self.query.concepts.iter().enumerate().filter(|(_, concept)| concept.role == Role::Word);
+        let words =
+            self.query.concepts.iter().enumerate().filter(|(_, concept)| concept.role == PieceRole::Word);
         let (mut sum, mut total) = (0.0, 0.0);
         for (nth, concept) in words {
             sum += concept.weight * f32::max(stems[nth], 0.7 * directories[nth]);
@@ -219,19 +220,19 @@ impl Gatherer<'_> {
         let concepts = || self.query.concepts.iter().zip(idf).zip(has);
         let rarest = concepts().map(|((_, idf), _)| *idf).fold(0.0, f32::max);
         for ((concept, &idf), has) in concepts() {
-            if concept.role == Role::Joined || idf < rarest / 4.0 {
+            if concept.role == PieceRole::Joined || idf < rarest / 4.0 {
                 continue;
             }
             best = best.max(has / (1.0 + place));
             // A name stands before its parts, in the place of the first.
-            if concept.role == Role::Word {
+            if concept.role == PieceRole::Word {
                 place += 1.0;
             }
         }
         best
     }
 
-    fn definitions(&self, candidate: &Candidate, set: &mut impl FnMut(Id, f32)) {
+    fn definitions(&self, candidate: &FileCandidate, set: &mut impl FnMut(Id, f32)) {
         let record = &candidate.record;
         let mut seen = vec![false; self.query.concepts.len()];
         let mut entire = vec![0.0_f32; self.query.concepts.len()];
@@ -249,11 +250,11 @@ impl Gatherer<'_> {
                 let hit = definitions[here];
                 let nth = usize::from(hit.concept);
                 here += 1;
-                if self.query.concepts[nth].role == Role::Joined {
+                if self.query.concepts[nth].role == PieceRole::Joined {
                     continue;
                 }
                 seen[nth] = true;
-                let whole = symbol.parts == 1 || self.query.concepts[nth].role == Role::Name;
+                let whole = symbol.parts == 1 || self.query.concepts[nth].role == PieceRole::Name;
                 if whole && hit.weight >= 1.0 && hit.position == symbol.position {
                     entire[nth] = entire[nth].max(kind_share(symbol.kind));
                 }
@@ -293,7 +294,7 @@ impl Gatherer<'_> {
     }
 
     /// What depends on where the words stand.
-    fn places(&self, candidate: &Candidate, set: &mut impl FnMut(Id, f32)) {
+    fn places(&self, candidate: &FileCandidate, set: &mut impl FnMut(Id, f32)) {
         let count = self.query.concepts.len();
         let (mut head, mut comments) = (vec![false; count], vec![false; count]);
         let first = candidate.record.symbols.first().map_or(limits::BARE_HEAD, |symbol| symbol.position);
@@ -314,14 +315,20 @@ impl Gatherer<'_> {
     }
 
     /// What the chunk has where the file's main type begins, with its documentation.
-    fn main_chunk(&self, candidate: &Candidate) -> f32 {
+    fn main_chunk(&self, candidate: &FileCandidate) -> f32 {
         let record = &candidate.record;
         let whole = &candidate.path_words.whole;
         let mut types = record.symbols.iter().filter(|symbol| {
-            matches!(symbol.kind, Kind::Type | Kind::Module | Kind::Heading | Kind::Function)
-                && is_called(record.name(symbol), whole)
+            matches!(
+                symbol.kind,
+                DefinitionKind::Type
+                    | DefinitionKind::Module
+                    | DefinitionKind::Heading
+                    | DefinitionKind::Function
+            ) && is_called(record.name(symbol), whole)
         });
-        let main = types.next().or_else(|| record.symbols.iter().find(|symbol| symbol.kind == Kind::Type));
+        let main =
+            types.next().or_else(|| record.symbols.iter().find(|symbol| symbol.kind == DefinitionKind::Type));
         let Some(main) = main else { return 0.0 };
         let chunk = record.chunk_of_line(main.line);
         let mut seen = vec![false; self.query.concepts.len()];
@@ -332,9 +339,9 @@ impl Gatherer<'_> {
     }
 
     /// Neighbours of the query that are neighbours in the file, as a share of their rarities.
-    fn proximity(&self, candidate: &Candidate) -> f32 {
+    fn proximity(&self, candidate: &FileCandidate) -> f32 {
         let words: Vec<usize> = (0..self.query.concepts.len())
-            .filter(|&nth| self.query.concepts[nth].role == Role::Word && self.retrieved.idf[nth] > 0.0)
+            .filter(|&nth| self.query.concepts[nth].role == PieceRole::Word && self.retrieved.idf[nth] > 0.0)
             .collect();
         let mut rank = vec![usize::MAX; self.query.concepts.len()];
         for (place, &nth) in words.iter().enumerate() {
@@ -365,7 +372,7 @@ impl Gatherer<'_> {
         found / all
     }
 
-    fn chunks(&self, candidate: &Candidate) -> Vec<ChunkScore> {
+    fn chunks(&self, candidate: &FileCandidate) -> Vec<ChunkScore> {
         let count = self.query.concepts.len();
         let mut found = Vec::new();
         let mut frequencies = vec![0.0_f32; count];
@@ -395,13 +402,13 @@ impl Gatherer<'_> {
     }
 
     /// Who asks for a name wants its definition, however short it is.
-    fn definition_first(&self, candidate: &Candidate, chunks: &mut [ChunkScore]) {
+    fn definition_first(&self, candidate: &FileCandidate, chunks: &mut [ChunkScore]) {
         let exact = |name: &str| self.query.names.iter().any(|wanted| wanted == name);
         let defining = candidate
             .record
             .symbols
             .iter()
-            .filter(|symbol| symbol.kind != Kind::Extension && exact(candidate.record.name(symbol)))
+            .filter(|symbol| symbol.kind != DefinitionKind::Extension && exact(candidate.record.name(symbol)))
             .min_by_key(|symbol| symbol.indent);
         if let Some(symbol) = defining {
             let chunk = candidate.record.chunk_of_line(symbol.line);
@@ -413,11 +420,11 @@ impl Gatherer<'_> {
 }
 
 /// Whether a file with a name that says nothing defines nothing either.
-fn hands_on(candidate: &Candidate) -> bool {
+fn hands_on(candidate: &FileCandidate) -> bool {
     let name = candidate.record.path.rsplit('/').next().unwrap_or_default();
     let nameless =
         ["__init__.", "index.", "mod.", "package-info."].iter().any(|start| name.starts_with(start));
-    nameless && candidate.record.symbols.iter().all(|symbol| symbol.kind == Kind::Constant)
+    nameless && candidate.record.symbols.iter().all(|symbol| symbol.kind == DefinitionKind::Constant)
 }
 
 fn is_called(symbol: &str, whole: &str) -> bool {

@@ -1,8 +1,8 @@
 //! What a file's path tells of it.
 
-use crate::languages::{Style, language};
-use crate::query::{Concept, Role};
-use crate::tokens::{Parts, stem, words};
+use crate::languages::{CommentStyle, language};
+use crate::query::{Concept, PieceRole};
+use crate::tokens::{TokenParts, stem, words};
 
 use super::{Id, Values};
 
@@ -10,16 +10,16 @@ use super::{Id, Values};
 #[derive(Debug, Default)]
 pub(crate) struct PathWords {
     /// Of the file's name without its extension.
-    pub(crate) stem: Vec<Word>,
+    pub(crate) stem: Vec<PathWord>,
     /// Of the directories, the last first.
-    pub(crate) directories: Vec<Word>,
+    pub(crate) directories: Vec<PathWord>,
     /// The name as one word; of the directory where the name says nothing (`mod.rs`, `index.ts`, `__init__.py`).
     pub(crate) whole: String,
 }
 
 /// A word of a path with its stem.
 #[derive(Debug)]
-pub(crate) struct Word {
+pub(crate) struct PathWord {
     text: String,
     stem: String,
     /// How near to the file's name its directory is: 1 for the nearest, less for those above.
@@ -32,7 +32,7 @@ const NAMELESS: &[&str] = &["mod", "index", "init", "__init__", "lib", "main", "
 impl PathWords {
     pub(crate) fn new(path: &str) -> Self {
         let mut found = Self::default();
-        let mut parts = Parts::default();
+        let mut parts = TokenParts::default();
         let mut names = path.rsplit('/');
         let name = names.next().unwrap_or(path);
         let bare = name.trim_start_matches('.').split('.').next().unwrap_or(name);
@@ -51,7 +51,7 @@ impl PathWords {
     }
 
     /// How well a word of the query is one of these: 1 for the word itself, less for relatives.
-    pub(crate) fn matches(words: &[Word], concept: &Concept) -> (f32, Option<usize>) {
+    pub(crate) fn matches(words: &[PathWord], concept: &Concept) -> (f32, Option<usize>) {
         let mut best = (0.0, None);
         for (nth, word) in words.iter().enumerate() {
             let value = similarity(word, concept) * word.nearness;
@@ -63,10 +63,10 @@ impl PathWords {
     }
 }
 
-fn push(into: &mut Vec<Word>, parts: &mut Parts, text: &str, nearness: f32) {
+fn push(into: &mut Vec<PathWord>, parts: &mut TokenParts, text: &str, nearness: f32) {
     for (_, word) in words(text) {
         parts.split(word);
-        into.extend(parts.iter().map(|part| Word {
+        into.extend(parts.iter().map(|part| PathWord {
             text: part.to_owned(),
             stem: stem(part).into_owned(),
             nearness,
@@ -74,8 +74,8 @@ fn push(into: &mut Vec<Word>, parts: &mut Parts, text: &str, nearness: f32) {
     }
 }
 
-fn similarity(word: &Word, concept: &Concept) -> f32 {
-    if concept.role != Role::Word {
+fn similarity(word: &PathWord, concept: &Concept) -> f32 {
+    if concept.role != PieceRole::Word {
         return if word.text == concept.word { 1.0 } else { 0.0 };
     }
     if word.text == concept.word {
@@ -196,7 +196,7 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
     let language = language(path);
     // Sources of documentation: `docs-site`, `docs_src`.
     let of_docs = directories.split('/').any(|name| name.starts_with("docs-") || name.starts_with("docs_"));
-    let prose = language.style == Style::Prose || within(PROSE_DIRECTORIES) || of_docs;
+    let prose = language.style == CommentStyle::Prose || within(PROSE_DIRECTORIES) || of_docs;
     set(Id::Prose, prose && !asks(&["readme", "docs", "documentation", "changelog", "doc"]));
     set(Id::Data, language.is_data && !asks(&["json", "yaml", "toml", "configuration", "config"]));
     set(Id::DeclarationOnly, [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end)));
@@ -208,7 +208,7 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
 
 /// Whether the file's name has one of these as a part: `compatibility_check` isn't `compat`.
 fn has_part(path: &str, known: &[&str]) -> bool {
-    let mut parts = Parts::default();
+    let mut parts = TokenParts::default();
     let name = path.rsplit('/').next().unwrap_or(path);
     words(name).any(|(_, word)| {
         parts.split(word);

@@ -25,14 +25,14 @@ fn paths(ranking: &Ranking) -> Vec<&str> {
 #[test]
 fn what_is_not_allowed_takes_no_place() {
     let index = filled(2 * limits::CANDIDATES);
-    let request = Request::new("router", 10);
+    let request = RankedSearch::new("router", 10);
     assert!(!paths(&search(&index, &request).unwrap()).contains(&"tests/last.rs"));
     let allow = |path: &str| path.starts_with("tests/");
-    let request = Request { allow: Some(&allow), ..request };
+    let request = RankedSearch { allow: Some(&allow), ..request };
     let ranking = search(&index, &request).unwrap();
     assert_eq!((paths(&ranking), ranking.matching), (vec!["tests/last.rs"], 1));
     // The query's own filters count too.
-    let ranking = search(&index, &Request { query: "router path:src", ..request }).unwrap();
+    let ranking = search(&index, &RankedSearch { query: "router path:src", ..request }).unwrap();
     assert!(ranking.files.is_empty() && ranking.matching == 0 && !ranking.stopped);
 }
 
@@ -53,14 +53,15 @@ fn a_search_stops_when_it_is_told() {
             asked.fetch_add(1, Ordering::Relaxed);
             false
         };
-        let whole = search(&index, &Request { stop: &never, ..Request::new(query, 10) }).unwrap();
+        let whole = search(&index, &RankedSearch { stop: &never, ..RankedSearch::new(query, 10) }).unwrap();
         assert!(!whole.stopped && whole.files.len() == 10, "{query}");
         let often = asked.load(Ordering::Relaxed);
         assert!(often > limits::CANDIDATES, "asked {often} times of {query}");
         for nth in (0..often).step_by(often / 50) {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::Relaxed) >= nth;
-            let ranking = search(&index, &Request { stop: &stop, ..Request::new(query, 10) }).unwrap();
+            let ranking =
+                search(&index, &RankedSearch { stop: &stop, ..RankedSearch::new(query, 10) }).unwrap();
             assert!(ranking.stopped && ranking.files.is_empty(), "{query} stopped at {nth}");
             assert_eq!(asked.load(Ordering::Relaxed), nth + 1, "it went on");
         }
@@ -71,12 +72,12 @@ fn a_search_stops_when_it_is_told() {
 fn a_longer_answer_begins_as_a_shorter_one() {
     let index = filled(3 * limits::CANDIDATES);
     for query in ["router word7 last", "\"router\" path", "how is the path of word7 routed"] {
-        let longest = search(&index, &Request::new(query, limits::RESULTS)).unwrap();
+        let longest = search(&index, &RankedSearch::new(query, limits::RESULTS)).unwrap();
         assert!(longest.files.len() > 2 * limits::CANDIDATES, "{query}");
         assert_eq!(longest.files.len(), longest.matching);
         assert!(longest.files.windows(2).all(|pair| pair[0].score >= pair[1].score));
         for limit in [1, 10, limits::CANDIDATES, limits::CANDIDATES + 1, 2 * limits::CANDIDATES] {
-            let shorter = search(&index, &Request::new(query, limit)).unwrap();
+            let shorter = search(&index, &RankedSearch::new(query, limit)).unwrap();
             let told = |ranking: &Ranking| {
                 let files = ranking.files.iter().take(limit);
                 files.map(|file| (file.path.clone(), file.score.to_bits())).collect::<Vec<_>>()
@@ -97,8 +98,8 @@ fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
     writer.add("early.rs", &format!("router path\n{many}"), Stamp::default()).unwrap();
     writer.add("none.rs", "path router", Stamp::default()).unwrap();
     writer.commit().unwrap();
-    let ranking = search(&index, &Request::new("\"router path\"", 10)).unwrap();
+    let ranking = search(&index, &RankedSearch::new("\"router path\"", 10)).unwrap();
     assert_eq!((paths(&ranking), ranking.not_looked_at, ranking.matching), (vec!["early.rs"], 1, 2));
-    let ranking = search(&index, &Request::new("router \"->\"", 10)).unwrap();
+    let ranking = search(&index, &RankedSearch::new("router \"->\"", 10)).unwrap();
     assert_eq!((ranking.files.len(), &ranking.ignored[..]), (3, &["\"->\"".to_owned()][..]));
 }

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// An ending, its replacement and the letters before it.
-type Ending = (&'static str, &'static str, usize);
+type SuffixRule = (&'static str, &'static str, usize);
 
 /// Endings that are taken off, longer ones first, with what is put in their place and the letters that have to stay.
-const ENDINGS: &[Ending] = &[
+const ENDINGS: &[SuffixRule] = &[
     ("izations", "", 3),
     ("ization", "", 3),
     ("isation", "", 3),
@@ -106,7 +106,7 @@ const ENDINGS: &[Ending] = &[
 ];
 
 /// The endings by their last letter: most words are looked at with a handful of them.
-static BY_LAST_LETTER: LazyLock<Vec<Vec<&'static Ending>>> = LazyLock::new(|| {
+static BY_LAST_LETTER: LazyLock<Vec<Vec<&'static SuffixRule>>> = LazyLock::new(|| {
     (b'a'..=b'z')
         .map(|last| ENDINGS.iter().filter(|ending| ending.0.as_bytes().ends_with(&[last])).collect())
         .collect()

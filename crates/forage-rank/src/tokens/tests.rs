@@ -1,9 +1,9 @@
 use super::*;
 
 fn shown(text: &str) -> String {
-    let shown = tokens(text)
-        .into_iter()
-        .map(|Token { text, position, whole }| format!("{text}{}{position}", if whole { '*' } else { '@' }));
+    let shown = tokens(text).into_iter().map(|TextToken { text, position, whole }| {
+        format!("{text}{}{position}", if whole { '*' } else { '@' })
+    });
     shown.collect::<Vec<_>>().join(" ")
 }
 

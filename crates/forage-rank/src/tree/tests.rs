@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use forage_fs::{Mounts, RootPolicy, SecretPolicy, Watched};
+use forage_fs::{Mounts, RootPolicy, SecretPolicy, WatchedTree};
 
 use super::*;
-use crate::search::{Request, search};
+use crate::search::{RankedSearch, search};
 
 const QUERIES: &[&str] =
     &["open session", "Router", "parse header token", "path:src session", "\"open session\""];
@@ -53,13 +53,16 @@ fn edit(random: &mut Random, root: &Path) {
     }
 }
 
-fn update(index: &RankIndex, root: &Arc<Root>, listing: Option<&Listing>) {
-    let effort = Effort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+fn update(index: &RankIndex, root: &Arc<Root>, listing: Option<&FileListing>) {
+    let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
     super::update(index, root, listing, &effort, || Ok(())).unwrap();
 }
 
 fn told(index: &RankIndex) -> Vec<String> {
-    QUERIES.iter().map(|query| format!("{:?}", search(index, &Request::new(query, 50)).unwrap())).collect()
+    QUERIES
+        .iter()
+        .map(|query| format!("{:?}", search(index, &RankedSearch::new(query, 50)).unwrap()))
+        .collect()
 }
 
 fn made_anew(root: &Arc<Root>) -> RankIndex {
@@ -75,7 +78,7 @@ fn an_index_that_is_kept_answers_as_one_made_anew() {
         let (tree, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = open(tree.path());
         let mounts = Mounts::open();
-        let watched = mounts.as_ref().map(|mounts| Watched::new(&root, mounts));
+        let watched = mounts.as_ref().map(|mounts| WatchedTree::new(&root, mounts));
         for step in 0..8 {
             for _ in 0..1 + random.below(4) {
                 edit(&mut random, tree.path());
@@ -134,7 +137,7 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     let index = RankIndex::in_memory().unwrap();
     let changes = compare(&index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap();
     assert_eq!(changes.read.len(), 300);
-    let effort = |stop: &Stop| Effort { threads: 2, stop: stop.clone(), progress: Arc::default() };
+    let effort = |stop: &Stop| UpdateEffort { threads: 2, stop: stop.clone(), progress: Arc::default() };
     let cancelled = Stop::never();
     cancelled.cancel();
     assert!(!apply(&index, &root, &changes, &effort(&cancelled)).unwrap().is_done);

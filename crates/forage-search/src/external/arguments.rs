@@ -3,7 +3,7 @@
 
 use forage_base::Stop;
 
-use super::{ExternalError, Kind, Request, dialect};
+use super::{ExternalError, ExternalRequest, ProgramKind, dialect};
 use crate::error::PatternError;
 use crate::limits;
 use crate::pattern::{Case, Pattern, PatternOptions};
@@ -47,9 +47,13 @@ const RIPGREP: &[&str] = &[
 const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
 
 impl Arguments {
-    pub(super) fn new(kind: Kind, request: &Request<'_>, stop: &Stop) -> Result<Self, ExternalError> {
+    pub(super) fn new(
+        kind: ProgramKind,
+        request: &ExternalRequest<'_>,
+        stop: &Stop,
+    ) -> Result<Self, ExternalError> {
         let text = request.pattern;
-        if request.options.fuzzy > 0 && kind == Kind::Ripgrep {
+        if request.options.fuzzy > 0 && kind == ProgramKind::Ripgrep {
             return Err(ExternalError::FuzzyNeedsUgrep);
         }
         if text.contains('\0') {
@@ -75,19 +79,23 @@ impl Arguments {
             Err(_) => None,
         };
         Ok(match kind {
-            Kind::Ripgrep => Self::ripgrep(request, pattern, stop),
-            Kind::Ugrep => return Self::ugrep(request, pattern, stop),
+            ProgramKind::Ripgrep => Self::ripgrep(request, pattern, stop),
+            ProgramKind::Ugrep => return Self::ugrep(request, pattern, stop),
         })
     }
 
-    fn ripgrep(request: &Request<'_>, pattern: Option<Pattern>, stop: &Stop) -> Self {
+    fn ripgrep(request: &ExternalRequest<'_>, pattern: Option<Pattern>, stop: &Stop) -> Self {
         let mut list = owned(RIPGREP);
         list.extend(flags(request, pattern.as_ref(), "--smart-case", stop));
         list.extend(["-e".to_owned(), request.pattern.to_owned()]);
         Self { list, last_line: None, pattern }
     }
 
-    fn ugrep(request: &Request<'_>, pattern: Option<Pattern>, stop: &Stop) -> Result<Self, ExternalError> {
+    fn ugrep(
+        request: &ExternalRequest<'_>,
+        pattern: Option<Pattern>,
+        stop: &Stop,
+    ) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
         if request.options.fuzzy > 0 {
             list.push("--only-line-number".to_owned());
@@ -119,7 +127,7 @@ fn owned(arguments: &[&str]) -> Vec<String> {
 }
 
 /// `-F`, `-w` and the case, which is decided by our rule if we can read the pattern, and else by the engine's.
-fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str, stop: &Stop) -> Vec<String> {
+fn flags(request: &ExternalRequest<'_>, pattern: Option<&Pattern>, smart: &str, stop: &Stop) -> Vec<String> {
     let options = request.options;
     let case = match (options.case, pattern) {
         (Case::Sensitive, _) => None,
@@ -133,7 +141,7 @@ fn flags(request: &Request<'_>, pattern: Option<&Pattern>, smart: &str, stop: &S
 }
 
 /// Whether smart case decided for insensitive; where it makes no difference, either answer is right.
-fn is_insensitive(request: &Request<'_>, smart: &Pattern, stop: &Stop) -> bool {
+fn is_insensitive(request: &ExternalRequest<'_>, smart: &Pattern, stop: &Stop) -> bool {
     let options = PatternOptions { case: Case::Insensitive, ..request.options };
     Pattern::new_within(request.pattern, &options, stop)
         .is_ok_and(|insensitive| insensitive.hir() == smart.hir())

@@ -7,8 +7,8 @@ use forage_base::Stop;
 use forage_fs::{RelPath, SkipReason, Skipped, is_binary};
 
 use super::ExternalError;
-use super::engine::{Engine, Notes};
-use super::process::Halt;
+use super::engine::{ExternalEngine, Notes};
+use super::process::ProcessHalt;
 use crate::buffer::search_text;
 use crate::event::{EventKind, FileEvents};
 use crate::lines::{LineFinder, MatchingLines};
@@ -16,14 +16,14 @@ use crate::options::ScanOptions;
 
 /// Texts of files, one after the other in path order.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct FileBatch {
     text: Vec<u8>,
     lines: u64,
-    files: Vec<Part>,
+    files: Vec<BatchPart>,
 }
 
 #[derive(Debug)]
-struct Part {
+struct BatchPart {
     path: RelPath,
     hidden_by: Option<Arc<str>>,
     /// Its text, without the line feed that was added to a last line that had none.
@@ -34,7 +34,7 @@ struct Part {
 
 /// What was found in a batch, or in a file searched alone.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct BatchMatches {
     pub(super) files: Vec<FileEvents>,
     pub(super) skipped: Skipped,
     pub(super) notes: Notes,
@@ -44,7 +44,7 @@ pub(super) struct Found {
     pub(super) searched: u64,
 }
 
-impl Batch {
+impl FileBatch {
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
@@ -63,17 +63,17 @@ impl Batch {
         }
         let before = self.lines;
         self.lines += memchr::memchr_iter(b'\n', &self.text[start..]).count() as u64;
-        self.files.push(Part { path, hidden_by, text: start..end, before });
+        self.files.push(BatchPart { path, hidden_by, text: start..end, before });
     }
 
     pub(super) fn search(
         &self,
-        engine: &Engine<'_>,
+        engine: &ExternalEngine<'_>,
         finder: Option<&LineFinder<'_>>,
         options: &ScanOptions,
-        halt: Halt<'_>,
-    ) -> Result<Found, ExternalError> {
-        let mut found = Found::default();
+        halt: ProcessHalt<'_>,
+    ) -> Result<BatchMatches, ExternalError> {
+        let mut found = BatchMatches::default();
         let mut lines = Vec::new();
         found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut lines, &mut found.notes)?;
         let mut lines = lines.as_slice();
@@ -120,8 +120,8 @@ impl Batch {
     fn lines_of(
         &self,
         files: Range<usize>,
-        engine: &Engine<'_>,
-        halt: Halt<'_>,
+        engine: &ExternalEngine<'_>,
+        halt: ProcessHalt<'_>,
         lines: &mut Vec<u64>,
         notes: &mut Notes,
     ) -> Result<bool, ExternalError> {

@@ -8,13 +8,13 @@ use forage_base::Stop;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::arguments::Arguments;
-use super::process::{self, Ended, Halt};
-use super::{ExternalError, Program, Request};
+use super::process::{self, ProcessEnd, ProcessHalt};
+use super::{ExternalError, ExternalRequest, Program};
 use crate::limits;
 use crate::pattern::Pattern;
 
 /// An engine with its arguments, shared by the workers of one search.
-pub(super) struct Engine<'a> {
+pub(super) struct ExternalEngine<'a> {
     program: &'a Program,
     arguments: Arguments,
     given_up: AtomicU64,
@@ -22,7 +22,7 @@ pub(super) struct Engine<'a> {
 
 /// What a search of one text gave.
 #[derive(Debug, Default)]
-pub(super) struct Searched {
+pub(super) struct SearchedFiles {
     /// The numbers, from 1, of the matching lines, rising.
     pub(super) lines: Vec<u64>,
     /// The search had to end before the engine did: lines behind the last one are unknown.
@@ -73,10 +73,10 @@ const INVALID_PATTERN: &[&str] = &[
     "exceeds size limit",
 ];
 
-impl<'a> Engine<'a> {
+impl<'a> ExternalEngine<'a> {
     pub(super) fn new(
         program: &'a Program,
-        request: &Request<'_>,
+        request: &ExternalRequest<'_>,
         stop: &Stop,
     ) -> Result<Self, ExternalError> {
         let arguments = Arguments::new(program.kind(), request, stop)?;
@@ -92,14 +92,14 @@ impl<'a> Engine<'a> {
     pub(super) fn search(
         &self,
         text: &[u8],
-        halt: Halt<'_>,
+        halt: ProcessHalt<'_>,
         notes: &mut Notes,
-    ) -> Result<Searched, ExternalError> {
+    ) -> Result<SearchedFiles, ExternalError> {
         let handle = self.hand_over(text).map_err(|source| ExternalError::Memory { source })?;
         let line_count = memchr::memchr_iter(b'\n', text).count() as u64;
         let output_limit =
             2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
-        let mut searched = Searched::default();
+        let mut searched = SearchedFiles::default();
         let (mut reached_end, mut beyond) = (false, 0);
         let ended =
             process::run(self.program.path(), &self.arguments.list, &handle, output_limit, halt, |number| {
@@ -153,10 +153,10 @@ impl<'a> Engine<'a> {
     /// search with matches and an unreadable file, and 2 in ripgrep.
     fn judge(
         &self,
-        ended: Ended,
+        ended: ProcessEnd,
         beyond: u64,
         reached_end: bool,
-        searched: &Searched,
+        searched: &SearchedFiles,
         notes: &mut Notes,
     ) -> Result<(), ExternalError> {
         let stderr = || String::from_utf8_lossy(&ended.stderr).trim().to_owned();

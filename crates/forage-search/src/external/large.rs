@@ -8,9 +8,9 @@ use std::sync::Arc;
 use forage_fs::{RelPath, SkipReason, Skipped};
 
 use super::ExternalError;
-use super::batch::Found;
-use super::engine::{Engine, Notes};
-use super::process::Halt;
+use super::batch::BatchMatches;
+use super::engine::{ExternalEngine, Notes};
+use super::process::ProcessHalt;
 use crate::buffer::EventBuilder;
 use crate::event::{EventKind, FileEvents};
 use crate::key_blocks::KeyBlocks;
@@ -31,14 +31,14 @@ pub(super) struct LargeFile<'a> {
 impl LargeFile<'_> {
     pub(super) fn search(
         self,
-        engine: &Engine<'_>,
+        engine: &ExternalEngine<'_>,
         finder: Option<&LineFinder<'_>>,
         reader: impl Read,
         options: &ScanOptions,
-        halt: Halt<'_>,
+        halt: ProcessHalt<'_>,
         skipped: &mut Skipped,
-    ) -> Result<Found, ExternalError> {
-        let mut pieces = Pieces {
+    ) -> Result<BatchMatches, ExternalError> {
+        let mut pieces = LargePieces {
             engine,
             path: self.path,
             options,
@@ -74,7 +74,7 @@ impl LargeFile<'_> {
         let files =
             file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
         let searched = u64::from(!cut);
-        Ok(Found { files, skipped: Skipped::default(), notes: pieces.notes, cut, searched })
+        Ok(BatchMatches { files, skipped: Skipped::default(), notes: pieces.notes, cut, searched })
     }
 }
 
@@ -88,11 +88,11 @@ enum State {
     Failed(ExternalError),
 }
 
-struct Pieces<'a, 'e> {
-    engine: &'a Engine<'e>,
+struct LargePieces<'a, 'e> {
+    engine: &'a ExternalEngine<'e>,
     path: &'a RelPath,
     options: &'a ScanOptions,
-    halt: Halt<'a>,
+    halt: ProcessHalt<'a>,
     piece: Vec<u8>,
     /// The number of the piece's first line.
     first: u64,
@@ -111,7 +111,7 @@ struct Pieces<'a, 'e> {
     state: State,
 }
 
-impl LineSink for Pieces<'_, '_> {
+impl LineSink for LargePieces<'_, '_> {
     fn line(&mut self, number: u64, start: u64, _: EventKind, line: &[u8]) -> bool {
         if !self.piece.is_empty() && self.piece.len() + line.len() > limits::EXTERNAL_BATCH_BYTES {
             self.flush();
@@ -127,7 +127,7 @@ impl LineSink for Pieces<'_, '_> {
     }
 }
 
-impl Pieces<'_, '_> {
+impl LargePieces<'_, '_> {
     /// Searches the piece and makes events of its lines.
     fn flush(&mut self) {
         if self.piece.is_empty() {

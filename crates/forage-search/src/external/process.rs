@@ -22,13 +22,13 @@ use crate::limits;
 
 /// When a run must end before the engine does.
 #[derive(Clone, Copy)]
-pub(super) struct Halt<'a> {
+pub(super) struct ProcessHalt<'a> {
     pub(super) stop: &'a Stop,
     /// Whether nobody waits for the result any more.
     pub(super) ended: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Halt<'_> {
+impl ProcessHalt<'_> {
     pub(super) fn is_due(&self) -> bool {
         self.stop.check().is_some() || (self.ended)()
     }
@@ -36,7 +36,7 @@ impl Halt<'_> {
 
 /// How a run ended.
 #[derive(Debug, Default)]
-pub(super) struct Ended {
+pub(super) struct ProcessEnd {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
     /// The beginning of what it wrote there.
@@ -55,9 +55,9 @@ pub(super) fn run(
     arguments: &[String],
     text: &OwnedFd,
     output_limit: u64,
-    halt: Halt<'_>,
+    halt: ProcessHalt<'_>,
     mut found: impl FnMut(u64),
-) -> io::Result<Ended> {
+) -> io::Result<ProcessEnd> {
     let mut numbers = LineNumbers::default();
     let take = |piece: &[u8]| numbers.push(piece, &mut found);
     let mut ended = follow(command(program, arguments, text).spawn()?, output_limit, halt, take)?;
@@ -70,7 +70,7 @@ pub(super) fn run(
 }
 
 /// What a program prints about its version, at most `most` bytes.
-pub(super) fn version(program: &Path, halt: Halt<'_>, most: usize) -> io::Result<Vec<u8>> {
+pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, most: usize) -> io::Result<Vec<u8>> {
     let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
     let mut printed = Vec::new();
     let take = |piece: &[u8]| printed.extend_from_slice(&piece[..piece.len().min(most - printed.len())]);
@@ -79,12 +79,17 @@ pub(super) fn version(program: &Path, halt: Halt<'_>, most: usize) -> io::Result
 }
 
 /// Follows a program to its end and hands over what it prints.
-fn follow(child: Child, output_limit: u64, halt: Halt<'_>, mut take: impl FnMut(&[u8])) -> io::Result<Ended> {
-    let mut running = Running(child);
+fn follow(
+    child: Child,
+    output_limit: u64,
+    halt: ProcessHalt<'_>,
+    mut take: impl FnMut(&[u8]),
+) -> io::Result<ProcessEnd> {
+    let mut running = RunningProcess(child);
     let mut stdout = Pipe::new(running.0.stdout.take());
     let mut stderr = Pipe::new(running.0.stderr.take());
     let exit = running.exit_handle();
-    let mut ended = Ended::default();
+    let mut ended = ProcessEnd::default();
     let mut buffer = vec![0; limits::EXTERNAL_READ_BYTES];
     let mut read_bytes = 0;
     loop {
@@ -210,9 +215,9 @@ impl<R: Read + AsFd> Pipe<R> {
 }
 
 /// A started engine. However this goes out of scope, its process group is killed and the process reaped.
-struct Running(Child);
+struct RunningProcess(Child);
 
-impl Running {
+impl RunningProcess {
     fn exit_handle(&self) -> Option<OwnedFd> {
         pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty()).ok()
     }
@@ -235,7 +240,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         // After `end` it is reaped, and its number may be another's.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {

@@ -5,14 +5,14 @@ use std::path::{Component, Path, PathBuf};
 
 /// The engines that can be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProgramKind {
     /// `ugrep`.
     Ugrep,
     /// `rg`.
     Ripgrep,
 }
 
-impl Kind {
+impl ProgramKind {
     /// The name for people and records.
     pub fn name(self) -> &'static str {
         match self {
@@ -26,12 +26,12 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     path: PathBuf,
-    kind: Kind,
+    kind: ProgramKind,
 }
 
 /// Why a program is not taken as an engine. The messages say what to do instead.
 #[derive(Debug, thiserror::Error)]
-pub enum ResolveError {
+pub enum ProgramError {
     /// `ug`, which loads `.ugrep` files.
     #[error(
         "`{name}` is not run as a search engine, because under that name it loads the options of a `.ugrep` file, which \
@@ -101,23 +101,23 @@ impl Program {
     /// Finds an engine: `name` is an absolute path, or a bare name that is looked up in the absolute directories of
     /// `search_path` (others are passed over). `roots` are the canonical paths of the directories that will be
     /// searched: what lies in one of them is not taken.
-    pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ResolveError> {
+    pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ProgramError> {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
-            return Err(ResolveError::Unsupported);
+            return Err(ProgramError::Unsupported);
         }
         let kind = kind_of(name)?;
         if name.is_absolute() {
             return check(name, roots).map(|path| Self { path, kind });
         }
         if name.components().count() != 1 || !matches!(name.components().next(), Some(Component::Normal(_))) {
-            return Err(ResolveError::Relative { name: name.display().to_string() });
+            return Err(ProgramError::Relative { name: name.display().to_string() });
         }
         let (mut refused, mut searched) = (None, 0);
         for directory in search_path.iter().filter(|directory| directory.is_absolute()) {
             searched += 1;
             match check(&directory.join(name), roots) {
                 Ok(path) => return Ok(Self { path, kind }),
-                Err(ResolveError::Io { source, .. })
+                Err(ProgramError::Io { source, .. })
                     if matches!(
                         source.kind(),
                         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
@@ -126,7 +126,7 @@ impl Program {
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
-        Err(refused.unwrap_or_else(|| ResolveError::NotFound { name: name.display().to_string(), searched }))
+        Err(refused.unwrap_or_else(|| ProgramError::NotFound { name: name.display().to_string(), searched }))
     }
 
     /// The absolute path that is run.
@@ -138,7 +138,7 @@ impl Program {
     /// for a search, over nothing.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
-        let halt = super::process::Halt { stop, ended: &|| false };
+        let halt = super::process::ProcessHalt { stop, ended: &|| false };
         let printed =
             super::process::version(&self.path, halt, crate::limits::EXTERNAL_VERSION_BYTES).ok()?;
         let text = String::from_utf8_lossy(&printed);
@@ -152,14 +152,14 @@ impl Program {
     }
 
     /// Which engine it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ProgramKind {
         self.kind
     }
 }
 
 /// The engine by the program's own name. `ugrep-indexer`, `ugrep+` and `rga` are other programs, the last two of
 /// which run filters over files.
-fn kind_of(name: &Path) -> Result<Kind, ResolveError> {
+fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
     let shown = || name.display().to_string();
     let file = name.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let file = file.strip_suffix(".exe").unwrap_or(file);
@@ -169,10 +169,10 @@ fn kind_of(name: &Path) -> Result<Kind, ResolveError> {
         })
     };
     match () {
-        () if is("ugrep") => Ok(Kind::Ugrep),
-        () if is("rg") || is("ripgrep") => Ok(Kind::Ripgrep),
-        () if is("ug") => Err(ResolveError::UgRefused { name: shown() }),
-        () => Err(ResolveError::UnknownName { name: shown() }),
+        () if is("ugrep") => Ok(ProgramKind::Ugrep),
+        () if is("rg") || is("ripgrep") => Ok(ProgramKind::Ripgrep),
+        () if is("ug") => Err(ProgramError::UgRefused { name: shown() }),
+        () => Err(ProgramError::UnknownName { name: shown() }),
     }
 }
 
@@ -182,18 +182,18 @@ fn kind_of(name: &Path) -> Result<Kind, ResolveError> {
     clippy::disallowed_methods,
     reason = "the program comes from the user's configuration, not a repository"
 )]
-fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ResolveError> {
-    let io = |source| ResolveError::Io { path: path.to_owned(), source };
+fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ProgramError> {
+    let io = |source| ProgramError::Io { path: path.to_owned(), source };
     let target = std::fs::canonicalize(path).map_err(io)?;
     let parent = path.parent().map(std::fs::canonicalize).transpose().map_err(io)?.unwrap_or_default();
     for place in [path, &target, &parent] {
         if let Some(root) = roots.iter().find(|root| place.starts_with(root)) {
-            return Err(ResolveError::InsideRoot { path: path.to_owned(), root: root.to_path_buf() });
+            return Err(ProgramError::InsideRoot { path: path.to_owned(), root: root.to_path_buf() });
         }
     }
     let metadata = std::fs::metadata(&target).map_err(io)?;
     if !(metadata.is_file() && is_executable(&metadata)) {
-        return Err(ResolveError::NotExecutable { path: path.to_owned() });
+        return Err(ProgramError::NotExecutable { path: path.to_owned() });
     }
     // By the name that was asked for: ugrep behaves by it, and a link to `ug` must not run as that.
     Ok(path.to_owned())
@@ -217,10 +217,10 @@ mod tests {
     fn names_decide_the_engine() {
         let kind = |name: &str| kind_of(Path::new(name)).ok();
         for name in ["ugrep", "/usr/bin/ugrep", "/opt/ugrep-7.1", "ugrep3", "ugrep.exe"] {
-            assert_eq!(kind(name), Some(Kind::Ugrep), "{name}");
+            assert_eq!(kind(name), Some(ProgramKind::Ugrep), "{name}");
         }
         for name in ["rg", "/usr/bin/rg", "rg-15.2.0", "ripgrep", "rg.exe"] {
-            assert_eq!(kind(name), Some(Kind::Ripgrep), "{name}");
+            assert_eq!(kind(name), Some(ProgramKind::Ripgrep), "{name}");
         }
         for name in ["ug", "/usr/bin/ug", "ug+", "ugrep+", "ugrep-indexer", "rga", "grep", "", "/", "sh"] {
             assert_eq!(kind(name), None, "{name}");

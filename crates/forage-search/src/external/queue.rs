@@ -7,22 +7,22 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use forage_base::Stop;
 
 use super::ExternalError;
-use super::batch::{Batch, Found};
+use super::batch::{BatchMatches, FileBatch};
 use crate::limits;
 
-pub(super) type Outcome = Result<Found, ExternalError>;
+pub(super) type JobOutcome = Result<BatchMatches, ExternalError>;
 
 /// A piece of the search, in path order.
-pub(super) enum Work {
-    Search(Batch),
+pub(super) enum QueuedWork {
+    Search(FileBatch),
     /// Searched already.
-    Done(Box<Outcome>),
+    Done(Box<JobOutcome>),
 }
 
 #[derive(Default)]
 struct State {
-    queue: VecDeque<(u64, Batch)>,
-    done: BTreeMap<u64, Box<Outcome>>,
+    queue: VecDeque<(u64, FileBatch)>,
+    done: BTreeMap<u64, Box<JobOutcome>>,
     /// Pieces that were put in, and that were handed over.
     put: u64,
     handed_over: u64,
@@ -64,7 +64,7 @@ impl Queue {
     }
 
     /// Puts in the next piece, after waiting for room; false when the search must end.
-    pub(super) fn put(&self, work: Work, stop: &Stop) -> bool {
+    pub(super) fn put(&self, work: QueuedWork, stop: &Stop) -> bool {
         let mut state = self.lock();
         while state.put - state.handed_over >= self.window && !self.is_halted(stop) {
             state = self.wait(state);
@@ -72,8 +72,8 @@ impl Queue {
         let number = state.put;
         state.put += 1;
         match work {
-            Work::Search(batch) => state.queue.push_back((number, batch)),
-            Work::Done(outcome) => {
+            QueuedWork::Search(batch) => state.queue.push_back((number, batch)),
+            QueuedWork::Done(outcome) => {
                 state.done.insert(number, outcome);
             }
         }
@@ -88,7 +88,7 @@ impl Queue {
     }
 
     /// The next batch to search.
-    pub(super) fn take(&self, stop: &Stop) -> Option<(u64, Batch)> {
+    pub(super) fn take(&self, stop: &Stop) -> Option<(u64, FileBatch)> {
         let mut state = self.lock();
         loop {
             if self.is_halted(stop) {
@@ -104,13 +104,13 @@ impl Queue {
         }
     }
 
-    pub(super) fn finish(&self, number: u64, outcome: Outcome) {
+    pub(super) fn finish(&self, number: u64, outcome: JobOutcome) {
         self.lock().done.insert(number, Box::new(outcome));
         self.changed.notify_all();
     }
 
     /// Waits for the next outcome in path order; `None` when there is no more, or the search must end first.
-    pub(super) fn next(&self, stop: &Stop) -> Option<Box<Outcome>> {
+    pub(super) fn next(&self, stop: &Stop) -> Option<Box<JobOutcome>> {
         let mut state = self.lock();
         loop {
             if let Some(outcome) = Self::pop(&mut state) {
@@ -125,7 +125,7 @@ impl Queue {
     }
 
     /// The next outcome in path order, if it is there.
-    pub(super) fn next_ready(&self) -> Option<Box<Outcome>> {
+    pub(super) fn next_ready(&self) -> Option<Box<JobOutcome>> {
         Self::pop(&mut self.lock())
     }
 
@@ -135,7 +135,7 @@ impl Queue {
         state.put == state.handed_over
     }
 
-    fn pop(state: &mut State) -> Option<Box<Outcome>> {
+    fn pop(state: &mut State) -> Option<Box<JobOutcome>> {
         let outcome = state.done.remove(&state.handed_over)?;
         state.handed_over += 1;
         Some(outcome)

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use forage_base::Stop;
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, WalkReport, walk};
+use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
 
-use super::batch::{Batch, Found};
-use super::engine::{Engine, Notes};
+use super::batch::{BatchMatches, FileBatch};
+use super::engine::{ExternalEngine, Notes};
 use super::large::LargeFile;
-use super::process::Halt;
-use super::queue::{EndOnDrop, Outcome, Queue, Work};
-use super::{ExternalError, Program, Report, Request};
+use super::process::ProcessHalt;
+use super::queue::{EndOnDrop, JobOutcome, Queue, QueuedWork};
+use super::{ExternalError, ExternalReport, ExternalRequest, Program};
 use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
 use crate::options::ScanOptions;
 use crate::pattern::{Pattern, PatternOptions};
-use crate::scan::{Text, Worker, with_text};
+use crate::scan::{ScanText, ScanWorker, with_text};
 
-struct Session<'a> {
-    engine: Engine<'a>,
+struct ExternalSession<'a> {
+    engine: ExternalEngine<'a>,
     every_line: Pattern,
     scan: &'a ScanOptions,
     stop: &'a Stop,
@@ -31,33 +31,39 @@ struct Session<'a> {
 }
 
 /// What the walk finds, in path order.
-enum Piece {
+enum OutputPiece {
     Text { path: RelPath, hidden_by: Option<Arc<str>>, text: Vec<u8> },
-    Searched(Box<Outcome>),
+    Searched(Box<JobOutcome>),
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the public function")]
 pub(super) fn search(
     program: &Program,
-    request: &Request<'_>,
+    request: &ExternalRequest<'_>,
     root: &Arc<Root>,
     start: &RelPath,
     options: &WalkOptions,
     scan: &ScanOptions,
     stop: &Stop,
     mut receive: impl FnMut(FileEvents) -> ControlFlow<()>,
-) -> Result<Report, ExternalError> {
+) -> Result<ExternalReport, ExternalError> {
     let threads = options.thread_count();
-    let engine = Engine::new(program, request, stop)?;
+    let engine = ExternalEngine::new(program, request, stop)?;
     let every_line = Pattern::new("^", &PatternOptions::default())?;
-    let session =
-        Session { engine, every_line, scan, stop, queue: Queue::new(threads), sent: AtomicU64::new(0) };
+    let session = ExternalSession {
+        engine,
+        every_line,
+        scan,
+        stop,
+        queue: Queue::new(threads),
+        sent: AtomicU64::new(0),
+    };
     let mut notes = Notes::default();
     if session.engine.pattern().is_none() {
         // Only the engine can say whether the pattern is one, even where there is no file to search.
         session.engine.search(b"", session.halt(&|| false), &mut notes)?;
     }
-    let mut collected = Collected { notes, ..Collected::default() };
+    let mut collected = CollectedOutput { notes, ..CollectedOutput::default() };
     let mut walked = std::thread::scope(|scope| {
         let end = EndOnDrop(&session.queue);
         let walker = scope.spawn(|| session.walk(root, start, options));
@@ -96,7 +102,7 @@ pub(super) fn search(
 
 /// What was handed over so far.
 #[derive(Default)]
-struct Collected {
+struct CollectedOutput {
     notes: Notes,
     skipped: Skipped,
     /// The last outcome is cut: what lies behind it must not be handed over.
@@ -106,13 +112,13 @@ struct Collected {
     searched: u64,
 }
 
-impl Collected {
+impl CollectedOutput {
     fn take(
         &mut self,
-        outcome: Outcome,
+        outcome: JobOutcome,
         receive: &mut impl FnMut(FileEvents) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ExternalError> {
-        let Found { files, skipped, notes, cut, searched } = outcome?;
+        let BatchMatches { files, skipped, notes, cut, searched } = outcome?;
         self.searched += searched;
         self.skipped.merge(&skipped);
         self.notes.merge(notes);
@@ -126,18 +132,18 @@ impl Collected {
         Ok(if cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 
-    fn report(self, walk: WalkReport) -> Report {
+    fn report(self, walk: WalkReport) -> ExternalReport {
         // As one run over everything would have ended: 1 only if nothing was found.
         let exit_code = self.notes.code.map(|code| if code == 1 && self.notes.found { 0 } else { code });
         let stderr = String::from_utf8_lossy(&self.notes.stderr).into_owned();
         let Notes { warnings: notes, incomplete, .. } = self.notes;
-        Report { walk, notes, incomplete, exit_code, stderr }
+        ExternalReport { walk, notes, incomplete, exit_code, stderr }
     }
 }
 
-impl Session<'_> {
-    fn halt<'h>(&'h self, ended: &'h (dyn Fn() -> bool + Sync)) -> Halt<'h> {
-        Halt { stop: self.stop, ended }
+impl ExternalSession<'_> {
+    fn halt<'h>(&'h self, ended: &'h (dyn Fn() -> bool + Sync)) -> ProcessHalt<'h> {
+        ProcessHalt { stop: self.stop, ended }
     }
 
     /// Reads the files in path order and fills batches with their texts.
@@ -148,43 +154,45 @@ impl Session<'_> {
         options: &WalkOptions,
     ) -> Result<WalkReport, ExternalError> {
         let _close = CloseOnDrop(&self.queue);
-        let mut filling = Filling::default();
-        let visit =
-            |worker: &mut Worker<Option<LineFinder<'_>>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-                with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
-                    let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
-                    match text {
-                        Text::Whole([]) => None,
-                        Text::Whole(text) => Some(Piece::Text { path, hidden_by, text: text.to_vec() }),
-                        Text::Pieces(reader) => {
-                            let ended = || self.queue.has_ended();
-                            let file = LargeFile { path: &path, hidden_by, every_line: &self.every_line };
-                            let halt = self.halt(&ended);
-                            let outcome =
-                                file.search(&self.engine, finder.as_ref(), reader, self.scan, halt, skipped);
-                            Some(Piece::Searched(Box::new(outcome)))
-                        }
+        let mut filling = FillingBatch::default();
+        let visit = |worker: &mut ScanWorker<Option<LineFinder<'_>>>,
+                     entry: &Entry<'_>,
+                     skipped: &mut Skipped| {
+            with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
+                let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
+                match text {
+                    ScanText::Whole([]) => None,
+                    ScanText::Whole(text) => Some(OutputPiece::Text { path, hidden_by, text: text.to_vec() }),
+                    ScanText::Pieces(reader) => {
+                        let ended = || self.queue.has_ended();
+                        let file = LargeFile { path: &path, hidden_by, every_line: &self.every_line };
+                        let halt = self.halt(&ended);
+                        let outcome =
+                            file.search(&self.engine, finder.as_ref(), reader, self.scan, halt, skipped);
+                        Some(OutputPiece::Searched(Box::new(outcome)))
                     }
-                })
-                .map_or(Step::Nothing, |piece| {
-                    let weight = piece.weight();
-                    Step::Item(piece, weight)
-                })
-            };
-        let receive = |piece: Piece| {
+                }
+            })
+            .map_or(WalkStep::Nothing, |piece| {
+                let weight = piece.weight();
+                WalkStep::Item(piece, weight)
+            })
+        };
+        let receive = |piece: OutputPiece| {
             self.sent.fetch_add(1, Ordering::Relaxed);
             let goes_on = match piece {
-                Piece::Text { path, hidden_by, text } => {
+                OutputPiece::Text { path, hidden_by, text } => {
                     filling.batch.push(path, hidden_by, &text);
                     !filling.is_full() || filling.flush(&self.queue, self.stop)
                 }
-                Piece::Searched(outcome) => {
-                    filling.flush(&self.queue, self.stop) && self.queue.put(Work::Done(outcome), self.stop)
+                OutputPiece::Searched(outcome) => {
+                    filling.flush(&self.queue, self.stop)
+                        && self.queue.put(QueuedWork::Done(outcome), self.stop)
                 }
             };
             if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let worker = || Worker::new(self.finder());
+        let worker = || ScanWorker::new(self.finder());
         let report = walk(root, start, options, self.stop, worker, visit, receive)?;
         filling.flush(&self.queue, self.stop);
         Ok(report)
@@ -208,19 +216,19 @@ impl Session<'_> {
 }
 
 /// The batch that is being filled.
-struct Filling {
-    batch: Batch,
+struct FillingBatch {
+    batch: FileBatch,
     /// Bytes from which on it is full.
     enough: usize,
 }
 
-impl Default for Filling {
+impl Default for FillingBatch {
     fn default() -> Self {
-        Self { batch: Batch::default(), enough: limits::EXTERNAL_FIRST_BATCH_BYTES }
+        Self { batch: FileBatch::default(), enough: limits::EXTERNAL_FIRST_BATCH_BYTES }
     }
 }
 
-impl Filling {
+impl FillingBatch {
     fn is_full(&self) -> bool {
         self.batch.bytes() >= self.enough
     }
@@ -232,11 +240,11 @@ impl Filling {
             return true;
         }
         self.enough = (self.enough * limits::EXTERNAL_BATCH_GROWTH).min(limits::EXTERNAL_BATCH_BYTES);
-        queue.put(Work::Search(std::mem::take(&mut self.batch)), stop)
+        queue.put(QueuedWork::Search(std::mem::take(&mut self.batch)), stop)
     }
 }
 
-impl Piece {
+impl OutputPiece {
     /// Bytes that this holds, about.
     fn weight(&self) -> usize {
         let held = match self {

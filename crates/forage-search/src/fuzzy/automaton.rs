@@ -15,9 +15,9 @@ use regex_automata::util::primitives::StateID;
 use regex_automata::{Anchored, Input};
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 
-use super::graph::{Graph, Node, RAW, Symbol, SymbolClass, TooLarge, is_word_look};
+use super::graph::{Graph, GraphNode, GraphSymbol, RAW, SymbolClass, TooLarge, is_word_look};
 use crate::limits;
-use crate::stepped::{Ended, Steps};
+use crate::stepped::{LazySearch, SteppedEnd};
 
 /// Decides whether some part of a text is within a number of edits of the pattern.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(super) struct AutomatonCache {
 
 /// What a search over text of several lines came upon.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Hit {
+pub(super) enum FuzzyEvent {
     /// A match ends here, inside a line.
     Match(usize),
     /// The automaton can't tell; the line at this place is to be decided alone.
@@ -89,9 +89,9 @@ impl Automaton {
         let start = range.start;
         match self.search(dfa, cache, line, range, pace) {
             Ok(found) => found,
-            Err(Ended::Stopped) => None,
+            Err(SteppedEnd::Stopped) => None,
             // It never gives up and meets no byte that it can't read; if it did, the caller is to look closer.
-            Err(Ended::Quit(_)) => Some(start),
+            Err(SteppedEnd::Quit(_)) => Some(start),
         }
     }
 
@@ -102,16 +102,16 @@ impl Automaton {
         text: &[u8],
         start: usize,
         pace: &Pace,
-    ) -> Option<Hit> {
+    ) -> Option<FuzzyEvent> {
         let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
         match self.search(&self.strict, cache, text, start..text.len(), pace) {
             // A match has a character at least, which is no line feed.
             Ok(found) => found.map(|end| match self.is_careful {
-                true => Hit::Unknown(end.saturating_sub(1)),
-                false => Hit::Match(end.saturating_sub(1)),
+                true => FuzzyEvent::Unknown(end.saturating_sub(1)),
+                false => FuzzyEvent::Match(end.saturating_sub(1)),
             }),
-            Err(Ended::Stopped) => None,
-            Err(Ended::Quit(at)) => Some(Hit::Unknown(at)),
+            Err(SteppedEnd::Stopped) => None,
+            Err(SteppedEnd::Quit(at)) => Some(FuzzyEvent::Unknown(at)),
         }
     }
 
@@ -122,19 +122,19 @@ impl Automaton {
         text: &[u8],
         range: std::ops::Range<usize>,
         pace: &Pace,
-    ) -> Result<Option<usize>, Ended> {
+    ) -> Result<Option<usize>, SteppedEnd> {
         if range.len() > self.quick_bytes() {
-            let steps = Steps { haystack: text, range, earliest: true, work: self.work, pace };
+            let steps = LazySearch { haystack: text, range, earliest: true, work: self.work, pace };
             return steps.forwards(dfa, cache);
         }
         if !pace.allows(range.len() as u64) {
-            return Err(Ended::Stopped);
+            return Err(SteppedEnd::Stopped);
         }
         let start = range.start;
         let input = Input::new(text).range(range).anchored(Anchored::No).earliest(true);
         match dfa.try_search_fwd(cache, &input) {
             Ok(found) => Ok(found.map(|found| found.offset())),
-            Err(error) => Err(Ended::Quit(quit_offset(&error).unwrap_or(start))),
+            Err(error) => Err(SteppedEnd::Quit(quit_offset(&error).unwrap_or(start))),
         }
     }
 }
@@ -181,23 +181,23 @@ fn product(graph: &Graph, edits: usize, word_looks: bool, pace: &Pace) -> Result
                 return Err(TooLarge);
             }
             let from = state(node, layer);
-            if layer < edits && !matches!(what, Node::Split(_) | Node::Match) {
+            if layer < edits && !matches!(what, GraphNode::Split(_) | GraphNode::Match) {
                 let inserted = text.any(state(node, layer + 1))?;
                 text.builder.patch(from, inserted)?;
             }
             match what {
-                Node::Match => text.builder.patch(from, end)?,
-                Node::Split(nodes) => {
+                GraphNode::Match => text.builder.patch(from, end)?,
+                GraphNode::Split(nodes) => {
                     for &next in nodes {
                         text.builder.patch(from, state(next, layer))?;
                     }
                 }
-                Node::Look(look, next) if word_looks || !is_word_look(*look) => {
+                GraphNode::Look(look, next) if word_looks || !is_word_look(*look) => {
                     let held = text.builder.add_look(state(*next, layer), *look)?;
                     text.builder.patch(from, held)?;
                 }
-                Node::Look(_, next) => text.builder.patch(from, state(*next, layer))?,
-                Node::Class(class, next) => {
+                GraphNode::Look(_, next) => text.builder.patch(from, state(*next, layer))?,
+                GraphNode::Class(class, next) => {
                     text.tries.clear();
                     for matched in text.class(class, state(*next, layer))? {
                         text.builder.patch(from, matched)?;
@@ -236,7 +236,7 @@ impl TextStates {
         if let Some(&known) = self.any.get(&next) {
             return Ok(known);
         }
-        let all = [(0, 0x09), (0x0b, Symbol::from(u32::from(char::MAX)))];
+        let all = [(0, 0x09), (0x0b, GraphSymbol::from(u32::from(char::MAX)))];
         self.tries.clear();
         let characters = self.characters(&all, next)?;
         let byte = self.builder.add_range(Transition { start: 0x80, end: 0xff, next })?;
@@ -254,13 +254,17 @@ impl TextStates {
             starts.push(self.characters(characters, next)?);
         }
         for &(start, end) in raw {
-            let byte = |symbol: Symbol| u8::try_from(symbol - RAW).unwrap_or(u8::MAX);
+            let byte = |symbol: GraphSymbol| u8::try_from(symbol - RAW).unwrap_or(u8::MAX);
             starts.push(self.builder.add_range(Transition { start: byte(start), end: byte(end), next })?);
         }
         Ok(starts)
     }
 
-    fn characters(&mut self, ranges: &[(Symbol, Symbol)], next: StateID) -> Result<StateID, TooLarge> {
+    fn characters(
+        &mut self,
+        ranges: &[(GraphSymbol, GraphSymbol)],
+        next: StateID,
+    ) -> Result<StateID, TooLarge> {
         let sequences: Vec<_> = ranges
             .iter()
             .filter_map(|&(start, end)| char::from_u32(start).zip(char::from_u32(end)))

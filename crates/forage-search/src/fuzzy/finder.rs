@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use forage_base::{Pace, Stop};
 
-use super::automaton::{Automaton, AutomatonCache, Hit};
+use super::automaton::{Automaton, AutomatonCache, FuzzyEvent};
 use super::graph::border_before;
-use super::simulation::{Search, Simulation, Wanted};
-use super::{Fuzzy, Searched};
+use super::simulation::{FuzzySimulation, SimulationSearch, WantedMatch};
+use super::{Fuzzy, SearchedText};
 use crate::event::Span;
 use crate::limits;
 use crate::lines::{line_at, lines, piece_end};
@@ -28,7 +28,7 @@ pub(crate) struct FuzzyFinder<'p> {
 struct Scratch {
     /// One for each automaton.
     caches: Vec<AutomatonCache>,
-    simulation: Simulation,
+    simulation: FuzzySimulation,
 }
 
 impl<'p> FuzzyFinder<'p> {
@@ -37,7 +37,7 @@ impl<'p> FuzzyFinder<'p> {
         Self {
             fuzzy,
             pace: Pace::new(stop, limits::WORK_PER_LOOK),
-            scratch: RefCell::new(Scratch { caches, simulation: Simulation::new() }),
+            scratch: RefCell::new(Scratch { caches, simulation: FuzzySimulation::new() }),
         }
     }
 
@@ -55,8 +55,14 @@ impl<'p> FuzzyFinder<'p> {
             return Some(end);
         }
         let range = self.earliest_start(line, 0, end, edits)..line.len();
-        let search =
-            Search { graph: &self.fuzzy.graph, line, range, edits, wanted: Wanted::Any, pace: &self.pace };
+        let search = SimulationSearch {
+            graph: &self.fuzzy.graph,
+            line,
+            range,
+            edits,
+            wanted: WantedMatch::Any,
+            pace: &self.pace,
+        };
         scratch.simulation.search(&search, &mut u64::MAX.clone()).map(|found| found.end)
     }
 
@@ -82,7 +88,7 @@ impl<'p> FuzzyFinder<'p> {
     /// Calls `found` with each matching line of a text, in order, until it returns false.
     pub(crate) fn each(&self, text: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
         match &self.fuzzy.pieces {
-            Some(Searched { prefilter, .. }) if prefilter.applies_to(text) => {
+            Some(SearchedText { prefilter, .. }) if prefilter.applies_to(text) => {
                 self.by_candidates(prefilter, text, found)
             }
             // At the end of a line, the carriage return before the line feed must not look like one before text.
@@ -135,10 +141,10 @@ impl<'p> FuzzyFinder<'p> {
                 automaton.next_hit(&mut scratch.caches[edits], text, position, &self.pace)
             };
             let Some(hit) = hit else { break };
-            let (Hit::Match(at) | Hit::Unknown(at)) = hit;
+            let (FuzzyEvent::Match(at) | FuzzyEvent::Unknown(at)) = hit;
             let line = line_at(text, at);
             position = line.end + 1;
-            let matches = matches!(hit, Hit::Match(_)) || self.is_match(&text[line.clone()]);
+            let matches = matches!(hit, FuzzyEvent::Match(_)) || self.is_match(&text[line.clone()]);
             if matches && !found(line) || self.is_stopped() {
                 return false;
             }
@@ -211,12 +217,12 @@ impl<'p> FuzzyFinder<'p> {
     ) -> Option<Range<usize>> {
         let end = self.approximate_end(scratch, line, gap.clone(), edits)?;
         let range = self.earliest_start(line, gap.start, end, edits)..gap.end;
-        let search = Search {
+        let search = SimulationSearch {
             graph: &self.fuzzy.graph,
             line,
             range,
             edits,
-            wanted: Wanted::Leftmost,
+            wanted: WantedMatch::Leftmost,
             pace: &self.pace,
         };
         scratch.simulation.search(&search, steps)

@@ -9,13 +9,13 @@ use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 pub(super) type NodeId = usize;
 
 /// One character of text: a Unicode scalar value, or [`RAW`] plus a byte that is no part of valid UTF-8.
-pub(super) type Symbol = u32;
+pub(super) type GraphSymbol = u32;
 
 /// Where the symbols of single bytes begin: behind the last scalar value.
-pub(super) const RAW: Symbol = char::MAX as u32 + 1;
+pub(super) const RAW: GraphSymbol = char::MAX as u32 + 1;
 
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum GraphNode {
     /// One character of a class, then the next node.
     Class(SymbolClass, NodeId),
     /// A place that fulfils an assertion, then the next node.
@@ -32,13 +32,13 @@ pub(super) struct SymbolClass {
     /// One bit for each ASCII character.
     ascii: u128,
     /// All members, by rising value, bounds included.
-    pub(super) ranges: Vec<(Symbol, Symbol)>,
+    pub(super) ranges: Vec<(GraphSymbol, GraphSymbol)>,
 }
 
 impl SymbolClass {
-    fn new(ranges: impl Iterator<Item = (Symbol, Symbol)>) -> Self {
-        const FEED: Symbol = b'\n' as Symbol;
-        let around_feed = |(start, end): (Symbol, Symbol)| match (start..=end).contains(&FEED) {
+    fn new(ranges: impl Iterator<Item = (GraphSymbol, GraphSymbol)>) -> Self {
+        const FEED: GraphSymbol = b'\n' as GraphSymbol;
+        let around_feed = |(start, end): (GraphSymbol, GraphSymbol)| match (start..=end).contains(&FEED) {
             true => [(start, FEED - 1), (FEED + 1, end)],
             false => [(start, end), (1, 0)],
         };
@@ -49,7 +49,7 @@ impl SymbolClass {
     }
 
     #[inline]
-    pub(super) fn contains(&self, symbol: Symbol) -> bool {
+    pub(super) fn contains(&self, symbol: GraphSymbol) -> bool {
         if symbol < 128 {
             return self.ascii >> symbol & 1 == 1;
         }
@@ -64,18 +64,18 @@ impl SymbolClass {
 
 /// The character at `at`, which must lie within `text` and on a border, and its bytes.
 #[inline]
-pub(super) fn decode(text: &[u8], at: usize) -> (Symbol, usize) {
+pub(super) fn decode(text: &[u8], at: usize) -> (GraphSymbol, usize) {
     let first = text[at];
     let length = match first {
-        ..0x80 => return (Symbol::from(first), 1),
+        ..0x80 => return (GraphSymbol::from(first), 1),
         0xc2..=0xdf => 2,
         0xe0..=0xef => 3,
         0xf0..=0xf4 => 4,
-        _ => return (RAW + Symbol::from(first), 1),
+        _ => return (RAW + GraphSymbol::from(first), 1),
     };
     let character =
         text.get(at..at + length).and_then(|bytes| std::str::from_utf8(bytes).ok()?.chars().next());
-    character.map_or((RAW + Symbol::from(first), 1), |character| (character.into(), length))
+    character.map_or((RAW + GraphSymbol::from(first), 1), |character| (character.into(), length))
 }
 
 /// The border of a character at `at` or, inside one, before it.
@@ -92,7 +92,7 @@ pub(super) fn border_before(text: &[u8], at: usize) -> usize {
 /// A pattern as a graph.
 #[derive(Debug)]
 pub(super) struct Graph {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<GraphNode>,
     pub(super) start: NodeId,
     /// Characters of the shortest string that the pattern matches.
     pub(super) shortest: usize,
@@ -113,12 +113,12 @@ pub(super) struct TooLarge;
 impl Graph {
     /// The graph of `hir`, of at most `limit` nodes.
     pub(super) fn new(hir: &Hir, limit: usize) -> Result<Self, TooLarge> {
-        let mut builder = Builder { nodes: vec![Node::Match], limit };
+        let mut builder = GraphBuilder { nodes: vec![GraphNode::Match], limit };
         let start = builder.add_hir(hir, 0)?;
         let nodes = builder.nodes;
         let (shortest, longest) = lengths(hir);
         let has_look = |test: fn(TextLook) -> bool| {
-            nodes.iter().any(|node| matches!(node, Node::Look(look, _) if test(*look)))
+            nodes.iter().any(|node| matches!(node, GraphNode::Look(look, _) if test(*look)))
         };
         Ok(Self {
             start,
@@ -126,7 +126,9 @@ impl Graph {
             longest,
             has_word_looks: has_look(is_word_look),
             has_return_looks: has_look(|look| matches!(look, TextLook::StartCRLF | TextLook::EndCRLF)),
-            has_raw_bytes: nodes.iter().any(|node| matches!(node, Node::Class(class, _) if class.is_raw())),
+            has_raw_bytes: nodes
+                .iter()
+                .any(|node| matches!(node, GraphNode::Class(class, _) if class.is_raw())),
             nodes,
         })
     }
@@ -175,7 +177,7 @@ fn lengths(hir: &Hir) -> (usize, Option<usize>) {
     }
 }
 
-fn symbols(mut bytes: &[u8]) -> Vec<Symbol> {
+fn symbols(mut bytes: &[u8]) -> Vec<GraphSymbol> {
     let mut symbols = Vec::new();
     while !bytes.is_empty() {
         let (symbol, length) = decode(bytes, 0);
@@ -185,13 +187,13 @@ fn symbols(mut bytes: &[u8]) -> Vec<Symbol> {
     symbols
 }
 
-struct Builder {
-    nodes: Vec<Node>,
+struct GraphBuilder {
+    nodes: Vec<GraphNode>,
     limit: usize,
 }
 
-impl Builder {
-    fn add(&mut self, node: Node) -> Result<NodeId, TooLarge> {
+impl GraphBuilder {
+    fn add(&mut self, node: GraphNode) -> Result<NodeId, TooLarge> {
         if self.nodes.len() >= self.limit {
             return Err(TooLarge);
         }
@@ -203,21 +205,21 @@ impl Builder {
     fn add_hir(&mut self, hir: &Hir, next: NodeId) -> Result<NodeId, TooLarge> {
         match hir.kind() {
             HirKind::Empty => Ok(next),
-            HirKind::Look(look) => self.add(Node::Look(text_look(*look), next)),
+            HirKind::Look(look) => self.add(GraphNode::Look(text_look(*look), next)),
             HirKind::Literal(literal) => {
                 symbols(&literal.0).into_iter().rev().try_fold(next, |next, symbol| {
-                    self.add(Node::Class(SymbolClass::new([(symbol, symbol)].into_iter()), next))
+                    self.add(GraphNode::Class(SymbolClass::new([(symbol, symbol)].into_iter()), next))
                 })
             }
             HirKind::Class(Class::Unicode(class)) => {
                 let ranges = class.iter().map(|range| (range.start().into(), range.end().into()));
-                self.add(Node::Class(SymbolClass::new(ranges), next))
+                self.add(GraphNode::Class(SymbolClass::new(ranges), next))
             }
             HirKind::Class(Class::Bytes(class)) => {
                 let bytes = class.iter().flat_map(|range| range.start()..=range.end());
-                let symbols = bytes.map(|byte| Symbol::from(byte) + if byte < 0x80 { 0 } else { RAW });
+                let symbols = bytes.map(|byte| GraphSymbol::from(byte) + if byte < 0x80 { 0 } else { RAW });
                 let class = SymbolClass::new(symbols.map(|symbol| (symbol, symbol)));
-                self.add(Node::Class(class, next))
+                self.add(GraphNode::Class(class, next))
             }
             HirKind::Capture(capture) => self.add_hir(&capture.sub, next),
             HirKind::Concat(parts) => {
@@ -225,7 +227,7 @@ impl Builder {
             }
             HirKind::Alternation(branches) => {
                 let starts: Result<_, _> = branches.iter().map(|branch| self.add_hir(branch, next)).collect();
-                self.add(Node::Split(starts?))
+                self.add(GraphNode::Split(starts?))
             }
             HirKind::Repetition(repetition) => self.add_repetition(repetition, next),
         }
@@ -239,14 +241,14 @@ impl Builder {
         let mut start = next;
         match repetition.max {
             None => {
-                start = self.add(Node::Split(vec![next]))?;
+                start = self.add(GraphNode::Split(vec![next]))?;
                 let body = self.add_hir(&repetition.sub, start)?;
-                self.nodes[start] = Node::Split(vec![body, next]);
+                self.nodes[start] = GraphNode::Split(vec![body, next]);
             }
             Some(most) => {
                 for _ in repetition.min..most {
                     let body = self.add_hir(&repetition.sub, start)?;
-                    start = self.add(Node::Split(vec![body, next]))?;
+                    start = self.add(GraphNode::Split(vec![body, next]))?;
                 }
             }
         }

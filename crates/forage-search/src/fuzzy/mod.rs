@@ -47,7 +47,7 @@ use crate::prefilter::{Literal, Prefilter};
 use automaton::Automaton;
 pub(crate) use finder::FuzzyFinder;
 use graph::{Graph, TooLarge};
-use pieces::Pieces;
+use pieces::PatternPieces;
 
 /// A pattern, compiled for fuzzy search.
 #[derive(Debug)]
@@ -55,18 +55,18 @@ pub(crate) struct Fuzzy {
     graph: Graph,
     /// By the number of edits: the last decides, the others help to find spans.
     automata: Vec<Automaton>,
-    pieces: Option<Searched>,
+    pieces: Option<SearchedText>,
 }
 
 /// Pieces, and the search for them.
 #[derive(Debug)]
-struct Searched {
+struct SearchedText {
     literals: Vec<Literal>,
     prefilter: Prefilter,
 }
 
-impl Searched {
-    fn new(pieces: Pieces) -> Option<Self> {
+impl SearchedText {
+    fn new(pieces: PatternPieces) -> Option<Self> {
         let prefilter = Prefilter::from_literals(pieces.literals.clone())?;
         Some(Self { literals: pieces.literals, prefilter })
     }
@@ -94,8 +94,8 @@ impl Fuzzy {
     pub(crate) fn new(hir: &Hir, edits: u8, pace: &Pace) -> Result<Self, FuzzyError> {
         let edits = edits.into();
         let graph = Self::graph(hir, edits)?;
-        let pieces = pieces::pieces(hir, edits).filter(Pieces::are_selective);
-        Self::with_pieces(graph, edits, pieces.and_then(Searched::new), pace)
+        let pieces = pieces::pieces(hir, edits).filter(PatternPieces::are_selective);
+        Self::with_pieces(graph, edits, pieces.and_then(SearchedText::new), pace)
     }
 
     /// The graph of a pattern that can be searched for with so many edits.
@@ -110,7 +110,7 @@ impl Fuzzy {
     fn with_pieces(
         graph: Graph,
         edits: usize,
-        pieces: Option<Searched>,
+        pieces: Option<SearchedText>,
         pace: &Pace,
     ) -> Result<Self, FuzzyError> {
         let automata = (0..=edits).map(|edits| Automaton::new(&graph, edits, pace)).collect::<Result<_, _>>();
@@ -136,7 +136,7 @@ impl Fuzzy {
         let edits = self.edits();
         let plural = if edits == 1 { "" } else { "s" };
         match &self.pieces {
-            Some(Searched { literals, prefilter }) => {
+            Some(SearchedText { literals, prefilter }) => {
                 let names: Vec<_> =
                     literals.iter().map(|piece| String::from_utf8_lossy(&piece.bytes)).collect();
                 format!(

@@ -21,21 +21,21 @@ const MAX_COPIES: u32 = 8;
 
 /// Strings of which every match of `hir` within `edits` edits contains one, chosen so that few are expected in
 /// source code; `None` if there are none.
-pub(super) fn pieces(hir: &Hir, edits: usize) -> Option<Pieces> {
-    let Choice { cost, mut literals } = choices(hir, edits + 1).pop().flatten()?;
+pub(super) fn pieces(hir: &Hir, edits: usize) -> Option<PatternPieces> {
+    let PieceChoice { cost, mut literals } = choices(hir, edits + 1).pop().flatten()?;
     remove_implied(&mut literals);
-    (literals.len() <= MAX_LITERALS).then_some(Pieces { literals, rate: cost })
+    (literals.len() <= MAX_LITERALS).then_some(PatternPieces { literals, rate: cost })
 }
 
 /// See [`pieces()`].
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct PatternPieces {
     pub(super) literals: Vec<Literal>,
     /// Estimated occurrences per byte of text.
     rate: f64,
 }
 
-impl Pieces {
+impl PatternPieces {
     /// Whether to look for them takes less time than to run the automaton over all of the text.
     pub(super) fn are_selective(&self) -> bool {
         self.rate < MAX_CANDIDATE_RATE
@@ -44,38 +44,38 @@ impl Pieces {
 
 /// Some number of pieces.
 #[derive(Clone, Debug)]
-struct Choice {
+struct PieceChoice {
     /// Estimated candidates per byte of text.
     cost: f64,
     literals: Vec<Literal>,
 }
 
-impl Choice {
-    fn nothing() -> Choice {
-        Choice { cost: 0.0, literals: Vec::new() }
+impl PieceChoice {
+    fn nothing() -> PieceChoice {
+        PieceChoice { cost: 0.0, literals: Vec::new() }
     }
 
-    fn and(&self, other: &Choice) -> Choice {
+    fn and(&self, other: &PieceChoice) -> PieceChoice {
         let literals = [self.literals.as_slice(), &other.literals].concat();
-        Choice { cost: self.cost + other.cost, literals }
+        PieceChoice { cost: self.cost + other.cost, literals }
     }
 }
 
 /// The best choices of no piece, one piece, and so on.
-type Choices = Vec<Option<Choice>>;
+type Choices = Vec<Option<PieceChoice>>;
 
 /// One place in the pattern.
 #[derive(Debug)]
-struct Place {
+struct PatternPlace {
     /// All strings that may stand there, to be joined with those of its neighbours.
     strings: Option<Vec<Literal>>,
     /// The pieces within it.
     inner: Choices,
 }
 
-impl Place {
-    fn anything() -> Place {
-        Place { strings: None, inner: Vec::new() }
+impl PatternPlace {
+    fn anything() -> PatternPlace {
+        PatternPlace { strings: None, inner: Vec::new() }
     }
 }
 
@@ -84,7 +84,7 @@ fn choices(hir: &Hir, most: usize) -> Choices {
     let mut places = Vec::new();
     add_places(hir, most, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
-    best.push((0..=most).map(|count| (count == 0).then(Choice::nothing)).collect());
+    best.push((0..=most).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
     for end in 1..=places.len() {
         // Without the last place, with the pieces in it, or with a piece that ends there.
         let mut here = best[end - 1].clone();
@@ -107,7 +107,7 @@ fn choices(hir: &Hir, most: usize) -> Choices {
 }
 
 /// Improves on `here` by adding a choice of `count` pieces to what was best before them.
-fn offer(here: &mut Choices, before: &Choices, choice: Option<&Choice>, count: usize) {
+fn offer(here: &mut Choices, before: &Choices, choice: Option<&PieceChoice>, count: usize) {
     let Some(choice) = choice.filter(|_| count > 0) else { return };
     for (slot, before) in here.iter_mut().skip(count).zip(before) {
         let Some(before) = before else { continue };
@@ -118,14 +118,14 @@ fn offer(here: &mut Choices, before: &Choices, choice: Option<&Choice>, count: u
     }
 }
 
-fn piece(strings: &[Literal]) -> Option<Choice> {
+fn piece(strings: &[Literal]) -> Option<PieceChoice> {
     if strings.is_empty() || strings.iter().any(|string| string.bytes.len() < MIN_BYTES) {
         return None;
     }
-    Some(Choice { cost: strings.iter().map(Literal::rate).sum(), literals: strings.to_vec() })
+    Some(PieceChoice { cost: strings.iter().map(Literal::rate).sum(), literals: strings.to_vec() })
 }
 
-fn add_places(hir: &Hir, most: usize, places: &mut Vec<Place>) {
+fn add_places(hir: &Hir, most: usize, places: &mut Vec<PatternPlace>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => {
@@ -134,31 +134,31 @@ fn add_places(hir: &Hir, most: usize, places: &mut Vec<Place>) {
                 let characters = chunk.valid().chars().map(|c| text(c.to_string().as_bytes()));
                 let bytes = chunk.invalid().iter().map(|&byte| text(&[byte]));
                 let all = characters.chain(bytes);
-                places.extend(all.map(|one| Place { strings: Some(vec![one]), inner: Vec::new() }));
+                places.extend(all.map(|one| PatternPlace { strings: Some(vec![one]), inner: Vec::new() }));
             }
         }
-        HirKind::Class(_) => places.push(Place { strings: exact_strings(hir), inner: Vec::new() }),
+        HirKind::Class(_) => places.push(PatternPlace { strings: exact_strings(hir), inner: Vec::new() }),
         HirKind::Capture(capture) => add_places(&capture.sub, most, places),
         HirKind::Concat(parts) => parts.iter().for_each(|part| add_places(part, most, places)),
         HirKind::Alternation(branches) => {
             let branches: Vec<Choices> = branches.iter().map(|branch| choices(branch, most)).collect();
             let all = |count: usize| {
-                branches.iter().try_fold(Choice::nothing(), |sum, branch| {
+                branches.iter().try_fold(PieceChoice::nothing(), |sum, branch| {
                     let sum = sum.and(branch.get(count)?.as_ref()?);
                     (sum.literals.len() <= MAX_LITERALS).then_some(sum)
                 })
             };
-            places.push(Place { strings: exact_strings(hir), inner: (0..=most).map(all).collect() });
+            places.push(PatternPlace { strings: exact_strings(hir), inner: (0..=most).map(all).collect() });
         }
         HirKind::Repetition(repetition) if repetition.min == 0 => {
-            places.push(Place { strings: exact_strings(hir), inner: Vec::new() });
+            places.push(PatternPlace { strings: exact_strings(hir), inner: Vec::new() });
         }
         HirKind::Repetition(repetition) => {
             let copies = repetition.min.min(MAX_COPIES);
             (0..copies).for_each(|_| add_places(&repetition.sub, most, places));
             // More copies may follow, of which nothing is known.
             if repetition.max != Some(copies) {
-                places.push(Place::anything());
+                places.push(PatternPlace::anything());
             }
         }
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use forage_base::Pace;
 use regex_automata::util::look::LookMatcher;
 
-use super::graph::{Graph, Node, NodeId, decode};
+use super::graph::{Graph, GraphNode, NodeId, decode};
 use crate::limits;
 
 /// No start: the state is not active.
@@ -16,15 +16,15 @@ const NONE: usize = usize::MAX;
 
 /// What one worker keeps between searches.
 #[derive(Debug)]
-pub(super) struct Simulation {
-    here: Frontier,
-    next: Frontier,
+pub(super) struct FuzzySimulation {
+    here: SimulationFrontier,
+    next: SimulationFrontier,
     looks: LookMatcher,
 }
 
 /// Which match is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum WantedMatch {
     /// The one that ends first, whatever its start.
     Any,
     /// The one that starts first, and the longest of those.
@@ -33,21 +33,21 @@ pub(super) enum Wanted {
 
 /// A place to look for a match.
 #[derive(Clone, Debug)]
-pub(super) struct Search<'a> {
+pub(super) struct SimulationSearch<'a> {
     pub(super) graph: &'a Graph,
     /// The line, all of which the assertions see.
     pub(super) line: &'a [u8],
     /// The part of the line that holds the match, on borders of characters.
     pub(super) range: Range<usize>,
     pub(super) edits: usize,
-    pub(super) wanted: Wanted,
+    pub(super) wanted: WantedMatch,
     /// Ends the search without a match.
     pub(super) pace: &'a Pace,
 }
 
 /// The active states at one place of the line, each with the least start of a match that leads to it.
 #[derive(Debug, Default)]
-struct Frontier {
+struct SimulationFrontier {
     /// By node and, within it, by layer.
     starts: Vec<usize>,
     active: Vec<usize>,
@@ -56,28 +56,32 @@ struct Frontier {
     matched: usize,
 }
 
-impl Simulation {
+impl FuzzySimulation {
     pub(super) fn new() -> Self {
-        Self { here: Frontier::default(), next: Frontier::default(), looks: LookMatcher::new() }
+        Self {
+            here: SimulationFrontier::default(),
+            next: SimulationFrontier::default(),
+            looks: LookMatcher::new(),
+        }
     }
 
     /// The match that is wanted. Every state visited costs one of `steps`; when they are used up it is the best so far.
-    pub(super) fn search(&mut self, search: &Search<'_>, steps: &mut u64) -> Option<Range<usize>> {
-        let Search { graph, line, ref range, edits, wanted, pace } = *search;
+    pub(super) fn search(&mut self, search: &SimulationSearch<'_>, steps: &mut u64) -> Option<Range<usize>> {
+        let SimulationSearch { graph, line, ref range, edits, wanted, pace } = *search;
         let states = graph.nodes.len() * (edits + 1);
         self.here.reset(states);
         self.next.reset(states);
         let mut best: Option<Range<usize>> = None;
         let mut at = range.start;
         loop {
-            let place = Place { graph, line, at, edits, looks: &self.looks };
+            let place = StateEntry { graph, line, at, edits, looks: &self.looks };
             if best.is_none() {
                 self.here.add(&place, graph.start, 0, at);
             }
             let start = self.here.matched;
             if start < at && best.as_ref().is_none_or(|best| start <= best.start) {
                 best = Some(start..at);
-                if wanted == Wanted::Any {
+                if wanted == WantedMatch::Any {
                     return best;
                 }
             }
@@ -92,7 +96,7 @@ impl Simulation {
             }
             let (symbol, length) = decode(line, at);
             at += length;
-            let place = Place { graph, line, at, edits, looks: &self.looks };
+            let place = StateEntry { graph, line, at, edits, looks: &self.looks };
             let latest = best.as_ref().map_or(NONE - 1, |best| best.start);
             for &state in &self.here.active {
                 let start = self.here.starts[state];
@@ -101,7 +105,7 @@ impl Simulation {
                     continue;
                 }
                 let (node, layer) = (state / (edits + 1), state % (edits + 1));
-                if let Node::Class(class, following) = &graph.nodes[node] {
+                if let GraphNode::Class(class, following) = &graph.nodes[node] {
                     if class.contains(symbol) {
                         self.next.add(&place, *following, layer, start);
                     } else if layer < edits {
@@ -119,7 +123,7 @@ impl Simulation {
 }
 
 /// Where a state becomes active.
-struct Place<'a> {
+struct StateEntry<'a> {
     graph: &'a Graph,
     line: &'a [u8],
     at: usize,
@@ -127,7 +131,7 @@ struct Place<'a> {
     looks: &'a LookMatcher,
 }
 
-impl Frontier {
+impl SimulationFrontier {
     fn reset(&mut self, states: usize) {
         self.clear();
         if self.starts.len() < states {
@@ -144,7 +148,7 @@ impl Frontier {
     }
 
     /// Makes a node active in a layer, and all that can be reached from it without a character of the text.
-    fn add(&mut self, place: &Place<'_>, node: NodeId, layer: usize, start: usize) {
+    fn add(&mut self, place: &StateEntry<'_>, node: NodeId, layer: usize, start: usize) {
         self.stack.push((node, layer, start));
         while let Some((node, layer, start)) = self.stack.pop() {
             let first = node * (place.edits + 1);
@@ -158,16 +162,16 @@ impl Frontier {
             }
             self.starts[state] = start;
             match &place.graph.nodes[node] {
-                Node::Match => self.matched = self.matched.min(start),
-                Node::Split(nodes) => {
+                GraphNode::Match => self.matched = self.matched.min(start),
+                GraphNode::Split(nodes) => {
                     self.stack.extend(nodes.iter().map(|&next| (next, layer, start)));
                 }
-                Node::Look(look, next) => {
+                GraphNode::Look(look, next) => {
                     if place.looks.matches(*look, place.line, place.at) {
                         self.stack.push((*next, layer, start));
                     }
                 }
-                Node::Class(_, next) => {
+                GraphNode::Class(_, next) => {
                     if layer < place.edits {
                         self.stack.push((*next, layer + 1, start));
                     }

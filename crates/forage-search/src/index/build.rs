@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{
-    Contents, Decoded, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root, Skipped, Step,
-    Telling, WalkOptions, WalkReport, count_lines, decode_head, is_binary, walk,
+    ChangeTelling, Contents, DecodedText, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root,
+    Skipped, WalkOptions, WalkReport, WalkStep, count_lines, decode_head, is_binary, walk,
 };
 
-use super::builder::{Builder, FileEntry, Part};
+use super::builder::{IndexedFile, SegmentBuilder, SegmentPart};
 use super::segment::{Content, PartEnd, Segment};
 use super::trigrams::Trigrams;
 use crate::limits;
@@ -18,7 +18,7 @@ use crate::limits;
 /// What was read for an index.
 pub struct Built {
     /// The index.
-    pub builder: Builder,
+    pub builder: SegmentBuilder,
     /// Files of the index below it that are as they were.
     pub unchanged: u64,
     /// How the walk went. An index of a walk that ended early is right, and of less use.
@@ -37,16 +37,22 @@ pub fn build(
     stop: &Stop,
 ) -> Result<Built, OpenError> {
     let options = WalkOptions { hidden: true, ..walk_options.clone() };
-    let mut builder = Builder::default();
+    let mut builder = SegmentBuilder::default();
     let mut unchanged = 0;
-    let worker = || Worker { reader: TextReader::default(), below, near: 0 };
-    let report =
-        walk(root, &RelPath::root(), &options, stop, worker, Worker::read, |file: Option<ReadFile>| {
+    let worker = || BuildWorker { reader: TextReader::default(), below, near: 0 };
+    let report = walk(
+        root,
+        &RelPath::root(),
+        &options,
+        stop,
+        worker,
+        BuildWorker::read,
+        |file: Option<FileContent>| {
             let Some(file) = file else {
                 unchanged += 1;
                 return ControlFlow::Continue(());
             };
-            let entry = FileEntry {
+            let entry = IndexedFile {
                 path: file.path.as_bytes(),
                 state: file.state,
                 content: file.text.content,
@@ -58,47 +64,48 @@ pub fn build(
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
             }
-        })?;
+        },
+    )?;
     Ok(Built { builder, unchanged, report })
 }
 
-struct ReadFile {
+struct FileContent {
     path: RelPath,
     state: FileState,
-    text: Text,
+    text: BuildText,
 }
 
-struct Worker<'a> {
+struct BuildWorker<'a> {
     reader: TextReader,
     below: Option<&'a Segment>,
     near: u32,
 }
 
-impl Worker<'_> {
+impl BuildWorker<'_> {
     /// Nothing for what can't be read or has no state; no file for one that is in the index below as it is.
-    fn read(&mut self, entry: &Entry<'_>, _: &mut Skipped) -> Step<Option<ReadFile>> {
+    fn read(&mut self, entry: &Entry<'_>, _: &mut Skipped) -> WalkStep<Option<FileContent>> {
         if self.is_below(entry) {
-            return Step::Item(None, 0);
+            return WalkStep::Item(None, 0);
         }
         // Whether it may be read is asked there; what can't be is counted by every search.
         let Some(mut file) = entry.state().and_then(|_| entry.open(&mut Skipped::default())) else {
-            return Step::Nothing;
+            return WalkStep::Nothing;
         };
-        let Some((state, telling)) = settled(&file) else { return Step::Nothing };
+        let Some((state, telling)) = settled(&file) else { return WalkStep::Nothing };
         let text = match telling {
-            Telling::NotYet => Ok(Text::unread(Content::Young)),
-            Telling::Never => Ok(Text::unread(Content::Untold)),
-            Telling::All => self.reader.read(&mut file),
+            ChangeTelling::NotYet => Ok(BuildText::unread(Content::Young)),
+            ChangeTelling::Never => Ok(BuildText::unread(Content::Untold)),
+            ChangeTelling::All => self.reader.read(&mut file),
         };
-        let Ok(mut text) = text else { return Step::Nothing };
+        let Ok(mut text) = text else { return WalkStep::Nothing };
         // It is being changed.
         if file.state_now() != Some(state) {
-            text = Text::unread(Content::Young);
+            text = BuildText::unread(Content::Young);
         }
         let bytes: usize =
-            text.parts.iter().map(|part| size_of_val(&*part.trigrams) + size_of::<Part>()).sum();
-        let weight = size_of::<ReadFile>() + entry.path.as_bytes().len() + bytes;
-        Step::Item(Some(ReadFile { path: entry.path.clone(), state, text }), weight)
+            text.parts.iter().map(|part| size_of_val(&*part.trigrams) + size_of::<SegmentPart>()).sum();
+        let weight = size_of::<FileContent>() + entry.path.as_bytes().len() + bytes;
+        WalkStep::Item(Some(FileContent { path: entry.path.clone(), state, text }), weight)
     }
 
     fn is_below(&mut self, entry: &Entry<'_>) -> bool {
@@ -112,27 +119,27 @@ impl Worker<'_> {
 }
 
 /// The state of a file before it is read, and what it tells.
-fn settled(file: &OpenedFile) -> Option<(FileState, Telling)> {
+fn settled(file: &OpenedFile) -> Option<(FileState, ChangeTelling)> {
     if file.size() > limits::LARGE_FILE_BYTES {
         // Every search reads it, so that it need not be written back.
-        return file.state().map(|state| (state, Telling::All));
+        return file.state().map(|state| (state, ChangeTelling::All));
     }
     file.settle()
 }
 
 /// What an index has of a text.
 #[derive(Debug)]
-pub(super) struct Text {
+pub(super) struct BuildText {
     pub(super) content: Content,
     /// Where they are known.
     pub(super) lines: Option<u32>,
     /// None unless it is [`Content::Indexed`].
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SegmentPart>,
     /// Of the bytes of the file; 0 where not all of them were read.
     pub(super) checksum: u32,
 }
 
-impl Text {
+impl BuildText {
     fn unread(content: Content) -> Self {
         Self { content, lines: None, parts: Vec::new(), checksum: 0 }
     }
@@ -147,9 +154,9 @@ pub(super) struct TextReader {
 
 impl TextReader {
     /// Reads a file that was just opened.
-    pub(super) fn read(&mut self, file: &mut OpenedFile) -> io::Result<Text> {
+    pub(super) fn read(&mut self, file: &mut OpenedFile) -> io::Result<BuildText> {
         let (mut content, mut lines, mut checksum) = (Content::Large, None, 0);
-        let (mut parts, mut ends_are_known) = (Parts::default(), false);
+        let (mut parts, mut ends_are_known) = (BuildParts::default(), false);
         match file.read_into(&mut self.buffer, limits::WHOLE_FILE_BYTES)? {
             Contents::TooLarge => {
                 if let Some((count, of_bytes)) = self.read_pieces(file, &mut parts) {
@@ -159,8 +166,8 @@ impl TextReader {
             Contents::Whole => {
                 checksum = crc32fast::hash(&self.buffer);
                 match decode_head(&self.buffer) {
-                    Decoded::Binary => content = Content::Binary,
-                    Decoded::Text { bytes, encoding } => {
+                    DecodedText::Binary => content = Content::Binary,
+                    DecodedText::Text { bytes, encoding } => {
                         if parts.add(&mut self.trigrams, &bytes) {
                             content = Content::Indexed;
                         }
@@ -175,13 +182,13 @@ impl TextReader {
         if !ends_are_known {
             parts.iter_mut().for_each(|part| part.end = PartEnd::default());
         }
-        Ok(Text { content, lines, parts, checksum })
+        Ok(BuildText { content, lines, parts, checksum })
     }
 
     /// Takes in the trigrams of a file of which the beginning is read. The number of its lines and the checksum of its
     /// bytes, if the search in pieces has nothing to say of it that must be said whatever is looked for, and if its trigrams
     /// say something.
-    fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut Parts) -> Option<(u64, u32)> {
+    fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut BuildParts) -> Option<(u64, u32)> {
         if file.size() > limits::LARGE_FILE_BYTES {
             return None;
         }
@@ -217,14 +224,14 @@ impl TextReader {
 
 /// The parts of a file, and how many bytes, line feeds and trigrams are in them.
 #[derive(Default)]
-struct Parts {
-    parts: Vec<Part>,
+struct BuildParts {
+    parts: Vec<SegmentPart>,
     bytes: usize,
     feeds: usize,
     found: usize,
 }
 
-impl Parts {
+impl BuildParts {
     /// Adds whole lines. False when there are more trigrams than in text.
     fn add(&mut self, trigrams: &mut Trigrams, mut text: &[u8]) -> bool {
         loop {
@@ -242,7 +249,7 @@ impl Parts {
             // What does not fit is no file whose parts are read.
             let end_of = |count: usize| u32::try_from(count).unwrap_or(0);
             let part_end = PartEnd { bytes: end_of(self.bytes), feeds: end_of(self.feeds) };
-            self.parts.push(Part { trigrams: found.into(), end: part_end });
+            self.parts.push(SegmentPart { trigrams: found.into(), end: part_end });
             text = &text[end..];
             if self.found > limits::FILE_TRIGRAMS.max(self.bytes / limits::BYTES_PER_TRIGRAM) {
                 return false;

@@ -11,7 +11,7 @@ use super::trigrams::Trigram;
 
 /// A file for an index.
 #[derive(Clone, Debug)]
-pub struct FileEntry<'a> {
+pub struct IndexedFile<'a> {
     /// Its path below the root.
     pub path: &'a [u8],
     /// The state in which it was read.
@@ -23,12 +23,12 @@ pub struct FileEntry<'a> {
     /// CRC-32 of its bytes; 0 where not all of them were read.
     pub checksum: u32,
     /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
-    pub parts: &'a [Part],
+    pub parts: &'a [SegmentPart],
 }
 
 /// A part of a file for an index.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct SegmentPart {
     /// Its distinct trigrams.
     pub trigrams: Box<[Trigram]>,
     /// Where it ends; the default where the text of the file is not its bytes.
@@ -37,7 +37,7 @@ pub struct Part {
 
 /// An index that is being made.
 #[derive(Default)]
-pub struct Builder {
+pub struct SegmentBuilder {
     files: Vec<u8>,
     paths: Vec<u8>,
     part_ends: Vec<u8>,
@@ -46,9 +46,9 @@ pub struct Builder {
     postings: Postings,
 }
 
-impl Builder {
+impl SegmentBuilder {
     /// Adds a file behind those before it in path order. False when it holds as much as it can.
-    pub fn add(&mut self, file: &FileEntry<'_>) -> bool {
+    pub fn add(&mut self, file: &IndexedFile<'_>) -> bool {
         if self.postings.is_full() {
             return false;
         }

@@ -4,16 +4,16 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use forage_fs::{Chosen, Entry, Listing, SkipReason};
+use forage_fs::{Entry, FileListing, ListingFilter, SkipReason};
 
-use super::lookup::{Candidates, may_match};
+use super::lookup::{LayerCandidates, may_match};
 use super::numbers::NumberSet;
 use super::segment::{Content, Segment};
 
 /// What the layers of an index know of the files of a listing, as they are now.
 #[derive(Debug)]
 pub(super) struct Listed {
-    listing: Arc<Listing>,
+    listing: Arc<FileListing>,
     /// Per layer, the number in the listing of each of its files that is as the layer has seen it.
     numbers: Vec<Vec<u32>>,
     /// The layer that knows the text of each file of the listing, and its number there.
@@ -31,7 +31,7 @@ pub(super) struct Listed {
 const NOT_LISTED: u32 = u32::MAX;
 
 impl Listed {
-    pub(super) fn new(listing: Arc<Listing>, layers: &[Segment]) -> Self {
+    pub(super) fn new(listing: Arc<FileListing>, layers: &[Segment]) -> Self {
         let count = listing.files();
         let mut listed = Self {
             listing: Arc::clone(&listing),
@@ -76,7 +76,7 @@ impl Listed {
         listed
     }
 
-    pub(super) fn listing(&self) -> &Arc<Listing> {
+    pub(super) fn listing(&self) -> &Arc<FileListing> {
         &self.listing
     }
 
@@ -89,9 +89,9 @@ impl Listed {
     /// an answer of the layers.
     pub(super) fn choose(
         self: &Arc<Self>,
-        candidates: Option<&[Vec<Candidates>]>,
+        candidates: Option<&[Vec<LayerCandidates>]>,
         max_file_bytes: Option<u64>,
-    ) -> Choice {
+    ) -> ListedFiles {
         let mut by_query = Vec::new();
         let mut visited = match candidates {
             Some(_) => self.unknown.clone(),
@@ -119,29 +119,29 @@ impl Listed {
         unread_large.subtract(&visited);
         binary.subtract(&visited);
         binary.subtract(&too_large);
-        let chosen = Chosen {
+        let chosen = ListingFilter {
             visited: visited.into_words(),
             skipped: vec![
                 (SkipReason::Binary, binary.into_words()),
                 (SkipReason::TooLarge, unread_large.into_words()),
             ],
         };
-        Choice { listed: Arc::clone(self), chosen, by_query, too_large }
+        ListedFiles { listed: Arc::clone(self), chosen, by_query, too_large }
     }
 }
 
 /// A tree without a walk, and which of its files a search visits.
-pub(crate) struct Choice {
+pub(crate) struct ListedFiles {
     listed: Arc<Listed>,
-    pub(crate) chosen: Chosen,
+    pub(crate) chosen: ListingFilter,
     /// The files that may match, by query; none where that is not known.
     by_query: Vec<NumberSet>,
     /// Files that are counted as such, whatever is looked for.
     too_large: NumberSet,
 }
 
-impl Choice {
-    pub(crate) fn listing(&self) -> &Listing {
+impl ListedFiles {
+    pub(crate) fn listing(&self) -> &FileListing {
         &self.listed.listing
     }
 

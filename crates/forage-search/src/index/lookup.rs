@@ -5,12 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, Watched};
+use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, WatchedTree};
 
-use super::listed::{Choice, Listed};
+use super::listed::{Listed, ListedFiles};
 use super::numbers::NumberSet;
-use super::plan::Query;
-use super::segment::{Content, IndexError, Segment, Stretch};
+use super::plan::TrigramQuery;
+use super::segment::{Content, Segment, Stretch, TrigramIndexError};
 use crate::limits;
 
 /// The index of a root: what its files were when it was built, and, over that, those that have changed since.
@@ -22,7 +22,7 @@ use crate::limits;
 pub struct Index {
     /// The newest first; not there yet while they are being opened.
     layers: OnceLock<Vec<Segment>>,
-    opening: Opening,
+    opening: LookupOpening,
     /// The directories that need not be listed when the tree is walked.
     snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
@@ -30,29 +30,29 @@ pub struct Index {
     is_damaged: AtomicBool,
     /// Files in which searches have found something.
     found: AtomicU64,
-    watched: Option<Arc<Watched>>,
+    watched: Option<Arc<WatchedTree>>,
     /// What the last search asked.
-    asked: Mutex<Arc<[Query]>>,
+    asked: Mutex<Arc<[TrigramQuery]>>,
     /// What the layers know of the listings that were asked for last.
     listed: Mutex<Vec<Arc<Listed>>>,
 }
 
 /// How far the thread is that opens an index.
 #[derive(Debug, Default)]
-struct Opening {
-    progress: Mutex<Progress>,
+struct LookupOpening {
+    progress: Mutex<LookupProgress>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Progress {
+struct LookupProgress {
     /// Somebody waits for it.
     is_wanted: bool,
     is_over: bool,
 }
 
-impl Opening {
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+impl LookupOpening {
+    fn progress(&self) -> MutexGuard<'_, LookupProgress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -61,7 +61,7 @@ impl Opening {
         drop(self.changed.wait_timeout_while(self.progress(), time, |progress| !progress.is_wanted));
     }
 
-    fn set(&self, set: impl FnOnce(&mut Progress)) {
+    fn set(&self, set: impl FnOnce(&mut LookupProgress)) {
         set(&mut self.progress());
         self.changed.notify_all();
     }
@@ -77,9 +77,9 @@ impl Opening {
 }
 
 /// Tells those who wait that it is over, also when it panicked.
-struct Ends(Arc<Index>);
+struct NotifyOnDrop(Arc<Index>);
 
-impl Drop for Ends {
+impl Drop for NotifyOnDrop {
     fn drop(&mut self) {
         self.0.opening.set(|progress| progress.is_over = true);
     }
@@ -92,7 +92,7 @@ impl Index {
     }
 
     /// The same for a tree that is watched: a search needs no walk where there is a listing.
-    pub fn watching(self, watched: Arc<Watched>) -> Self {
+    pub fn watching(self, watched: Arc<WatchedTree>) -> Self {
         Self { watched: Some(watched), ..self }
     }
 
@@ -104,7 +104,7 @@ impl Index {
     fn empty() -> Self {
         Self {
             layers: OnceLock::new(),
-            opening: Opening::default(),
+            opening: LookupOpening::default(),
             snapshot: Arc::default(),
             strangers: AtomicU64::new(0),
             is_damaged: AtomicBool::new(false),
@@ -119,7 +119,7 @@ impl Index {
     /// all there is wait for it.
     pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
         let index = Arc::new(Self::empty());
-        let ends = Ends(Arc::clone(&index));
+        let ends = NotifyOnDrop(Arc::clone(&index));
         let fill = move || {
             let index = &ends.0;
             index.opening.sleep(limits::INDEX_HEAD_START);
@@ -175,8 +175,8 @@ impl Index {
     }
 
     /// For one worker that asks for more than one search does.
-    pub fn cursor(&self, options: &WalkOptions) -> Cursor<'_> {
-        Cursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
+    pub fn cursor(&self, options: &WalkOptions) -> LookupCursor<'_> {
+        LookupCursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
     }
 
     /// What the layers know of the files of the tree as it is now; `None` where it must be walked to be told.
@@ -210,7 +210,7 @@ impl Index {
         selection: Option<&Selection<'_>>,
         options: &WalkOptions,
         max_file_bytes: Option<u64>,
-    ) -> Option<Choice> {
+    ) -> Option<ListedFiles> {
         let listed = self.listed(options)?;
         let candidates = match selection {
             Some(selection) => Some(selection.candidates(self.layers())?),
@@ -228,7 +228,7 @@ impl Index {
         let Some(layers) = self.layers.get() else {
             return Some("the search ended before the index was open".to_owned());
         };
-        if asked.contains(&Query::Any) {
+        if asked.contains(&TrigramQuery::Any) {
             return Some(
                 "the pattern has no three bytes that every match has; every file is read".to_owned(),
             );
@@ -245,10 +245,10 @@ impl Index {
     }
 
     /// What it says for a search for one of these; `None` when it can say nothing.
-    pub(crate) fn select<'a>(&'a self, queries: Vec<Query>, stop: &'a Stop) -> Option<Selection<'a>> {
-        let queries: Arc<[Query]> = queries.into();
+    pub(crate) fn select<'a>(&'a self, queries: Vec<TrigramQuery>, stop: &'a Stop) -> Option<Selection<'a>> {
+        let queries: Arc<[TrigramQuery]> = queries.into();
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&queries);
-        let is_any = queries.contains(&Query::Any);
+        let is_any = queries.contains(&TrigramQuery::Any);
         (!is_any).then(|| Selection { index: self, queries, stop, candidates: OnceLock::new() })
     }
 }
@@ -262,21 +262,21 @@ fn counts(options: &WalkOptions) -> bool {
 /// What an index says for one search.
 pub(crate) struct Selection<'a> {
     index: &'a Index,
-    queries: Arc<[Query]>,
+    queries: Arc<[TrigramQuery]>,
     stop: &'a Stop,
     /// What of each layer may match, by query; `None` when one turned out to be damaged.
-    candidates: OnceLock<Option<Vec<Vec<Candidates>>>>,
+    candidates: OnceLock<Option<Vec<Vec<LayerCandidates>>>>,
 }
 
 /// What of a layer may match.
-pub(super) struct Candidates {
+pub(super) struct LayerCandidates {
     pub(super) files: NumberSet,
     parts: NumberSet,
 }
 
 /// What is known of a file that need not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum UnreadFile {
     /// Nothing in it matches.
     NoMatch,
     /// It is not searched.
@@ -285,14 +285,14 @@ pub(crate) enum Unread {
 
 impl<'a> Selection<'a> {
     /// For one worker.
-    pub(crate) fn cursor(&'a self, options: &WalkOptions) -> Cursor<'a> {
-        Cursor { selection: Some(self), ..self.index.cursor(options) }
+    pub(crate) fn cursor(&'a self, options: &WalkOptions) -> LookupCursor<'a> {
+        LookupCursor { selection: Some(self), ..self.index.cursor(options) }
     }
 
-    fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<Candidates>]> {
+    fn candidates(&self, layers: &[Segment]) -> Option<&[Vec<LayerCandidates>]> {
         let of_query = |layer: &Segment, query| {
             let parts = layer.parts(query, self.stop)?;
-            Ok::<_, IndexError>(Candidates { files: layer.files_of(&parts), parts })
+            Ok::<_, TrigramIndexError>(LayerCandidates { files: layer.files_of(&parts), parts })
         };
         let of_layer = |layer: &Segment| self.queries.iter().map(|query| of_query(layer, query)).collect();
         let find = || {
@@ -310,7 +310,7 @@ pub(super) fn may_match<'a>(sets: impl IntoIterator<Item = &'a NumberSet>, file:
 }
 
 /// A worker's way through an index. It meets the files of a directory one after the other.
-pub struct Cursor<'a> {
+pub struct LookupCursor<'a> {
     index: &'a Index,
     /// Leaves out files that must be read in any case.
     selection: Option<&'a Selection<'a>>,
@@ -321,7 +321,7 @@ pub struct Cursor<'a> {
 }
 
 /// A file that is as a layer has seen it.
-struct Known<'a> {
+struct UnchangedFile<'a> {
     layer: &'a Segment,
     file: u32,
     state: FileState,
@@ -332,25 +332,25 @@ struct Known<'a> {
 enum Unknown {
     /// It may have what is wanted, or can't be told.
     Open,
-    /// No layer has seen it as it is.
+    /// No layer has seen it is.
     Stranger { has_state: bool },
 }
 
-impl Known<'_> {
-    fn unread(&self, max_file_bytes: Option<u64>) -> Option<Unread> {
+impl UnchangedFile<'_> {
+    fn unread(&self, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.content {
             // One that had just been changed is not known, nor one whose state tells nothing.
             Content::Large | Content::Young | Content::Untold => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
-                Some(Unread::Skipped(SkipReason::TooLarge))
+                Some(UnreadFile::Skipped(SkipReason::TooLarge))
             }
-            Content::Binary => Some(Unread::Skipped(SkipReason::Binary)),
-            Content::Indexed => Some(Unread::NoMatch),
+            Content::Binary => Some(UnreadFile::Skipped(SkipReason::Binary)),
+            Content::Indexed => Some(UnreadFile::NoMatch),
         }
     }
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> LookupCursor<'a> {
     /// The number of lines of a text file of so many bytes at the most; `None` when it must be read to be told.
     pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
         let known = self.known(entry, 0)?;
@@ -365,7 +365,7 @@ impl<'a> Cursor<'a> {
         entry: &Entry<'_>,
         wanted: u64,
         max_file_bytes: Option<u64>,
-    ) -> Option<Unread> {
+    ) -> Option<UnreadFile> {
         let known = self.known(entry, wanted)?;
         known.unread(max_file_bytes)
     }
@@ -376,7 +376,7 @@ impl<'a> Cursor<'a> {
         file: &Unvisited<'_>,
         wanted: u64,
         max_file_bytes: Option<u64>,
-    ) -> Option<Unread> {
+    ) -> Option<UnreadFile> {
         self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
     }
 
@@ -384,7 +384,7 @@ impl<'a> Cursor<'a> {
     pub(crate) fn stretches(
         &self,
         entry: &Entry<'_>,
-        choice: Option<&Choice>,
+        choice: Option<&ListedFiles>,
         state: FileState,
     ) -> Option<Vec<Stretch>> {
         let layers = self.index.layers.get()?;
@@ -400,7 +400,7 @@ impl<'a> Cursor<'a> {
         layers[layer].stretches(file, &candidates.parts)
     }
 
-    fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<Known<'a>> {
+    fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<UnchangedFile<'a>> {
         match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
             Ok(known) => return Some(known),
             // What has no state, or is hidden, is in no index.
@@ -420,7 +420,7 @@ impl<'a> Cursor<'a> {
         path: &[u8],
         wanted: u64,
         state: impl Fn() -> Option<FileState>,
-    ) -> Result<Known<'a>, Unknown> {
+    ) -> Result<UnchangedFile<'a>, Unknown> {
         let layers = self.index.layers.get().ok_or(Unknown::Open)?;
         let candidates = match self.selection {
             Some(selection) => Some(selection.candidates(layers).ok_or(Unknown::Open)?),
@@ -444,7 +444,7 @@ impl<'a> Cursor<'a> {
                 Some(state) => state,
             };
             if state == seen && content != Content::Young {
-                return Ok(Known { layer, file, state, content });
+                return Ok(UnchangedFile { layer, file, state, content });
             }
         }
         Err(Unknown::Stranger { has_state: now.is_some() })

@@ -34,7 +34,7 @@ const MAX_DISTORTED: usize = 64;
 
 /// What a file must have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Query {
+pub enum TrigramQuery {
     /// Nothing: every file may match.
     Any,
     /// What no file has.
@@ -42,9 +42,9 @@ pub enum Query {
     /// A trigram.
     Has(Trigram),
     /// All of these.
-    All(BTreeSet<Query>),
+    All(BTreeSet<TrigramQuery>),
     /// At least one of these.
-    OneOf(BTreeSet<Query>),
+    OneOf(BTreeSet<TrigramQuery>),
     /// The trigrams of a text in their order, but for those that so many edits harm.
     Within(usize, Distorted),
 }
@@ -80,7 +80,7 @@ pub(super) fn are_harmed(mut places: u64, edits: usize) -> bool {
 }
 
 /// `(abc def)` for all of these, `(abc|def)` for one of them, `(abc bcd cde) within 1 edit`.
-impl fmt::Display for Query {
+impl fmt::Display for TrigramQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn join<T: fmt::Display>(parts: impl IntoIterator<Item = T>, mark: &str) -> String {
             let parts: Vec<String> = parts.into_iter().map(|part| part.to_string()).collect();
@@ -100,7 +100,7 @@ impl fmt::Display for Query {
     }
 }
 
-impl Query {
+impl TrigramQuery {
     /// What every file has in which the pattern matches a line.
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
@@ -134,7 +134,7 @@ impl Query {
     }
 
     fn of_hir(hir: &Hir) -> Self {
-        Part::of(hir).opened().simplified().query
+        PlanPart::of(hir).opened().simplified().query
     }
 
     /// One of the literals must occur. In one that folds, `s` and `k` also stand for a character each that is not
@@ -235,38 +235,41 @@ fn write_out(hir: &Hir, text: &mut Vec<Option<u8>>) {
 }
 
 /// Strings in lower case.
-type Strings = BTreeSet<Vec<u8>>;
+type PlanStrings = BTreeSet<Vec<u8>>;
 
 /// What is known of the matches of a part of a pattern.
 #[derive(Clone, Debug)]
-struct Part {
-    ends: Ends,
+struct PlanPart {
+    ends: MatchEnds,
     /// What the text around a match must have because of it.
-    query: Query,
+    query: TrigramQuery,
 }
 
 /// How the matches of a part begin and end.
 #[derive(Clone, Debug)]
-enum Ends {
+enum MatchEnds {
     /// They are these strings.
-    Exact(Strings),
+    Exact(PlanStrings),
     /// They begin with one of the first and end with one of the second. Both may hold the empty string, which says
     /// nothing.
-    Open { prefixes: Strings, suffixes: Strings },
+    Open { prefixes: PlanStrings, suffixes: PlanStrings },
 }
 
-impl Part {
-    fn exact(strings: Strings) -> Self {
-        Self { ends: Ends::Exact(strings), query: Query::Any }
+impl PlanPart {
+    fn exact(strings: PlanStrings) -> Self {
+        Self { ends: MatchEnds::Exact(strings), query: TrigramQuery::Any }
     }
 
     fn empty() -> Self {
-        Self::exact(Strings::from([Vec::new()]))
+        Self::exact(PlanStrings::from([Vec::new()]))
     }
 
     fn anything() -> Self {
-        let nothing = Strings::from([Vec::new()]);
-        Self { ends: Ends::Open { prefixes: nothing.clone(), suffixes: nothing }, query: Query::Any }
+        let nothing = PlanStrings::from([Vec::new()]);
+        Self {
+            ends: MatchEnds::Open { prefixes: nothing.clone(), suffixes: nothing },
+            query: TrigramQuery::Any,
+        }
     }
 
     fn of(hir: &Hir) -> Self {
@@ -274,7 +277,7 @@ impl Part {
             // Assertions have no text.
             HirKind::Empty | HirKind::Look(_) => Self::empty(),
             HirKind::Literal(literal) => {
-                Self::exact(Strings::from([literal.0.to_ascii_lowercase()])).simplified()
+                Self::exact(PlanStrings::from([literal.0.to_ascii_lowercase()])).simplified()
             }
             HirKind::Class(class) => characters(class).map_or_else(Self::anything, Self::exact),
             HirKind::Capture(capture) => Self::of(&capture.sub),
@@ -305,29 +308,29 @@ impl Part {
         }
     }
 
-    fn prefixes(&self) -> &Strings {
+    fn prefixes(&self) -> &PlanStrings {
         match &self.ends {
-            Ends::Exact(strings) => strings,
-            Ends::Open { prefixes, .. } => prefixes,
+            MatchEnds::Exact(strings) => strings,
+            MatchEnds::Open { prefixes, .. } => prefixes,
         }
     }
 
-    fn suffixes(&self) -> &Strings {
+    fn suffixes(&self) -> &PlanStrings {
         match &self.ends {
-            Ends::Exact(strings) => strings,
-            Ends::Open { suffixes, .. } => suffixes,
+            MatchEnds::Exact(strings) => strings,
+            MatchEnds::Open { suffixes, .. } => suffixes,
         }
     }
 
     /// This, and the other behind it.
     fn then(mut self, mut other: Self) -> Self {
-        let small = |first: &Strings, second: &Strings| first.len() * second.len() <= MAX_STRINGS;
-        let mut query = std::mem::replace(&mut self.query, Query::Any)
-            .and(std::mem::replace(&mut other.query, Query::Any));
-        if let (Ends::Exact(first), Ends::Exact(second)) = (&self.ends, &other.ends)
+        let small = |first: &PlanStrings, second: &PlanStrings| first.len() * second.len() <= MAX_STRINGS;
+        let mut query = std::mem::replace(&mut self.query, TrigramQuery::Any)
+            .and(std::mem::replace(&mut other.query, TrigramQuery::Any));
+        if let (MatchEnds::Exact(first), MatchEnds::Exact(second)) = (&self.ends, &other.ends)
             && small(first, second)
         {
-            return Self { ends: Ends::Exact(joined(first, second)), query }.simplified();
+            return Self { ends: MatchEnds::Exact(joined(first, second)), query }.simplified();
         }
         // A part of which all strings are known is a part of what stands on the border; where that would be too many
         // strings, each says for itself what it requires.
@@ -337,85 +340,87 @@ impl Part {
             query = query.and(one_of(self.suffixes())).and(one_of(other.prefixes()));
         }
         let prefixes = match &self.ends {
-            Ends::Exact(strings) if small(strings, other.prefixes()) => joined(strings, other.prefixes()),
+            MatchEnds::Exact(strings) if small(strings, other.prefixes()) => {
+                joined(strings, other.prefixes())
+            }
             _ => self.prefixes().clone(),
         };
         let suffixes = match &other.ends {
-            Ends::Exact(strings) if small(self.suffixes(), strings) => joined(self.suffixes(), strings),
+            MatchEnds::Exact(strings) if small(self.suffixes(), strings) => joined(self.suffixes(), strings),
             _ => other.suffixes().clone(),
         };
-        Self { ends: Ends::Open { prefixes, suffixes }, query }.simplified()
+        Self { ends: MatchEnds::Open { prefixes, suffixes }, query }.simplified()
     }
 
     /// This or the other.
     fn or(self, other: Self) -> Self {
-        if let (Ends::Exact(one), Ends::Exact(another)) = (&self.ends, &other.ends) {
+        if let (MatchEnds::Exact(one), MatchEnds::Exact(another)) = (&self.ends, &other.ends) {
             return Self::exact(one | another).simplified();
         }
         let (one, other) = (self.opened(), other.opened());
         let prefixes = one.prefixes() | other.prefixes();
         let suffixes = one.suffixes() | other.suffixes();
-        Self { ends: Ends::Open { prefixes, suffixes }, query: one.query.or(other.query) }.simplified()
+        Self { ends: MatchEnds::Open { prefixes, suffixes }, query: one.query.or(other.query) }.simplified()
     }
 
     /// With the strings that it has turned into what they require.
     fn opened(self) -> Self {
         match self.ends {
-            Ends::Open { .. } => self,
-            Ends::Exact(strings) => {
+            MatchEnds::Open { .. } => self,
+            MatchEnds::Exact(strings) => {
                 let query = self.query.and(one_of(&strings));
-                Self { ends: Ends::Open { prefixes: strings.clone(), suffixes: strings }, query }
+                Self { ends: MatchEnds::Open { prefixes: strings.clone(), suffixes: strings }, query }
             }
         }
     }
 
     /// Within the bounds of what is kept.
     fn simplified(self) -> Self {
-        if let Ends::Exact(strings) = &self.ends
+        if let MatchEnds::Exact(strings) = &self.ends
             && strings.len() <= MAX_STRINGS
             && strings.iter().all(|string| string.len() <= MAX_BYTES)
         {
             return self;
         }
         let mut open = self.opened();
-        let query = std::mem::replace(&mut open.query, Query::Any)
+        let query = std::mem::replace(&mut open.query, TrigramQuery::Any)
             .and(one_of(open.prefixes()))
             .and(one_of(open.suffixes()));
         let prefixes = cut(open.prefixes(), |string, bytes| &string[..bytes]);
         let suffixes = cut(open.suffixes(), |string, bytes| &string[string.len() - bytes..]);
-        Self { ends: Ends::Open { prefixes, suffixes }, query }
+        Self { ends: MatchEnds::Open { prefixes, suffixes }, query }
     }
 }
 
 /// At most two bytes of each string, all that a trigram across a border needs; fewer where there are too many.
-fn cut(strings: &Strings, part: impl Fn(&[u8], usize) -> &[u8]) -> Strings {
-    let cut_to = |bytes: usize| -> Strings {
+fn cut(strings: &PlanStrings, part: impl Fn(&[u8], usize) -> &[u8]) -> PlanStrings {
+    let cut_to = |bytes: usize| -> PlanStrings {
         strings.iter().map(|string| part(string, string.len().min(bytes)).to_vec()).collect()
     };
     [2, 1].into_iter().map(cut_to).find(|cut| cut.len() <= MAX_ENDS).unwrap_or_else(|| cut_to(0))
 }
 
 /// Every string of the first with every one of the second behind it.
-fn joined(first: &Strings, second: &Strings) -> Strings {
+fn joined(first: &PlanStrings, second: &PlanStrings) -> PlanStrings {
     let join = |one: &Vec<u8>, other: &Vec<u8>| [one.as_slice(), other].concat();
     first.iter().flat_map(|one| second.iter().map(move |other| join(one, other))).collect()
 }
 
 /// One of the strings must occur.
-fn one_of(strings: &Strings) -> Query {
-    strings.iter().fold(Query::Nothing, |query, string| query.or(trigrams_of(string)))
+fn one_of(strings: &PlanStrings) -> TrigramQuery {
+    strings.iter().fold(TrigramQuery::Nothing, |query, string| query.or(trigrams_of(string)))
 }
 
 /// All trigrams of a string; nothing for one that has none.
-fn trigrams_of(string: &[u8]) -> Query {
+fn trigrams_of(string: &[u8]) -> TrigramQuery {
     string
         .array_windows()
-        .fold(Query::Any, |query, &bytes: &[u8; 3]| query.and(Query::Has(Trigram::new(bytes))))
+        .fold(TrigramQuery::Any, |query, &bytes: &[u8; 3]| query.and(TrigramQuery::Has(Trigram::new(bytes))))
 }
 
 /// The characters of a class as strings, if there are few.
-fn characters(class: &Class) -> Option<Strings> {
-    let mut strings = Strings::new();
+fn characters(class: &Class) -> Option<PlanStrings> {
+    let mut strings = PlanStrings::new();
     match class {
         Class::Bytes(class) => {
             for byte in class.iter().flat_map(|range| range.start()..=range.end()) {
@@ -455,7 +460,7 @@ mod tests {
     #[test]
     fn what_is_distorted_has_most_of_what_is_required() {
         let query = |source: &str, edits| {
-            Query::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
+            TrigramQuery::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
@@ -465,7 +470,7 @@ mod tests {
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
-        let query = Query::of_distorted(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
+        let query = TrigramQuery::of_distorted(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
         // Of as many that are missing, some are too far from each other.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =
@@ -495,7 +500,7 @@ mod tests {
             ("ab[0-9]", "(ab0|ab1|ab2|ab3|ab4|ab5|ab6|ab7|ab8|ab9)"),
         ];
         for (source, expected) in cases {
-            let query = Query::of(&pattern(source, &PatternOptions::default()));
+            let query = TrigramQuery::of(&pattern(source, &PatternOptions::default()));
             assert_eq!(query.to_string(), expected, "{source}");
         }
     }
@@ -509,7 +514,7 @@ mod tests {
         });
         let mut trigrams = Trigrams::default();
         let found: std::collections::HashSet<Trigram> = trigrams.of(text).iter().copied().collect();
-        (matches, Query::of(pattern).is_met(&|trigram| found.contains(&trigram)))
+        (matches, TrigramQuery::of(pattern).is_met(&|trigram| found.contains(&trigram)))
     }
 
     fn part() -> impl Strategy<Value = String> {

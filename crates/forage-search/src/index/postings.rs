@@ -26,7 +26,7 @@ pub(super) struct Postings {
     /// The posting list of each trigram, from 1; 0 for none. Pages in which no trigram is are empty.
     pages: Vec<Vec<u32>>,
     lists: Vec<PostingList>,
-    blocks: Blocks,
+    blocks: PostingBlocks,
     /// Parts in all lists together.
     posted: u64,
 }
@@ -115,18 +115,18 @@ const CHUNK_BLOCKS: usize = 16 << 10;
 /// The bytes of all lists. One that doubled its room whenever it was full would have half of it empty, and hundreds of
 /// thousands do.
 #[derive(Default)]
-struct Blocks {
-    chunks: Vec<Vec<Block>>,
+struct PostingBlocks {
+    chunks: Vec<Vec<PostingBlock>>,
     count: u32,
 }
 
 #[derive(Clone)]
-struct Block {
+struct PostingBlock {
     bytes: [u8; BLOCK_BYTES],
     next: u32,
 }
 
-impl Blocks {
+impl PostingBlocks {
     /// Another block, which is empty.
     fn push(&mut self) -> u32 {
         let number = self.count;
@@ -134,17 +134,17 @@ impl Blocks {
             self.chunks.push(Vec::with_capacity(CHUNK_BLOCKS));
         }
         if let Some(chunk) = self.chunks.last_mut() {
-            chunk.push(Block { bytes: [0; BLOCK_BYTES], next: 0 });
+            chunk.push(PostingBlock { bytes: [0; BLOCK_BYTES], next: 0 });
         }
         self.count += 1;
         number
     }
 
-    fn get(&self, number: u32) -> &Block {
+    fn get(&self, number: u32) -> &PostingBlock {
         &self.chunks[number as usize / CHUNK_BLOCKS][number as usize % CHUNK_BLOCKS]
     }
 
-    fn get_mut(&mut self, number: u32) -> &mut Block {
+    fn get_mut(&mut self, number: u32) -> &mut PostingBlock {
         &mut self.chunks[number as usize / CHUNK_BLOCKS][number as usize % CHUNK_BLOCKS]
     }
 }
@@ -161,13 +161,13 @@ pub(super) struct PostingList {
 }
 
 impl PostingList {
-    fn new(blocks: &mut Blocks) -> Self {
+    fn new(blocks: &mut PostingBlocks) -> Self {
         let first = blocks.push();
         Self { first, last: first, bytes: 0, parts: 0, next: 0 }
     }
 
     /// Adds a part whose number is larger than all before.
-    fn push(&mut self, blocks: &mut Blocks, part: u32) {
+    fn push(&mut self, blocks: &mut PostingBlocks, part: u32) {
         let mut number = part - self.next;
         while number >= 0x80 {
             self.push_byte(blocks, number as u8 | 0x80);
@@ -178,7 +178,7 @@ impl PostingList {
         self.parts += 1;
     }
 
-    fn push_byte(&mut self, blocks: &mut Blocks, byte: u8) {
+    fn push_byte(&mut self, blocks: &mut PostingBlocks, byte: u8) {
         let at = self.bytes as usize % BLOCK_BYTES;
         if at == 0 && self.bytes > 0 {
             let next = blocks.push();

@@ -30,7 +30,7 @@ use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
 use super::numbers::{NumberSet, in_bitmap, posted};
-use super::plan::{Query, are_harmed};
+use super::plan::{TrigramQuery, are_harmed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
@@ -113,7 +113,7 @@ pub trait ReadAt {
 
 /// Why an index can't be used. Whoever sees one scans instead, and builds a new index.
 #[derive(Debug, Error)]
-pub enum IndexError {
+pub enum TrigramIndexError {
     /// It can't be read.
     #[error("the index can't be read: {0}")]
     Io(#[from] io::Error),
@@ -151,20 +151,20 @@ impl Segment {
     /// Opens an index and checks all of it but the dictionary and the posting lists.
     ///
     /// # Errors
-    /// [`IndexError`].
-    pub fn open(reader: impl ReadAt + Send + Sync + 'static) -> Result<Self, IndexError> {
+    /// [`TrigramIndexError`].
+    pub fn open(reader: impl ReadAt + Send + Sync + 'static) -> Result<Self, TrigramIndexError> {
         let mut header = [0; HEADER_BYTES];
         let length = reader.byte_len()?;
         if length < HEADER_BYTES as u64 {
-            return Err(IndexError::Damaged);
+            return Err(TrigramIndexError::Damaged);
         }
         reader.read_exact_at(&mut header, 0)?;
         let (said, checksum) = header.split_at(HEADER_BYTES - 4);
         if said[..8] != MAGIC || u32_at(said, 8) != VERSION {
-            return Err(IndexError::Format);
+            return Err(TrigramIndexError::Format);
         }
         if crc32fast::hash(said) != u32_at(checksum, 0) {
-            return Err(IndexError::Damaged);
+            return Err(TrigramIndexError::Damaged);
         }
         let section = |index: usize| {
             let at = 12 + index * 20;
@@ -175,18 +175,18 @@ impl Segment {
             // A length that the file does not have would be asked of memory first.
             let range = offset..offset.saturating_add(bytes);
             if range.end > length {
-                return Err(IndexError::Damaged);
+                return Err(TrigramIndexError::Damaged);
             }
             let bytes = reader.bytes(range)?;
             match crc32fast::hash(&bytes) == checksum {
                 true => Ok(bytes),
-                false => Err(IndexError::Damaged),
+                false => Err(TrigramIndexError::Damaged),
             }
         };
         let (files, paths, pages, part_ends) = (read(0)?, read(1)?, read(3)?, read(4)?);
         let range = |index: usize| {
             let (start, bytes, _) = section(index);
-            start.checked_add(bytes).map(|end| start..end).ok_or(IndexError::Damaged)
+            start.checked_add(bytes).map(|end| start..end).ok_or(TrigramIndexError::Damaged)
         };
         let (dictionary, postings) = (range(2)?, range(5)?);
         let bytes = dictionary.end - dictionary.start;
@@ -194,7 +194,7 @@ impl Segment {
             && bytes.is_multiple_of(TRIGRAM_BYTES as u64)
             && pages.len() as u64 == bytes.div_ceil(PAGE_BYTES as u64) * PAGE_RECORD_BYTES as u64;
         if !whole || postings.end != length {
-            return Err(IndexError::Damaged);
+            return Err(TrigramIndexError::Damaged);
         }
         let pages_read =
             std::iter::repeat_with(OnceLock::new).take(pages.len() / PAGE_RECORD_BYTES).collect();
@@ -203,12 +203,12 @@ impl Segment {
             let end = u32_at(record, 44);
             // Whoever wrote it counted up, and not beyond what can be held.
             if end < part_count || end > MOST_PARTS {
-                return Err(IndexError::Damaged);
+                return Err(TrigramIndexError::Damaged);
             }
             part_count = end;
         }
         if part_ends.len() != part_count as usize * PART_END_BYTES {
-            return Err(IndexError::Damaged);
+            return Err(TrigramIndexError::Damaged);
         }
         let reader = Box::new(reader);
         Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, part_count })
@@ -285,7 +285,7 @@ impl Segment {
     ///
     /// # Errors
     /// A posting list is damaged or can't be read.
-    pub fn candidates(&self, query: &Query) -> Result<NumberSet, IndexError> {
+    pub fn candidates(&self, query: &TrigramQuery) -> Result<NumberSet, TrigramIndexError> {
         Ok(self.files_of(&self.parts(query, &Stop::never())?))
     }
 
@@ -351,25 +351,25 @@ impl Segment {
 
     /// The parts of files that may have a match. What matches lies in a line, and so in one part. For a call that must end
     /// they are more.
-    pub(super) fn parts(&self, query: &Query, stop: &Stop) -> Result<NumberSet, IndexError> {
+    pub(super) fn parts(&self, query: &TrigramQuery, stop: &Stop) -> Result<NumberSet, TrigramIndexError> {
         if stop.check().is_some() {
             return Ok(NumberSet::all(self.part_count));
         }
         match query {
-            Query::Any => Ok(NumberSet::all(self.part_count)),
-            Query::Nothing => Ok(NumberSet::none(self.part_count)),
-            Query::Has(trigram) => self.parts_with(*trigram),
-            Query::OneOf(queries) => {
+            TrigramQuery::Any => Ok(NumberSet::all(self.part_count)),
+            TrigramQuery::Nothing => Ok(NumberSet::none(self.part_count)),
+            TrigramQuery::Has(trigram) => self.parts_with(*trigram),
+            TrigramQuery::OneOf(queries) => {
                 let mut parts = NumberSet::none(self.part_count);
                 for query in queries {
                     parts.unite(&self.parts(query, stop)?);
                 }
                 Ok(parts)
             }
-            Query::Within(..) if self.part_count > MOST_DISTORTED_PARTS => {
+            TrigramQuery::Within(..) if self.part_count > MOST_DISTORTED_PARTS => {
                 Ok(NumberSet::all(self.part_count))
             }
-            Query::Within(edits, text) => {
+            TrigramQuery::Within(edits, text) => {
                 let (places, all) = text.places();
                 let mut missing = vec![all; self.part_count as usize];
                 for (trigram, places) in places {
@@ -380,8 +380,8 @@ impl Segment {
                 harmed.for_each(|(part, _)| parts.insert(part));
                 Ok(parts)
             }
-            Query::All(queries) => {
-                let mut queries: Vec<&Query> = queries.iter().collect();
+            TrigramQuery::All(queries) => {
+                let mut queries: Vec<&TrigramQuery> = queries.iter().collect();
                 // The rarest first: the others are then hardly worth reading.
                 queries.sort_by_cached_key(|query| self.estimate(query));
                 let mut parts: Option<NumberSet> = None;
@@ -404,29 +404,29 @@ impl Segment {
     }
 
     /// At most so many parts fulfil the query.
-    fn estimate(&self, query: &Query) -> u32 {
+    fn estimate(&self, query: &TrigramQuery) -> u32 {
         match query {
-            Query::Any => self.part_count,
-            Query::Nothing => 0,
+            TrigramQuery::Any => self.part_count,
+            TrigramQuery::Nothing => 0,
             // What can't be told is found out by whoever reads the list.
-            Query::Has(trigram) => {
+            TrigramQuery::Has(trigram) => {
                 self.list(*trigram).map_or(self.part_count, |list| list.map_or(0, |list| list.parts))
             }
-            Query::OneOf(parts) => parts
+            TrigramQuery::OneOf(parts) => parts
                 .iter()
                 .fold(0, |sum, part| u32::saturating_add(sum, self.estimate(part)))
                 .min(self.part_count),
-            Query::Within(edits, text) => {
+            TrigramQuery::Within(edits, text) => {
                 let (places, all) = text.places();
                 let has = |(trigram, places): (&Trigram, &u64)| {
-                    u64::from(self.estimate(&Query::Has(*trigram))) * u64::from(places.count_ones())
+                    u64::from(self.estimate(&TrigramQuery::Has(*trigram))) * u64::from(places.count_ones())
                 };
                 // Each of them has so many.
                 let least = u64::from(all.count_ones()).saturating_sub(3 * *edits as u64).max(1);
                 let most = places.iter().map(has).sum::<u64>() / least;
                 u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count)
             }
-            Query::All(parts) => {
+            TrigramQuery::All(parts) => {
                 parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.part_count)
             }
         }
@@ -436,7 +436,7 @@ impl Segment {
     ///
     /// # Errors
     /// Some of it is damaged or can't be read.
-    pub fn check(&self) -> Result<(), IndexError> {
+    pub fn check(&self) -> Result<(), TrigramIndexError> {
         self.for_each_list(|_, _| {})
     }
 
@@ -444,7 +444,7 @@ impl Segment {
     pub(super) fn for_each_list(
         &self,
         mut give: impl FnMut(u32, &mut dyn Iterator<Item = u32>),
-    ) -> Result<(), IndexError> {
+    ) -> Result<(), TrigramIndexError> {
         let mut start = self.postings.start;
         for page in 0..self.pages_read.len() {
             for record in self.page(page)?.chunks_exact(TRIGRAM_BYTES) {
@@ -466,7 +466,7 @@ impl Segment {
     }
 
     /// A page of the dictionary.
-    fn page(&self, page: usize) -> Result<&[u8], IndexError> {
+    fn page(&self, page: usize) -> Result<&[u8], TrigramIndexError> {
         let kept = &self.pages_read[page];
         if let Some(page) = kept.get() {
             return Ok(page);
@@ -478,12 +478,12 @@ impl Segment {
         let checksum = u32_at(&self.pages, page * PAGE_RECORD_BYTES + 4);
         match crc32fast::hash(&buffer) == checksum {
             true => Ok(kept.get_or_init(|| buffer)),
-            false => Err(IndexError::Damaged),
+            false => Err(TrigramIndexError::Damaged),
         }
     }
 
     /// The posting list of a trigram; none if no part has it.
-    fn list(&self, trigram: Trigram) -> Result<Option<List>, IndexError> {
+    fn list(&self, trigram: Trigram) -> Result<Option<List>, TrigramIndexError> {
         let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
         let behind = partition(self.pages_read.len(), begins_before);
         let Some(page) = behind.checked_sub(1) else { return Ok(None) };
@@ -501,20 +501,20 @@ impl Segment {
         Ok(Some(List::of(record, start)))
     }
 
-    fn read_list(&self, list: &List) -> Result<Vec<u8>, IndexError> {
+    fn read_list(&self, list: &List) -> Result<Vec<u8>, TrigramIndexError> {
         // What is not there would be asked of memory first.
         if list.start.saturating_add(u64::from(list.bytes)) > self.postings.end {
-            return Err(IndexError::Damaged);
+            return Err(TrigramIndexError::Damaged);
         }
         let mut bytes = vec![0; list.bytes as usize];
         self.reader.read_exact_at(&mut bytes, list.start)?;
         match crc32fast::hash(&bytes) == list.checksum {
             true => Ok(bytes),
-            false => Err(IndexError::Damaged),
+            false => Err(TrigramIndexError::Damaged),
         }
     }
 
-    fn parts_with(&self, trigram: Trigram) -> Result<NumberSet, IndexError> {
+    fn parts_with(&self, trigram: Trigram) -> Result<NumberSet, TrigramIndexError> {
         let mut parts = NumberSet::none(self.part_count);
         let Some(list) = self.list(trigram)? else { return Ok(parts) };
         let bytes = self.read_list(&list)?;

@@ -7,7 +7,7 @@ use forage_fs::{OpenedFile, RelPath, Root};
 
 use super::build::TextReader;
 use super::numbers::NumberSet;
-use super::segment::{Content, IndexError, PartEnd, Segment};
+use super::segment::{Content, PartEnd, Segment, TrigramIndexError};
 use crate::limits;
 
 /// What was compared of an index with the text of files.
@@ -52,10 +52,10 @@ impl Verification {
 ///
 /// # Errors
 /// The index is damaged or can't be read.
-pub fn verify(root: &Root, index: &Segment, stop: &Stop) -> Result<Verification, IndexError> {
+pub fn verify(root: &Root, index: &Segment, stop: &Stop) -> Result<Verification, TrigramIndexError> {
     let mut done = Verification::default();
     let mut reader = TextReader::default();
-    let mut batch = Batch::new(index);
+    let mut batch = VerifyBatch::new(index);
     for file in 0..index.len() {
         if stop.check().is_some() {
             break;
@@ -92,7 +92,13 @@ enum Compared {
     },
 }
 
-fn compare(root: &Root, index: &Segment, file: u32, reader: &mut TextReader, batch: &mut Batch) -> Compared {
+fn compare(
+    root: &Root,
+    index: &Segment,
+    file: u32,
+    reader: &mut TextReader,
+    batch: &mut VerifyBatch,
+) -> Compared {
     let Some((mut opened, content)) = trusted(root, index, file) else { return Compared::Changed };
     if !matches!(content, Content::Indexed | Content::Binary) {
         return Compared::Skipped;
@@ -131,7 +137,7 @@ fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Conte
 }
 
 /// Parts of files with the trigrams that are in their text.
-struct Batch {
+struct VerifyBatch {
     parts: NumberSet,
     /// Trigrams and parts.
     found: Vec<(u32, u32)>,
@@ -139,13 +145,13 @@ struct Batch {
     different: BTreeSet<u32>,
 }
 
-impl Batch {
+impl VerifyBatch {
     fn new(index: &Segment) -> Self {
         Self { parts: NumberSet::none(index.part_count()), found: Vec::new(), different: BTreeSet::new() }
     }
 
     /// Compares them with the posting lists, and empties the batch.
-    fn compare(&mut self, index: &Segment) -> Result<(), IndexError> {
+    fn compare(&mut self, index: &Segment) -> Result<(), TrigramIndexError> {
         let mut unlike = NumberSet::none(index.part_count());
         self.found.sort_unstable();
         let mut found = self.found.iter().copied().peekable();

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use forage_fs::{RelPath, needs_escape};
 
-use crate::event::{Cut, word_bytes};
+use crate::event::{CutLine, word_bytes};
 use crate::key_blocks::KeyBlocks;
 use crate::limits::{CHOSEN_LINE_BYTES, KEPT_LINE_BYTES};
 
@@ -25,7 +25,7 @@ pub struct EvidenceLine {
     /// The line with its line feed, if it has one; of a very long one a part.
     pub bytes: Vec<u8>,
     /// Bytes of the line that are left out in front of `bytes`, and behind them.
-    pub cut: Cut,
+    pub cut: CutLine,
     /// The parts of it that lie in a block of a private key, wherever in the file that begins.
     pub in_key: Vec<Range<usize>>,
     /// It is a part of the evidence. Others are there because they may show that a line beside them has a secret.
@@ -69,7 +69,7 @@ impl EvidenceLine {
         self.bytes.drain(..from);
         self.bytes.extend(std::iter::repeat_n(b'\n', feed));
         self.bytes.shrink_to_fit();
-        self.cut = Cut { before: from, after: length - to };
+        self.cut = CutLine { before: from, after: length - to };
         self.first_match = self.first_match.saturating_sub(from);
         let within = |at: usize| at.clamp(from, to) - from;
         self.in_key.iter_mut().for_each(|part| *part = within(part.start)..within(part.end));
@@ -186,7 +186,7 @@ impl Near {
 }
 
 /// Where printed text goes: into a string, or into a count of its bytes.
-pub(super) trait Output {
+pub(super) trait AccountOutput {
     fn text(&mut self, text: &str);
     /// Bytes that may not be UTF-8: each invalid sequence becomes U+FFFD.
     fn lossy(&mut self, bytes: &[u8]);
@@ -194,7 +194,7 @@ pub(super) trait Output {
     fn left_out(&mut self, bytes: usize);
 }
 
-impl Output for String {
+impl AccountOutput for String {
     fn text(&mut self, text: &str) {
         self.push_str(text);
     }
@@ -206,7 +206,7 @@ impl Output for String {
     fn left_out(&mut self, _: usize) {}
 }
 
-impl Output for u64 {
+impl AccountOutput for u64 {
     fn text(&mut self, text: &str) {
         *self += text.len() as u64;
     }
@@ -247,7 +247,7 @@ pub(super) struct Printed<O> {
     groups: u64,
 }
 
-impl<O: Output> Printed<O> {
+impl<O: AccountOutput> Printed<O> {
     pub(super) fn new(output: O) -> Self {
         Self { output, groups: 0 }
     }
@@ -318,9 +318,9 @@ mod tests {
             bytes.extend(has_feed.then_some(b'\n'));
             let in_key = std::iter::once(key..whole.len()).collect();
             let mut line =
-                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: Cut::default(), in_key, is_shown: true };
+                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: CutLine::default(), in_key, is_shown: true };
             line.shorten();
-            let Cut { before, after } = line.cut;
+            let CutLine { before, after } = line.cut;
             let kept = std::str::from_utf8(&line.bytes).unwrap();
             prop_assert_eq!(kept.ends_with('\n'), has_feed);
             let kept = kept.trim_end_matches('\n');

@@ -8,12 +8,12 @@
 //! 2. Terms whose bare lines fit, the rarest first, are *complete*: all their lines are shown ([`complete`]). Rare words
 //!    decide which file is meant (inverse document frequency, Spärck Jones 1972).
 //! 3. Of the other terms the files are shown in which the terms together say most ([`super::score`], after BM25), each with
-//!    its best line, as long as half of the budget lasts ([`Choice::breadth`]). Measured for rankings of code: to be named
+//!    its best line, as long as half of the budget lasts ([`KeywordChoice::breadth`]). Measured for rankings of code: to be named
 //!    costs a file little, and brings the right one in more often than anything else that the bytes could buy.
 //! 4. Complete terms get as many lines of context as there is room for: the broadest gives way first, and one over its own
-//!    bound at least as far as that ([`Choice::context`]).
+//!    bound at least as far as that ([`KeywordChoice::context`]).
 //! 5. What is left goes to the best files, an eighth of it to each in turn, as more lines or more context
-//!    ([`Choice::depth`]). Lines that stand together say more than the same bytes taken from all over, and a geometric share
+//!    ([`KeywordChoice::depth`]). Lines that stand together say more than the same bytes taken from all over, and a geometric share
 //!    spends most where a file leads clearly and still reaches the next ones.
 //!
 //! Only counts are held of all files, some 20 bytes for each term. The chosen ones are read once more for their lines;
@@ -26,7 +26,7 @@ use super::account::FileEvidence;
 use super::again::Again;
 use super::draft::Draft;
 use super::file::{Wish, Worth, bits};
-use super::{Breadth, Detail, Gathered, KeywordOptions, TermFate, mask_of, score};
+use super::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermFate, mask_of, score};
 use crate::limits;
 
 /// Bytes before a file's lines: a heading with its path, which is absolute.
@@ -40,7 +40,7 @@ const DEPTHS: [(usize, u64); 7] = [(24, 10), (24, 5), (16, 3), (8, 3), (8, 1), (
 
 /// What is known of a term in all files.
 #[derive(Clone, Copy, Debug, Default)]
-struct Tally {
+struct TermTally {
     lines: u64,
     files: u64,
     /// Bytes for its lines without context, with all that goes with them.
@@ -54,7 +54,7 @@ struct Tally {
 /// Chooses the evidence anew, from the counts of all files that were looked at. False when the time was over before any of
 /// them was read again.
 #[must_use]
-pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Again<'_>) -> bool {
+pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, again: &Again<'_>) -> bool {
     gathered.files.truncate(limits::CANDIDATES);
     let heading = again.root.path().as_os_str().len() as u64 + HEADING_BYTES;
     let tallies = tally(gathered, heading);
@@ -90,7 +90,7 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
             let missing = paths.len() - read.len();
             let drafts = read.into_iter().map(Draft::new).collect();
             let others = usable & !complete;
-            Choice { drafts, total: 0, complete, others, heading, bounds, worth: &worth }
+            KeywordChoice { drafts, total: 0, complete, others, heading, bounds, worth: &worth }
                 .all(gathered, &tallies);
             missing
         }
@@ -104,8 +104,8 @@ pub(super) fn adapt(gathered: &mut Gathered, bounds: &KeywordOptions, again: &Ag
 }
 
 /// What is known of each term; the reports get it, too.
-fn tally(gathered: &mut Gathered, heading: u64) -> Vec<Tally> {
-    let mut tallies = vec![Tally::default(); gathered.terms.len()];
+fn tally(gathered: &mut KeywordFindings, heading: u64) -> Vec<TermTally> {
+    let mut tallies = vec![TermTally::default(); gathered.terms.len()];
     for matches in gathered.files.iter().flat_map(|file| &file.matched) {
         let Some(tally) = tallies.get_mut(usize::from(matches.term)) else { continue };
         tally.lines += u64::from(matches.lines);
@@ -125,7 +125,7 @@ fn tally(gathered: &mut Gathered, heading: u64) -> Vec<Tally> {
 
 /// Keeps all terms but those that are on nearly every line, for which there is no telling one file from another. What a
 /// search has seen that did not end says nothing of the rest, and refuses none.
-fn refuse(gathered: &mut Gathered, tallies: &[Tally], bounds: &KeywordOptions) {
+fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &KeywordOptions) {
     let (visited, is_whole) = (gathered.report.visited as f64, gathered.report.stopped.is_none());
     for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
         let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
@@ -138,7 +138,7 @@ fn refuse(gathered: &mut Gathered, tallies: &[Tally], bounds: &KeywordOptions) {
 }
 
 /// The terms of which all lines are shown: the rarest, as long as there is room; half of it when others get the rest.
-fn complete(tallies: &[Tally], usable: u64, bounds: &KeywordOptions) -> u64 {
+fn complete(tallies: &[TermTally], usable: u64, bounds: &KeywordOptions) -> u64 {
     let mut terms: Vec<usize> = bits(usable).filter(|&term| !tallies[term].is_part).collect();
     terms.sort_by_key(|&term| (tallies[term].bare, term));
     let within = |room: u64| {
@@ -175,7 +175,7 @@ fn to_read<'a>(
 }
 
 /// Evidence that is being chosen, the best files first.
-struct Choice<'a> {
+struct KeywordChoice<'a> {
     drafts: Vec<Draft>,
     /// Bytes of what is shown.
     total: u64,
@@ -187,8 +187,8 @@ struct Choice<'a> {
     worth: Worth<'a>,
 }
 
-impl Choice<'_> {
-    fn all(mut self, gathered: &mut Gathered, tallies: &[Tally]) {
+impl KeywordChoice<'_> {
+    fn all(mut self, gathered: &mut KeywordFindings, tallies: &[TermTally]) {
         let complete = self.complete;
         self.show_all(|terms| (terms & complete != 0).then_some(0));
         self.breadth();
@@ -196,7 +196,7 @@ impl Choice<'_> {
         self.depth();
         for (term, &context) in bits(complete).zip(&contexts) {
             gathered.terms[term].detail =
-                if context == self.bounds.context { Detail::Whole } else { Detail::Context(context) };
+                if context == self.bounds.context { TermDetail::Whole } else { TermDetail::Context(context) };
         }
         gathered.bytes = self.total;
         gathered.files = self.drafts.into_iter().filter_map(Draft::finish).collect();
@@ -207,7 +207,7 @@ impl Choice<'_> {
             let per_file = gathered.files.iter().map(shown).filter(|&lines| lines > 0);
             let (lines, files) = per_file.fold((0, 0), |(lines, files), more| (lines + more, files + 1));
             let report = &mut gathered.terms[term];
-            report.detail = Detail::Best { lines, files };
+            report.detail = TermDetail::Best { lines, files };
             if lines == 0 {
                 report.fate = TermFate::Dropped;
             }
@@ -259,7 +259,7 @@ impl Choice<'_> {
     }
 
     /// Shows as much context of the complete terms as there is room for; the lines of context of each.
-    fn context(&mut self, gathered: &Gathered, tallies: &[Tally]) -> Vec<u64> {
+    fn context(&mut self, gathered: &KeywordFindings, tallies: &[TermTally]) -> Vec<u64> {
         let steps = self.steps(gathered, tallies);
         let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
         let limit = self.total + self.room().saturating_sub(kept_back.min(self.room_of_others()));
@@ -282,7 +282,7 @@ impl Choice<'_> {
         lines
     }
 
-    fn steps(&self, gathered: &Gathered, tallies: &[Tally]) -> Steps {
+    fn steps(&self, gathered: &KeywordFindings, tallies: &[TermTally]) -> AdaptSteps {
         let (levels, terms) = (levels(self.bounds.context), bits(self.complete).collect::<Vec<_>>());
         let own = |&term: &usize| match gathered.terms[term].bytes > self.bounds.term_bytes {
             true => self.own_level(term, &levels),
@@ -291,7 +291,7 @@ impl Choice<'_> {
         let own = terms.iter().map(own).collect();
         let mut broadest: Vec<usize> = (0..terms.len()).collect();
         broadest.sort_by_key(|&index| Reverse((tallies[terms[index]].bare, index)));
-        Steps { terms, levels, own, broadest }
+        AdaptSteps { terms, levels, own, broadest }
     }
 
     /// The first level at which a term alone stays within its bound.
@@ -326,7 +326,7 @@ impl Choice<'_> {
 
 /// How complete terms give way: each step takes the next term, the broadest first, down by one level, and after all of
 /// them the broadest again.
-struct Steps {
+struct AdaptSteps {
     terms: Vec<usize>,
     /// Lines of context, from all to none.
     levels: Vec<u64>,
@@ -336,7 +336,7 @@ struct Steps {
     broadest: Vec<usize>,
 }
 
-impl Steps {
+impl AdaptSteps {
     /// Steps until no term has any context.
     fn most(&self) -> usize {
         self.terms.len() * (self.levels.len() - 1)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
-use forage_fs::{Contents, Decoded, RelPath, Root, decode_head};
+use forage_fs::{Contents, DecodedText, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
 use super::file::{Gathering, TermFinder, Wish};
@@ -77,8 +77,8 @@ impl Again<'_> {
         }
         match file.read_into(buffer, limits::WHOLE_FILE_BYTES).ok()? {
             Contents::Whole => match decode_head(buffer) {
-                Decoded::Binary => None,
-                Decoded::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
+                DecodedText::Binary => None,
+                DecodedText::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
             },
             Contents::TooLarge => {
                 let mut reader = Read::chain(&buffer[..], file.reader());

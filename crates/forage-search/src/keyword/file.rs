@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
-use crate::event::{Cut, EventKind};
+use crate::event::{CutLine, EventKind};
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
@@ -93,16 +93,16 @@ pub(super) struct TermFinder<'p> {
 
 /// A matching line: where it is, without line feed, and the terms that match it.
 #[derive(Clone, Debug)]
-struct Hit {
+struct KeywordHit {
     line: Range<usize>,
     terms: u64,
 }
 
 /// The matching lines of a file, as they are found term by term.
 struct Hits {
-    found: Vec<Hit>,
+    found: Vec<KeywordHit>,
     /// The last line that terms match of which no more lines are held: worth it if yet another term matches it.
-    passed: Option<Hit>,
+    passed: Option<KeywordHit>,
     /// What is known of each term's lines.
     counts: Vec<Count>,
     /// Terms that the file alone makes too broad: their lines must not pile up.
@@ -167,7 +167,7 @@ impl Hits {
             let terms = 1 << term | passed.map_or(0, |passed| passed.terms);
             match self.found.last_mut() {
                 Some(last) if last.line.start == line.start => last.terms |= terms,
-                _ => self.found.push(Hit { line: line.clone(), terms }),
+                _ => self.found.push(KeywordHit { line: line.clone(), terms }),
             }
         }
         true
@@ -179,9 +179,9 @@ impl Hits {
             Some(last) if last.line.start == line.start => last.terms |= 1 << term,
             _ => match self.passed.take() {
                 Some(passed) if passed.line.start == line.start => {
-                    self.found.push(Hit { terms: passed.terms | 1 << term, ..passed });
+                    self.found.push(KeywordHit { terms: passed.terms | 1 << term, ..passed });
                 }
-                _ => self.passed = Some(Hit { line: line.clone(), terms: 1 << term }),
+                _ => self.passed = Some(KeywordHit { line: line.clone(), terms: 1 << term }),
             },
         }
     }
@@ -215,7 +215,7 @@ impl Hits {
     }
 
     /// The lines in order, each once, with their terms.
-    fn into_all_lines(mut self) -> Vec<Hit> {
+    fn into_all_lines(mut self) -> Vec<KeywordHit> {
         self.found.sort_by_key(|hit| hit.line.start);
         self.found.dedup_by(|later, earlier| {
             let same = later.line.start == earlier.line.start;
@@ -226,7 +226,7 @@ impl Hits {
     }
 
     /// Those of the terms that are not too broad.
-    fn into_lines(self) -> Vec<Hit> {
+    fn into_lines(self) -> Vec<KeywordHit> {
         let over = self.over;
         let mut lines = self.into_all_lines();
         lines.retain_mut(|hit| {
@@ -336,7 +336,7 @@ impl<'p> TermFinder<'p> {
         let matched = hits.matched(text);
         let all = hits.into_all_lines();
         let chosen = wish.choose(all.iter().map(|hit| hit.terms));
-        let chosen: Vec<Hit> = chosen.into_iter().map(|index| all[index].clone()).collect();
+        let chosen: Vec<KeywordHit> = chosen.into_iter().map(|index| all[index].clone()).collect();
         let mut file = self.file(path, self.evidence(text, &chosen));
         for line in &mut file.lines {
             // A line beside one that was chosen may be another one.
@@ -472,7 +472,7 @@ impl<'p> TermFinder<'p> {
     }
 
     /// The lines of the hits and those around them.
-    fn evidence(&self, text: &[u8], hits: &[Hit]) -> Vec<EvidenceLine> {
+    fn evidence(&self, text: &[u8], hits: &[KeywordHit]) -> Vec<EvidenceLine> {
         let context = self.gathering.context;
         let mut lines = Vec::new();
         let mut counter = LineCounter::default();
@@ -492,7 +492,7 @@ impl<'p> TermFinder<'p> {
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
                 let (number, in_key, is_shown) = (line_number, Vec::new(), true);
-                let cut = Cut::default();
+                let cut = CutLine::default();
                 let mut line =
                     EvidenceLine { number, terms, first_match, start, bytes, cut, in_key, is_shown };
                 if !keys.is_empty() {
@@ -587,7 +587,7 @@ impl LineSink for Collector<'_, '_> {
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
         let (bytes, in_key, is_shown) = (line.to_vec(), Vec::new(), true);
-        let cut = Cut::default();
+        let cut = CutLine::default();
         self.file.lines.push(EvidenceLine {
             number,
             terms,

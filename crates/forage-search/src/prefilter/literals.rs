@@ -1,6 +1,6 @@
 //! Literals that every match of a pattern must contain.
 //!
-//! The syntax tree is folded bottom up into a [`Shape`]: either the complete, small set of strings that a
+//! The syntax tree is folded bottom up into a [`LiteralShape`]: either the complete, small set of strings that a
 //! node matches, or what is known of the beginning, the end and the inside of its matches. Every step may
 //! forget something but must never claim too much: a missed literal costs speed, a wrong one loses matches.
 
@@ -68,8 +68,8 @@ pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
 /// Under the same provisos as [`required_literals`].
 pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
     match analyse(hir) {
-        Shape::Exact(strings) => Some(strings),
-        Shape::Partial { .. } => None,
+        LiteralShape::Exact(strings) => Some(strings),
+        LiteralShape::Partial { .. } => None,
     }
 }
 
@@ -168,42 +168,44 @@ fn whole_literal(hir: &Hir) -> Option<Vec<u8>> {
 }
 
 /// A set of strings during analysis. The empty string means «anything»; the set itself is never empty.
-type Strings = Vec<Literal>;
+type LiteralStrings = Vec<Literal>;
 
 /// What is known of the strings that a node matches.
 #[derive(Clone)]
-enum Shape {
+enum LiteralShape {
     /// Exactly these.
-    Exact(Strings),
+    Exact(LiteralStrings),
     /// Each begins with one of `prefix`, ends with one of `suffix`, and contains one of `inner` if given.
-    Partial { prefix: Strings, inner: Option<Strings>, suffix: Strings },
+    Partial { prefix: LiteralStrings, inner: Option<LiteralStrings>, suffix: LiteralStrings },
 }
 
-fn empty_string() -> Strings {
+fn empty_string() -> LiteralStrings {
     vec![Literal { bytes: Vec::new(), fold: false }]
 }
 
-fn analyse(hir: &Hir) -> Shape {
+fn analyse(hir: &Hir) -> LiteralShape {
     match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => Shape::Exact(empty_string()),
-        HirKind::Literal(literal) => Shape::of_literal(&literal.0),
-        HirKind::Class(class) => class_literals(class).map_or_else(Shape::unknown, Shape::Exact),
+        HirKind::Empty | HirKind::Look(_) => LiteralShape::Exact(empty_string()),
+        HirKind::Literal(literal) => LiteralShape::of_literal(&literal.0),
+        HirKind::Class(class) => {
+            class_literals(class).map_or_else(LiteralShape::unknown, LiteralShape::Exact)
+        }
         HirKind::Capture(capture) => analyse(&capture.sub),
-        HirKind::Concat(parts) => parts
-            .iter()
-            .fold(Shape::Exact(empty_string()), |left, part| Shape::concatenate(left, analyse(part))),
-        HirKind::Alternation(branches) => Shape::alternate(branches.iter().map(analyse)),
+        HirKind::Concat(parts) => parts.iter().fold(LiteralShape::Exact(empty_string()), |left, part| {
+            LiteralShape::concatenate(left, analyse(part))
+        }),
+        HirKind::Alternation(branches) => LiteralShape::alternate(branches.iter().map(analyse)),
         HirKind::Repetition(repetition) => match (repetition.min, repetition.max) {
-            (0, Some(1)) => {
-                Shape::alternate([analyse(&repetition.sub), Shape::Exact(empty_string())].into_iter())
-            }
-            (0, _) => Shape::unknown(),
+            (0, Some(1)) => LiteralShape::alternate(
+                [analyse(&repetition.sub), LiteralShape::Exact(empty_string())].into_iter(),
+            ),
+            (0, _) => LiteralShape::unknown(),
             (min, max) => {
                 let copies = min.min(MAX_COPIES);
                 let one = analyse(&repetition.sub);
                 let mut shape = one.clone();
                 for _ in 1..copies {
-                    shape = Shape::concatenate(shape, one.clone());
+                    shape = LiteralShape::concatenate(shape, one.clone());
                 }
                 // More copies may follow: the first ones still begin the match, and the last ones end it.
                 if max == Some(copies) { shape } else { shape.into_partial() }
@@ -212,87 +214,102 @@ fn analyse(hir: &Hir) -> Shape {
     }
 }
 
-impl Shape {
-    fn unknown() -> Shape {
-        Shape::Partial { prefix: empty_string(), inner: None, suffix: empty_string() }
+impl LiteralShape {
+    fn unknown() -> LiteralShape {
+        LiteralShape::Partial { prefix: empty_string(), inner: None, suffix: empty_string() }
     }
 
     /// A literal across lines cannot occur in a match; what stands on either side of the newline is kept.
-    fn of_literal(bytes: &[u8]) -> Shape {
+    fn of_literal(bytes: &[u8]) -> LiteralShape {
         let exact = |bytes: &[u8]| vec![Literal::new(bytes.to_vec(), false)];
         match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
-            (Some(first), Some(last)) => Shape::Partial {
+            (Some(first), Some(last)) => LiteralShape::Partial {
                 prefix: exact(&bytes[..first]),
                 inner: None,
                 suffix: exact(&bytes[last + 1..]),
             },
-            _ => Shape::Exact(exact(bytes)),
+            _ => LiteralShape::Exact(exact(bytes)),
         }
     }
 
-    fn into_partial(self) -> Shape {
+    fn into_partial(self) -> LiteralShape {
         match self {
-            Shape::Exact(strings) => Shape::Partial { prefix: strings.clone(), inner: None, suffix: strings },
-            partial @ Shape::Partial { .. } => partial,
+            LiteralShape::Exact(strings) => {
+                LiteralShape::Partial { prefix: strings.clone(), inner: None, suffix: strings }
+            }
+            partial @ LiteralShape::Partial { .. } => partial,
         }
     }
 
     /// The best set of strings of which each match contains one; `None` if nothing is known.
-    fn into_required(self) -> Option<Strings> {
+    fn into_required(self) -> Option<LiteralStrings> {
         match self {
-            Shape::Exact(strings) => better(None, Some(strings)),
-            Shape::Partial { prefix, inner, suffix } => better(better(Some(prefix), inner), Some(suffix)),
+            LiteralShape::Exact(strings) => better(None, Some(strings)),
+            LiteralShape::Partial { prefix, inner, suffix } => {
+                better(better(Some(prefix), inner), Some(suffix))
+            }
         }
     }
 
-    fn concatenate(left: Shape, right: Shape) -> Shape {
+    fn concatenate(left: LiteralShape, right: LiteralShape) -> LiteralShape {
         match (left, right) {
-            (Shape::Exact(left), Shape::Exact(right)) => match product(&left, &right) {
-                Some(joined) => Shape::Exact(joined),
-                None => Shape::Partial { prefix: left, inner: None, suffix: right },
+            (LiteralShape::Exact(left), LiteralShape::Exact(right)) => match product(&left, &right) {
+                Some(joined) => LiteralShape::Exact(joined),
+                None => LiteralShape::Partial { prefix: left, inner: None, suffix: right },
             },
-            (Shape::Exact(left), Shape::Partial { prefix, inner, suffix }) => match product(&left, &prefix) {
-                Some(prefix) => Shape::Partial { prefix, inner, suffix },
-                None => Shape::Partial { prefix: left, inner: better(inner, Some(prefix)), suffix },
-            },
-            (Shape::Partial { prefix, inner, suffix }, Shape::Exact(right)) => match product(&suffix, &right)
-            {
-                Some(suffix) => Shape::Partial { prefix, inner, suffix },
-                None => Shape::Partial { prefix, inner: better(inner, Some(suffix)), suffix: right },
-            },
+            (LiteralShape::Exact(left), LiteralShape::Partial { prefix, inner, suffix }) => {
+                match product(&left, &prefix) {
+                    Some(prefix) => LiteralShape::Partial { prefix, inner, suffix },
+                    None => {
+                        LiteralShape::Partial { prefix: left, inner: better(inner, Some(prefix)), suffix }
+                    }
+                }
+            }
+            (LiteralShape::Partial { prefix, inner, suffix }, LiteralShape::Exact(right)) => {
+                match product(&suffix, &right) {
+                    Some(suffix) => LiteralShape::Partial { prefix, inner, suffix },
+                    None => {
+                        LiteralShape::Partial { prefix, inner: better(inner, Some(suffix)), suffix: right }
+                    }
+                }
+            }
             (
-                Shape::Partial { prefix, inner: left_inner, suffix: left_end },
-                Shape::Partial { prefix: right_start, inner: right_inner, suffix },
+                LiteralShape::Partial { prefix, inner: left_inner, suffix: left_end },
+                LiteralShape::Partial { prefix: right_start, inner: right_inner, suffix },
             ) => {
                 let middle = match product(&left_end, &right_start) {
                     Some(middle) => Some(middle),
                     None => better(Some(left_end), Some(right_start)),
                 };
-                Shape::Partial { prefix, inner: better(better(left_inner, right_inner), middle), suffix }
+                LiteralShape::Partial {
+                    prefix,
+                    inner: better(better(left_inner, right_inner), middle),
+                    suffix,
+                }
             }
         }
     }
 
-    fn alternate(branches: impl Iterator<Item = Shape>) -> Shape {
-        let branches: Vec<Shape> = branches.collect();
+    fn alternate(branches: impl Iterator<Item = LiteralShape>) -> LiteralShape {
+        let branches: Vec<LiteralShape> = branches.collect();
         let exact = branches.iter().map(|branch| match branch {
-            Shape::Exact(strings) => Some(strings.clone()),
-            Shape::Partial { .. } => None,
+            LiteralShape::Exact(strings) => Some(strings.clone()),
+            LiteralShape::Partial { .. } => None,
         });
         if let Some(all) = union(exact) {
-            return Shape::Exact(all);
+            return LiteralShape::Exact(all);
         }
         let (mut prefixes, mut required, mut suffixes) = (Vec::new(), Vec::new(), Vec::new());
         for branch in branches {
             let (prefix, suffix) = match &branch {
-                Shape::Exact(strings) => (strings, strings),
-                Shape::Partial { prefix, suffix, .. } => (prefix, suffix),
+                LiteralShape::Exact(strings) => (strings, strings),
+                LiteralShape::Partial { prefix, suffix, .. } => (prefix, suffix),
             };
             prefixes.push(Some(prefix.clone()));
             suffixes.push(Some(suffix.clone()));
             required.push(branch.into_required());
         }
-        Shape::Partial {
+        LiteralShape::Partial {
             prefix: union(prefixes.into_iter()).unwrap_or_else(empty_string),
             inner: union(required.into_iter()),
             suffix: union(suffixes.into_iter()).unwrap_or_else(empty_string),
@@ -301,8 +318,8 @@ impl Shape {
 }
 
 /// The strings of all sets; `None` when one is missing or they are too many.
-fn union(sets: impl Iterator<Item = Option<Strings>>) -> Option<Strings> {
-    let mut all = Strings::new();
+fn union(sets: impl Iterator<Item = Option<LiteralStrings>>) -> Option<LiteralStrings> {
+    let mut all = LiteralStrings::new();
     for set in sets {
         all.extend(set?);
         all.sort();
@@ -321,7 +338,7 @@ pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal
     if left.len() * right.len() > limit || longest(left) + longest(right) > MAX_JOINED_BYTES {
         return None;
     }
-    let mut joined: Strings =
+    let mut joined: LiteralStrings =
         left.iter().flat_map(|head| right.iter().map(move |tail| head.join(tail))).collect();
     joined.sort();
     joined.dedup();
@@ -329,11 +346,11 @@ pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal
 }
 
 /// The rarer of two sets. A set that contains the empty string says nothing and never wins.
-fn better(left: Option<Strings>, right: Option<Strings>) -> Option<Strings> {
-    let informative = |set: &Strings| set.iter().all(|string| !string.bytes.is_empty());
+fn better(left: Option<LiteralStrings>, right: Option<LiteralStrings>) -> Option<LiteralStrings> {
+    let informative = |set: &LiteralStrings| set.iter().all(|string| !string.bytes.is_empty());
     match (left.filter(informative), right.filter(informative)) {
         (Some(left), Some(right)) => {
-            let key = |set: &Strings| (cost(set), set.iter().map(|string| string.bytes.len()).min());
+            let key = |set: &LiteralStrings| (cost(set), set.iter().map(|string| string.bytes.len()).min());
             let ((left_cost, left_length), (right_cost, right_length)) = (key(&left), key(&right));
             let right_wins = right_cost < left_cost || right_cost == left_cost && right_length > left_length;
             Some(if right_wins { right } else { left })
@@ -343,7 +360,7 @@ fn better(left: Option<Strings>, right: Option<Strings>) -> Option<Strings> {
 }
 
 /// The candidates per byte that a set is expected to cost, for comparison only.
-fn cost(set: &Strings) -> f64 {
+fn cost(set: &LiteralStrings) -> f64 {
     let one = |string: &Literal| match string.bytes.len() {
         0 | 1 => 1.0,
         2 => string.rate() * SHORT_LITERAL_PENALTY,
@@ -354,7 +371,7 @@ fn cost(set: &Strings) -> f64 {
 
 /// The members of a small class: one folded literal for a letter present in both cases, the encoded
 /// character otherwise. `None` for classes that are large, empty or hold a newline.
-fn class_literals(class: &Class) -> Option<Strings> {
+fn class_literals(class: &Class) -> Option<LiteralStrings> {
     // Each folded letter stands for up to three members, the third being one of the two foreign characters.
     const MAX_MEMBERS: usize = 3 * MAX_CLASS_LITERALS;
     let (mut ascii, mut other): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
@@ -390,7 +407,7 @@ fn class_literals(class: &Class) -> Option<Strings> {
         _ => true,
     });
     let ascii = ascii.iter().map(|&byte| Literal::new(vec![byte], in_both_cases(byte)));
-    let mut strings: Strings =
+    let mut strings: LiteralStrings =
         ascii.chain(other.into_iter().map(|bytes| Literal::new(bytes, false))).collect();
     strings.sort();
     strings.dedup();

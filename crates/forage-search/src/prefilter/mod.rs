@@ -37,7 +37,7 @@ const WINDOW_ADVANTAGE: f64 = 16.0;
 /// A search for the lines on which one of several patterns may match.
 #[derive(Debug)]
 pub(crate) struct Prefilter {
-    engine: Engine,
+    engine: PrefilterEngine,
     /// Bytes of the longest of what is looked for.
     longest: usize,
     /// Bytes of text between two looks at the deadline.
@@ -50,7 +50,7 @@ pub(crate) struct Prefilter {
 }
 
 #[derive(Debug)]
-enum Engine {
+enum PrefilterEngine {
     Memmem(Box<memmem::Finder<'static>>),
     /// For processors without vector instructions, and for more literals than those can hold.
     AhoCorasick {
@@ -61,7 +61,7 @@ enum Engine {
     #[cfg(target_arch = "x86_64")]
     Teddy(Box<teddy::Teddy>),
     #[cfg(target_arch = "x86_64")]
-    Window(Box<window::Window>),
+    Window(Box<window::ScanWindow>),
 }
 
 impl Prefilter {
@@ -85,7 +85,7 @@ impl Prefilter {
                 && let [Literal { bytes, fold: false }] = literals.as_slice()
             {
                 return Some(Prefilter {
-                    engine: Engine::Memmem(Box::new(memmem::Finder::new(bytes).into_owned())),
+                    engine: PrefilterEngine::Memmem(Box::new(memmem::Finder::new(bytes).into_owned())),
                     longest: bytes.len(),
                     // It reads each byte a few times at the most.
                     stretch: usize::MAX,
@@ -120,7 +120,7 @@ impl Prefilter {
             .map(|(_, pattern)| *pattern)
             .collect();
         let mut prefilter = Prefilter {
-            engine: Engine::for_literals(literals, vectors)?,
+            engine: PrefilterEngine::for_literals(literals, vectors)?,
             longest: longest(literals),
             stretch: stretch(literals),
             literals: literals.len(),
@@ -129,7 +129,7 @@ impl Prefilter {
             confirms: false,
         };
         #[cfg(target_arch = "x86_64")]
-        if prefilter.has_foreign_folds && matches!(prefilter.engine, Engine::Teddy(_)) {
+        if prefilter.has_foreign_folds && matches!(prefilter.engine, PrefilterEngine::Teddy(_)) {
             // Lines with one of the two characters are candidates as well: that costs less than a pass over the text
             // to rule them out.
             let mut all = literals.to_vec();
@@ -138,7 +138,7 @@ impl Prefilter {
                 all.extend([LONG_S, KELVIN_SIGN].map(|bytes| (exact(bytes), pattern)));
             }
             if let Some(teddy) = teddy::Teddy::new(&all) {
-                prefilter.engine = Engine::Teddy(Box::new(teddy));
+                prefilter.engine = PrefilterEngine::Teddy(Box::new(teddy));
                 (prefilter.longest, prefilter.stretch) = (longest(&all), stretch(&all));
                 prefilter.has_foreign_folds = false;
             }
@@ -154,7 +154,7 @@ impl Prefilter {
             Some(set) => set.rate(),
             None => f64::INFINITY,
         };
-        let window = window::Window::new(hir)?;
+        let window = window::ScanWindow::new(hir)?;
         (window.rate() * WINDOW_ADVANTAGE < literal_rate).then(|| Prefilter {
             literals: 0,
             folded: false,
@@ -162,7 +162,7 @@ impl Prefilter {
             confirms: false,
             longest: window.length(),
             stretch: limits::BYTES_PER_CHECK,
-            engine: Engine::Window(Box::new(window)),
+            engine: PrefilterEngine::Window(Box::new(window)),
         })
     }
 
@@ -200,14 +200,14 @@ impl Prefilter {
         mut on_candidate: F,
     ) {
         match &self.engine {
-            Engine::Memmem(finder) => {
+            PrefilterEngine::Memmem(finder) => {
                 let mut start = from;
                 while let Some(found) = haystack.get(start..).and_then(|rest| finder.find(rest)) {
                     let position = start + found;
                     start = on_candidate(0, position).max(position + 1);
                 }
             }
-            Engine::AhoCorasick { automaton, patterns } => {
+            PrefilterEngine::AhoCorasick { automaton, patterns } => {
                 let mut start = from;
                 'restart: while start < haystack.len() {
                     for found in automaton.find_overlapping_iter(Input::new(haystack).range(start..)) {
@@ -223,9 +223,9 @@ impl Prefilter {
                 }
             }
             #[cfg(target_arch = "x86_64")]
-            Engine::Teddy(teddy) => teddy.candidates(haystack, from, on_candidate),
+            PrefilterEngine::Teddy(teddy) => teddy.candidates(haystack, from, on_candidate),
             #[cfg(target_arch = "x86_64")]
-            Engine::Window(window) => window.candidates(haystack, from, on_candidate),
+            PrefilterEngine::Window(window) => window.candidates(haystack, from, on_candidate),
         }
     }
 
@@ -281,12 +281,12 @@ impl Prefilter {
             format!("{} literal{plural}{folded}", self.literals)
         };
         match &self.engine {
-            Engine::Memmem(_) => "memmem".to_owned(),
-            Engine::AhoCorasick { .. } => format!("aho-corasick ({})", literals()),
+            PrefilterEngine::Memmem(_) => "memmem".to_owned(),
+            PrefilterEngine::AhoCorasick { .. } => format!("aho-corasick ({})", literals()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Teddy(_) => format!("teddy ({})", literals()),
+            PrefilterEngine::Teddy(_) => format!("teddy ({})", literals()),
             #[cfg(target_arch = "x86_64")]
-            Engine::Window(window) => format!("class window ({} bytes)", window.length()),
+            PrefilterEngine::Window(window) => format!("class window ({} bytes)", window.length()),
         }
     }
 }
@@ -314,14 +314,14 @@ fn stretch(literals: &[(Literal, usize)]) -> usize {
     (limits::COMPARED_BYTES_PER_LOOK / compared.max(1)).clamp(longest(literals), limits::BYTES_PER_CHECK)
 }
 
-impl Engine {
-    fn for_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Engine> {
+impl PrefilterEngine {
+    fn for_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<PrefilterEngine> {
         if literals.is_empty() {
             return None;
         }
         #[cfg(target_arch = "x86_64")]
         if vectors && let Some(teddy) = teddy::Teddy::new(literals) {
-            return Some(Engine::Teddy(Box::new(teddy)));
+            return Some(PrefilterEngine::Teddy(Box::new(teddy)));
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = vectors;
@@ -331,7 +331,7 @@ impl Engine {
             .ascii_case_insensitive(literals.iter().any(|(literal, _)| literal.fold))
             .build(literals.iter().map(|(literal, _)| &literal.bytes))
             .ok()?;
-        Some(Engine::AhoCorasick {
+        Some(PrefilterEngine::AhoCorasick {
             automaton,
             patterns: literals.iter().map(|&(_, pattern)| pattern).collect(),
         })

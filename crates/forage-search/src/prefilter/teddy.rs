@@ -149,7 +149,7 @@ impl Teddy {
     /// Kept apart from the comparisons so that no call gets between the tables and their registers.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    fn next_hit<const WIDTH: usize, const ASCII: bool>(&self, haystack: &[u8], from: usize) -> Block {
+    fn next_hit<const WIDTH: usize, const ASCII: bool>(&self, haystack: &[u8], from: usize) -> TeddyBlock {
         let mut start = from;
         if ASCII {
             match self.next_ascii_hit(haystack, start) {
@@ -165,7 +165,7 @@ impl Teddy {
             vector::prefetch(haystack, start);
             let first = bucket_bits::<WIDTH, _>(&tables, block, 0);
             let second = bucket_bits::<WIDTH, _>(&tables, block, LANES);
-            if let Some(block) = Block::of_two(start, first, second) {
+            if let Some(block) = TeddyBlock::of_two(start, first, second) {
                 return block;
             }
             start += 2 * LANES;
@@ -180,13 +180,13 @@ impl Teddy {
         // What lies beyond the end reads as zeros: a short literal may still match there, and a long one fails
         // the comparison.
         let rest = vector::padded::<BLOCK_BYTES>(haystack.get(start..).unwrap_or_default());
-        Block::new(start, bucket_bits::<WIDTH, _>(&tables, &rest, 0))
+        TeddyBlock::new(start, bucket_bits::<WIDTH, _>(&tables, &rest, 0))
     }
 
     /// As [`Teddy::next_hit`] as far as the text is ASCII; the error is where it is not, or where it ends.
     #[inline(never)]
     #[target_feature(enable = "avx2")]
-    fn next_ascii_hit(&self, haystack: &[u8], from: usize) -> Result<Block, usize> {
+    fn next_ascii_hit(&self, haystack: &[u8], from: usize) -> Result<TeddyBlock, usize> {
         let [first, second, third, fourth] = &self.ascii_tables;
         let tables = [first.load(), second.load(), third.load(), fourth.load()];
         let mut start = from;
@@ -197,7 +197,7 @@ impl Teddy {
             }
             let first = ascii_bucket_bits(&tables, block, 0);
             let second = ascii_bucket_bits(&tables, block, LANES);
-            if let Some(block) = Block::of_two(start, first, second) {
+            if let Some(block) = TeddyBlock::of_two(start, first, second) {
                 return Ok(block);
             }
             start += 2 * LANES;
@@ -209,7 +209,7 @@ impl Teddy {
     fn report<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
-        block: &Block,
+        block: &TeddyBlock,
         on_candidate: &mut F,
     ) -> usize {
         let mut resume = block.start;
@@ -241,31 +241,31 @@ impl Teddy {
 }
 
 /// 32 positions of the text, and the buckets that are left at each.
-struct Block {
+struct TeddyBlock {
     start: usize,
     /// One bit for every position with a bucket.
     lanes: u32,
     buckets: [u8; LANES],
 }
 
-impl Block {
+impl TeddyBlock {
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn new(start: usize, buckets: __m256i) -> Block {
-        Block { start, lanes: vector::nonzero_lanes(buckets), buckets: vector::to_bytes(buckets) }
+    fn new(start: usize, buckets: __m256i) -> TeddyBlock {
+        TeddyBlock { start, lanes: vector::nonzero_lanes(buckets), buckets: vector::to_bytes(buckets) }
     }
 
     /// The first of two vectors with a bucket in it.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn of_two(start: usize, first: __m256i, second: __m256i) -> Option<Block> {
+    fn of_two(start: usize, first: __m256i, second: __m256i) -> Option<TeddyBlock> {
         let both = _mm256_or_si256(first, second);
         if _mm256_testz_si256(both, both) == 1 {
             return None;
         }
         Some(match _mm256_testz_si256(first, first) {
-            0 => Block::new(start, first),
-            _ => Block::new(start + LANES, second),
+            0 => TeddyBlock::new(start, first),
+            _ => TeddyBlock::new(start + LANES, second),
         })
     }
 }

@@ -25,10 +25,10 @@ const MAX_COPIES: u32 = LONGEST_WINDOW as u32;
 
 /// A search for one run of byte classes.
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct ScanWindow {
     table: NibbleTable,
     /// The classes, rarest first, so that most blocks are given up after the first ones.
-    runs: Vec<Run>,
+    runs: Vec<WindowRun>,
     length: usize,
     rate: f64,
     has_foreign_folds: bool,
@@ -37,17 +37,17 @@ pub(super) struct Window {
 
 /// Consecutive positions of a window that hold the same class.
 #[derive(Debug)]
-struct Run {
+struct WindowRun {
     /// The rectangles that make up the class.
     rectangles: u8,
     /// Where in the window the run begins.
     offset: u32,
-    /// Shifts by which a mask of single members becomes one of whole runs; see [`Run::starts`].
+    /// Shifts by which a mask of single members becomes one of whole runs; see [`WindowRun::starts`].
     shifts: [u32; 3],
 }
 
-impl Run {
-    fn new(rectangles: u8, offset: usize, length: usize) -> Run {
+impl WindowRun {
+    fn new(rectangles: u8, offset: usize, length: usize) -> WindowRun {
         // Runs of n bits, shifted against each other by up to n, make runs of up to 2n.
         let mut covered = 1;
         let shifts = [(); 3].map(|()| {
@@ -55,7 +55,7 @@ impl Run {
             covered += shift;
             shift as u32
         });
-        Run { rectangles, offset: offset as u32, shifts }
+        WindowRun { rectangles, offset: offset as u32, shifts }
     }
 
     /// One bit for every place at which a window may begin, going by this run alone.
@@ -71,14 +71,14 @@ impl Run {
     }
 }
 
-impl Window {
+impl ScanWindow {
     /// The rarest window that every match of `hir` contains. `None` when there is none rare enough, or the
     /// processor lacks the instructions.
-    pub(super) fn new(hir: &Hir) -> Option<Window> {
+    pub(super) fn new(hir: &Hir) -> Option<ScanWindow> {
         let processor = Avx2::detect()?;
         let mut has_foreign_folds = false;
         let steps = steps(hir, &mut has_foreign_folds);
-        let mut best: Option<Window> = None;
+        let mut best: Option<ScanWindow> = None;
         for run in steps.split(Option::is_none) {
             let run: Vec<ByteSet> = run.iter().copied().flatten().collect();
             for length in SHORTEST_WINDOW..=LONGEST_WINDOW {
@@ -88,7 +88,7 @@ impl Window {
                         continue;
                     }
                     if let Some((table, runs)) = encode(sets) {
-                        best = Some(Window { table, runs, length, rate, has_foreign_folds, processor });
+                        best = Some(ScanWindow { table, runs, length, rate, has_foreign_folds, processor });
                     }
                 }
             }
@@ -130,7 +130,7 @@ impl Window {
     fn scan<F: FnMut(usize, usize) -> usize>(&self, haystack: &[u8], from: usize, mut on_candidate: F) {
         let mut start = from;
         while start < haystack.len() {
-            let Block { start: block, mut found } = self.next_hit(haystack, start);
+            let WindowBlock { start: block, mut found } = self.next_hit(haystack, start);
             let mut resume = block + self.stride();
             while found != 0 {
                 let position = block + found.trailing_zeros() as usize;
@@ -159,7 +159,7 @@ impl Window {
     /// Kept apart from the callback so that no call gets between the tables and their registers.
     #[inline(never)]
     #[target_feature(enable = "avx2,bmi2")]
-    fn next_hit(&self, haystack: &[u8], from: usize) -> Block {
+    fn next_hit(&self, haystack: &[u8], from: usize) -> WindowBlock {
         let table = self.table.load();
         let stride = self.stride();
         let fitting = u64::MAX >> (BLOCK_BYTES - stride);
@@ -171,12 +171,15 @@ impl Window {
                     None | Some(0) => 0,
                     Some(starts) => u64::MAX >> (BLOCK_BYTES - starts),
                 };
-                return Block { start, found: self.window_starts(&table, &vector::padded(rest)) & fitting };
+                return WindowBlock {
+                    start,
+                    found: self.window_starts(&table, &vector::padded(rest)) & fitting,
+                };
             };
             vector::prefetch(haystack, start);
             let found = self.window_starts(&table, block) & fitting;
             if found != 0 {
-                return Block { start, found };
+                return WindowBlock { start, found };
             }
             start += stride;
         }
@@ -203,7 +206,7 @@ impl Window {
 }
 
 /// A block of text, with one bit for every position at which the window begins.
-struct Block {
+struct WindowBlock {
     start: usize,
     found: u64,
 }
@@ -219,7 +222,7 @@ fn class_lanes(low: __m256i, high: __m256i, rectangles: __m256i) -> u64 {
 
 /// The nibble table for the sets of a window, and the window in terms of it; `None` when the sets need more
 /// rectangles than there are.
-fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<Run>)> {
+fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
     let mut table = NibbleTable::default();
     let mut used = 0;
     let mut classes: Vec<(ByteSet, u8)> = Vec::new();
@@ -254,7 +257,7 @@ fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<Run>)> {
     for equal in sets.chunk_by(PartialEq::eq) {
         let (_, rectangles) = classes.iter().find(|(known, _)| *known == equal[0])?;
         let rarity = frequency::rate(equal.iter().copied());
-        runs.push((rarity, Run::new(*rectangles, offset, equal.len())));
+        runs.push((rarity, WindowRun::new(*rectangles, offset, equal.len())));
         offset += equal.len();
     }
     runs.sort_by(|left, right| left.0.total_cmp(&right.0));
@@ -262,10 +265,10 @@ fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<Run>)> {
 }
 
 /// One byte of a match, or `None` where anything, or nothing, may stand.
-type Step = Option<ByteSet>;
+type WindowStep = Option<ByteSet>;
 
 /// The bytes that every match of `hir` goes through, in order.
-fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<Step> {
+fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
     let mut steps = match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Vec::new(),
         HirKind::Literal(literal) => {
@@ -303,7 +306,7 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<Step> {
 }
 
 /// Branches of equal length merge byte by byte; of others nothing is known.
-fn merge_branches(branches: &[Vec<Step>]) -> Vec<Step> {
+fn merge_branches(branches: &[Vec<WindowStep>]) -> Vec<WindowStep> {
     let Some((first, others)) = branches.split_first() else {
         return vec![None];
     };
@@ -317,7 +320,7 @@ fn merge_branches(branches: &[Vec<Step>]) -> Vec<Step> {
 }
 
 /// A class as one byte, if its members outside ASCII can be ruled out by looking at the whole text.
-fn class_step(class: &Class, has_foreign_folds: &mut bool) -> Step {
+fn class_step(class: &Class, has_foreign_folds: &mut bool) -> WindowStep {
     let mut set = ByteSet::default();
     match class {
         Class::Bytes(class) => {
@@ -347,7 +350,7 @@ fn class_step(class: &Class, has_foreign_folds: &mut bool) -> Step {
 
 /// A match holds no newline, and a window must not either, lest it begin on the line before the match. What
 /// can be nothing but a newline ends the window, so that no window is ever empty.
-fn without_newline(mut set: ByteSet) -> Step {
+fn without_newline(mut set: ByteSet) -> WindowStep {
     set.remove(b'\n');
     (set != ByteSet::default()).then_some(set)
 }

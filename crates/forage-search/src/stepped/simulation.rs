@@ -10,11 +10,11 @@ use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::look::LookMatcher;
 use regex_automata::util::primitives::StateID;
 
-use super::Ended;
+use super::SteppedEnd;
 
 /// What one worker keeps between searches.
 #[derive(Debug, Default)]
-pub(super) struct Simulation {
+pub(super) struct SteppedSimulation {
     here: Threads,
     next: Threads,
     stack: Vec<StateID>,
@@ -41,7 +41,7 @@ impl Threads {
     }
 }
 
-impl Simulation {
+impl SteppedSimulation {
     /// The leftmost match of `nfa` from `at`; with `earliest`, any that shows there is one.
     pub(super) fn find(
         &mut self,
@@ -50,7 +50,7 @@ impl Simulation {
         mut at: usize,
         earliest: bool,
         pace: &Pace,
-    ) -> Result<Option<Range<usize>>, Ended> {
+    ) -> Result<Option<Range<usize>>, SteppedEnd> {
         let mut found: Option<Range<usize>> = None;
         // The last search may have been of another automaton, or ended early.
         self.here.clear(nfa.states().len());
@@ -65,7 +65,7 @@ impl Simulation {
             }
             let visited = 1 + self.here.set.len() as u64;
             if !pace.allows(visited) {
-                return Err(Ended::Stopped);
+                return Err(SteppedEnd::Stopped);
             }
             let byte = line.get(at).copied();
             let threads = std::mem::take(&mut self.here.list);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::keyword::{Breadth, Detail, Gathered, KeywordOptions, TermFate, gather};
+use forage_search::keyword::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermFate, gather};
 
 use crate::search::open;
 use crate::trees::{Random, tree};
@@ -13,7 +13,7 @@ use crate::trees::{Random, tree};
 const TERMS: &[&str] =
     &["foo", "needle", "retry|backoff", r"error_\w+", "absent", r"\bif\b", "^foo", ".", "foo_bar", "e", "("];
 
-fn gathered(root: &Path, terms: &[String], bounds: &KeywordOptions, threads: usize) -> Gathered {
+fn gathered(root: &Path, terms: &[String], bounds: &KeywordOptions, threads: usize) -> KeywordFindings {
     let options = WalkOptions { threads, ..WalkOptions::default() };
     gather(&open(root), &RelPath::root(), &options, terms, bounds, &Stop::never()).unwrap()
 }
@@ -27,7 +27,7 @@ fn adaptive(term_bytes: u64, evidence_bytes: u64) -> KeywordOptions {
 }
 
 /// What is shown of each file, as a test compares it.
-fn shown(gathered: &Gathered) -> Vec<(String, Vec<u64>)> {
+fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
     let lines = |file: &forage_search::keyword::FileEvidence| {
         file.lines.iter().filter(|line| line.is_shown).map(|line| line.number).collect()
     };
@@ -65,7 +65,7 @@ fn chosen_evidence_keeps_its_promises() {
             }
         } else {
             whole += 1;
-            let lines = |gathered: &Gathered| -> Vec<_> {
+            let lines = |gathered: &KeywordFindings| -> Vec<_> {
                 gathered.files.iter().map(|file| (file.path.clone(), file.lines.clone())).collect()
             };
             assert_eq!((&ours.terms, lines(&ours)), (&theirs.terms, lines(&theirs)), "{what}");
@@ -100,8 +100,8 @@ fn a_broad_term_is_shown_in_the_files_where_the_terms_say_most() {
     assert!(files.contains(&"rare.txt".to_owned()), "{files:?}");
     let [client, session, zebra] = &found.terms[..] else { panic!("three terms") };
     assert_eq!((client.files, client.lines), (301, 300 * 15 + 1));
-    assert_eq!((session.detail, zebra.detail), (Detail::Whole, Detail::Whole));
-    assert!(matches!(client.detail, Detail::Best { files: 301, lines } if lines > 301), "{client:?}");
+    assert_eq!((session.detail, zebra.detail), (TermDetail::Whole, TermDetail::Whole));
+    assert!(matches!(client.detail, TermDetail::Best { files: 301, lines } if lines > 301), "{client:?}");
     // The file in which two terms meet is shown whole, others by a line.
     let lines = |name: &str| {
         let file = found.files.iter().find(|file| file.path.display() == name).unwrap();
@@ -126,7 +126,7 @@ fn a_term_a_little_too_broad_keeps_all_its_lines_with_less_context() {
     }
     let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
     let found = gathered(directory.path(), &named(&["needle"]), &bounds, 2);
-    let Detail::Context(context) = found.terms[0].detail else { panic!("{:?}", found.terms) };
+    let TermDetail::Context(context) = found.terms[0].detail else { panic!("{:?}", found.terms) };
     assert!((1..10).contains(&context) && found.files.len() == 40, "{context}");
     let numbers: Vec<u64> = (21 - context..=21 + context).collect();
     assert!(shown(&found).iter().all(|(_, lines)| *lines == numbers), "{:?}", shown(&found));

@@ -5,7 +5,7 @@ use std::fs;
 
 use forage_base::Stop;
 use forage_fs::WalkOptions;
-use forage_search::external::{ExternalError, Kind, Request};
+use forage_search::external::{ExternalError, ExternalRequest, ProgramKind};
 use forage_search::{Case, Pattern, PatternOptions, ScanOptions};
 
 use crate::external::{CAN_BE_EMPTY, engine, request, run};
@@ -146,7 +146,7 @@ fn the_whole_syntax_means_the_same() {
                     };
                     let (mut theirs, mut embedded): (HashSet<_>, HashSet<_>) =
                         (theirs.into_iter().collect(), numbers(&embedded).into_iter().collect());
-                    if program.kind() == Kind::Ugrep && !literal && CAN_BE_EMPTY.contains(&text) {
+                    if program.kind() == ProgramKind::Ugrep && !literal && CAN_BE_EMPTY.contains(&text) {
                         theirs.retain(|line| !BROKEN_LINES.contains(&line.1));
                         embedded.retain(|line| !BROKEN_LINES.contains(&line.1));
                     }
@@ -296,8 +296,10 @@ fn fuzzy_needs_ugrep() {
     fs::write(directory.path().join("a.txt"), "needle\nneedl\nnedl\nother\nxeedle\n").unwrap();
     let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
     let fuzzy = |name: &str, fuzzy| {
-        let request =
-            Request { pattern: "needle", options: PatternOptions { fuzzy, ..PatternOptions::default() } };
+        let request = ExternalRequest {
+            pattern: "needle",
+            options: PatternOptions { fuzzy, ..PatternOptions::default() },
+        };
         run(&engine(name), &request, directory.path(), &walk, &scan, &Stop::never())
             .map(|(files, _)| records(&files).iter().map(|record| record.1).collect::<Vec<_>>())
             .map_err(|error| error.to_string())

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Skipped, WalkOptions};
-use forage_search::external::{self, ExternalError, Kind, Program, Report, Request, ResolveError};
+use forage_search::external::{
+    self, ExternalError, ExternalReport, ExternalRequest, Program, ProgramError, ProgramKind,
+};
 use forage_search::{
     Case, Delivered, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, search,
 };
@@ -26,19 +28,19 @@ pub(crate) fn engine(name: &str) -> Program {
         .unwrap_or_else(|error| panic!("{wanted:?} is needed by this test (see CONTRIBUTING.md): {error}"))
 }
 
-pub(crate) fn request(pattern: &str, options: PatternOptions) -> Request<'_> {
-    Request { pattern, options }
+pub(crate) fn request(pattern: &str, options: PatternOptions) -> ExternalRequest<'_> {
+    ExternalRequest { pattern, options }
 }
 
 /// A whole search.
 pub(crate) fn run(
     program: &Program,
-    request: &Request<'_>,
+    request: &ExternalRequest<'_>,
     root: &Path,
     walk: &WalkOptions,
     scan: &ScanOptions,
     stop: &Stop,
-) -> Result<(Vec<FileEvents>, Report), ExternalError> {
+) -> Result<(Vec<FileEvents>, ExternalReport), ExternalError> {
     let mut files = Vec::new();
     let report =
         external::search(program, request, &open(root), &RelPath::root(), walk, scan, stop, |file| {
@@ -111,7 +113,9 @@ fn answers_equal_the_embedded_engines() {
                 let what = format!("seed {seed}, {}: {}", program.kind().name(), case.shown);
                 let mut embedded = embedded.clone();
                 // Listed in docs/engines.md and asserted by `ugrep_finds_no_empty_match_behind_invalid_utf8`.
-                if program.kind() == Kind::Ugrep && !case.options.literal && CAN_BE_EMPTY.contains(&case.text)
+                if program.kind() == ProgramKind::Ugrep
+                    && !case.options.literal
+                    && CAN_BE_EMPTY.contains(&case.text)
                 {
                     let broken = |file: &FileEvents| is_broken(&root, file.path.as_bytes());
                     left_out += embedded
@@ -339,7 +343,7 @@ fn programs_come_from_where_no_repository_can_put_them() {
         Program::resolve(name, &path, &[&root])
     };
     fs::copy(&real, root.join("rg")).unwrap();
-    let inside = |result| matches!(result, Err(ResolveError::InsideRoot { .. }));
+    let inside = |result| matches!(result, Err(ProgramError::InsideRoot { .. }));
     assert!(inside(resolve(&root.join("rg"), &[])));
     assert!(inside(resolve(Path::new("rg"), &[&root])));
     // The same file is taken when its directory is no root.
@@ -356,17 +360,17 @@ fn programs_come_from_where_no_repository_can_put_them() {
     assert_eq!(good.unwrap().path(), real);
     for path in [".", "", "bin", "../bin"] {
         let found = resolve(Path::new("rg"), &[Path::new(path)]);
-        assert!(matches!(found, Err(ResolveError::NotFound { searched: 0, .. })), "{path}: {found:?}");
+        assert!(matches!(found, Err(ProgramError::NotFound { searched: 0, .. })), "{path}: {found:?}");
     }
-    assert!(matches!(resolve(Path::new("./rg"), &[&bin]), Err(ResolveError::Relative { .. })));
-    assert!(matches!(resolve(Path::new("bin/rg"), &[&place]), Err(ResolveError::Relative { .. })));
-    assert!(matches!(resolve(Path::new("../rg"), &[&place]), Err(ResolveError::Relative { .. })));
+    assert!(matches!(resolve(Path::new("./rg"), &[&bin]), Err(ProgramError::Relative { .. })));
+    assert!(matches!(resolve(Path::new("bin/rg"), &[&place]), Err(ProgramError::Relative { .. })));
+    assert!(matches!(resolve(Path::new("../rg"), &[&place]), Err(ProgramError::Relative { .. })));
     fs::create_dir(bin.join("ugrep")).unwrap();
-    assert!(matches!(resolve(&bin.join("ugrep"), &[]), Err(ResolveError::NotExecutable { .. })));
+    assert!(matches!(resolve(&bin.join("ugrep"), &[]), Err(ProgramError::NotExecutable { .. })));
     fs::write(bin.join("ripgrep"), "").unwrap();
-    assert!(matches!(resolve(&bin.join("ripgrep"), &[]), Err(ResolveError::NotExecutable { .. })));
-    assert!(matches!(resolve(&ugrep.with_file_name("ug"), &[]), Err(ResolveError::UgRefused { .. })));
-    assert!(matches!(resolve(Path::new("/bin/sh"), &[]), Err(ResolveError::UnknownName { .. })));
+    assert!(matches!(resolve(&bin.join("ripgrep"), &[]), Err(ProgramError::NotExecutable { .. })));
+    assert!(matches!(resolve(&ugrep.with_file_name("ug"), &[]), Err(ProgramError::UgRefused { .. })));
+    assert!(matches!(resolve(Path::new("/bin/sh"), &[]), Err(ProgramError::UnknownName { .. })));
     // A link that keeps a good name is run under that name.
     std::os::unix::fs::symlink(ugrep.with_file_name("ug"), bin.join("ugrep-3")).unwrap();
     assert_eq!(resolve(&bin.join("ugrep-3"), &[]).unwrap().path(), bin.join("ugrep-3"));

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use forage_base::Stop;
 use forage_fs::WalkOptions;
-use forage_search::external::{Program, Request};
+use forage_search::external::{ExternalRequest, Program};
 use forage_search::{Pattern, PatternOptions, ScanOptions};
 
 use crate::external::{engine, request, run};
@@ -74,7 +74,7 @@ fn hostile_patterns_are_data() {
             let name = format!("f{index:02}").into_bytes();
             assert!(!literal || embedded.iter().any(|record| record.0 == name), "{pattern}");
             for engine_name in ["rg", "ugrep"] {
-                let request = Request { pattern, options };
+                let request = ExternalRequest { pattern, options };
                 let (files, _) =
                     run(&engine(engine_name), &request, &root, &walk, &scan, &Stop::never()).unwrap();
                 assert_eq!(crate::search::records(&files), embedded, "{engine_name}: {pattern}");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::keyword::{Gathered, KeywordOptions, TermFate, gather};
+use forage_search::keyword::{KeywordFindings, KeywordOptions, TermFate, gather};
 
 use crate::ripgrep;
 use crate::search::open;
@@ -53,11 +53,11 @@ fn procedure(root: &Path, terms: &[String], bounds: &KeywordOptions) -> Procedur
     Procedure { too_broad, kept: usable, evidence }
 }
 
-fn terms_with(gathered: &Gathered, fate: &TermFate) -> Vec<String> {
+fn terms_with(gathered: &KeywordFindings, fate: &TermFate) -> Vec<String> {
     gathered.with_fate(fate).map(|term| term.term.clone()).collect()
 }
 
-fn check(root: &Path, terms: &[String], bounds: &KeywordOptions, what: &str) -> Gathered {
+fn check(root: &Path, terms: &[String], bounds: &KeywordOptions, what: &str) -> KeywordFindings {
     let theirs = procedure(root, terms, bounds);
     let ours = gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never())
         .unwrap();

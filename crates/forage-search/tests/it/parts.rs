@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::index::{Builder, Content, FileEntry, Index, Part, PartEnd, Segment, Trigrams};
+use forage_search::index::{
+    Content, Index, IndexedFile, PartEnd, Segment, SegmentBuilder, SegmentPart, Trigrams,
+};
 use forage_search::{FileEvents, Pattern, PatternOptions, ScanOptions, limits};
 
 use crate::external::{Wanted, random_request};
@@ -126,7 +128,7 @@ fn the_lines_before_a_part_are_those_of_the_index() {
     std::thread::sleep(SETTLED);
     let state = Segment::open(segment(&root, None)).unwrap().state(0).unwrap().0;
     let mut trigrams = Trigrams::default();
-    let mut part = |text: &str, bytes: usize, feeds: u32| Part {
+    let mut part = |text: &str, bytes: usize, feeds: u32| SegmentPart {
         trigrams: trigrams.of(text.as_bytes()).into(),
         end: PartEnd { bytes: bytes as u32, feeds },
     };
@@ -135,9 +137,16 @@ fn the_lines_before_a_part_are_those_of_the_index() {
         part("needle\n", filler.len() + 7, 1_000_001),
         part(&filler, state.size as usize, 2_000_000),
     ];
-    let mut builder = Builder::default();
+    let mut builder = SegmentBuilder::default();
     let content = Content::Indexed;
-    assert!(builder.add(&FileEntry { path: b"a", state, content, lines: None, checksum: 0, parts: &parts }));
+    assert!(builder.add(&IndexedFile {
+        path: b"a",
+        state,
+        content,
+        lines: None,
+        checksum: 0,
+        parts: &parts
+    }));
     let mut forged = Vec::new();
     builder.write(&mut forged).unwrap();
     let found = |index: &Arc<Index>| {

@@ -43,7 +43,7 @@ impl Stage {
         self.directory.path().join(name)
     }
 
-    fn run(&self, stop: &Stop) -> Result<(Vec<FileEvents>, external::Report), ExternalError> {
+    fn run(&self, stop: &Stop) -> Result<(Vec<FileEvents>, external::ExternalReport), ExternalError> {
         let request = request("pattern", PatternOptions::default());
         run(&self.program, &request, &self.root(), &WalkOptions::default(), &ScanOptions::default(), stop)
     }

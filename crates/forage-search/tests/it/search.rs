@@ -51,7 +51,7 @@ pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
 pub(crate) fn records(files: &[FileEvents]) -> Vec<Record> {
     let event = |file: &FileEvents| {
         let path = file.path.as_bytes().to_vec();
-        let record = |event: &forage_search::Event| {
+        let record = |event: &forage_search::SearchEvent| {
             let spans = event.spans.iter().map(|span| (span.start, span.end)).collect();
             (path.clone(), event.line_number, event.kind == EventKind::Match, event.bytes.clone(), spans)
         };

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_fs::{
-    Dismissal, Entry, Globs, RelPath, SkipReason, Skipped, Snapshot, Step, Unvisited, Walk, WalkOptions,
+    Dismissal, Entry, Globs, RelPath, SkipReason, Skipped, Snapshot, Unvisited, Walk, WalkOptions, WalkStep,
     limits,
 };
 
@@ -42,9 +42,9 @@ fn walked(
         }
         if entry.path.as_bytes().ends_with(b".md") && entry.kind == forage_fs::EntryKind::File {
             skipped.add(SkipReason::Binary);
-            return Step::Nothing;
+            return WalkStep::Nothing;
         }
-        Step::Item(format!("{:?} {:?} {:?}\n", entry.path, entry.kind, entry.hidden_by), 100)
+        WalkStep::Item(format!("{:?} {:?} {:?}\n", entry.path, entry.kind, entry.hidden_by), 100)
     };
     let (mut found, mut left) = (String::new(), most);
     let receive = |line: String| {

@@ -7,7 +7,7 @@ use std::path::Path;
 use forage_base::Stop;
 use forage_fs::RelPath;
 use forage_search::index::{
-    Builder, Content, FileEntry, Part, PartEnd, Reread, Segment, Trigrams, reread, verify,
+    Content, IndexedFile, PartEnd, Reread, Segment, SegmentBuilder, SegmentPart, Trigrams, reread, verify,
 };
 
 use crate::index::{SETTLED, segment};
@@ -38,10 +38,10 @@ fn index_with(root: &Path, fault: Fault) -> Segment {
         _ => TEXT.to_owned(),
     };
     let end = PartEnd { bytes: TEXT.len() as u32, feeds: 2 };
-    let parts = [Part { trigrams: Trigrams::default().of(text.as_bytes()).into(), end }];
+    let parts = [SegmentPart { trigrams: Trigrams::default().of(text.as_bytes()).into(), end }];
     let content = if fault == Fault::Binary { Content::Binary } else { Content::Indexed };
-    let mut builder = Builder::default();
-    assert!(builder.add(&FileEntry {
+    let mut builder = SegmentBuilder::default();
+    assert!(builder.add(&IndexedFile {
         path: b"a.txt",
         state: file.state().unwrap(),
         content,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_fs::{Mounts, RelPath, WalkOptions, Watched, limits as fs_limits};
+use forage_fs::{Mounts, RelPath, WalkOptions, WatchedTree, limits as fs_limits};
 use forage_search::index::{Index, Segment};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Pattern, PatternOptions, ScanOptions, search};
@@ -19,12 +19,12 @@ use crate::index::{SETTLED, answer, below, edit, segment};
 use crate::search::open;
 use crate::trees::{Random, contents, rules, tree};
 
-pub(crate) fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<Watched>, Arc<Index>) {
-    let watched = Watched::new(&open(root), &Mounts::open().unwrap());
+pub(crate) fn watched_index(root: &Path, layers: &[&Vec<u8>]) -> (Arc<WatchedTree>, Arc<Index>) {
+    let watched = WatchedTree::new(&open(root), &Mounts::open().unwrap());
     (Arc::clone(&watched), index_over(&watched, layers))
 }
 
-fn index_over(watched: &Arc<Watched>, layers: &[&Vec<u8>]) -> Arc<Index> {
+fn index_over(watched: &Arc<WatchedTree>, layers: &[&Vec<u8>]) -> Arc<Index> {
     let layers = layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect();
     Arc::new(Index::new(layers).watching(Arc::clone(watched)))
 }
@@ -284,7 +284,7 @@ fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
 #[test]
 fn a_flood_of_changes_is_noticed() {
     let (_directory, root) = tree(&mut Random::new(8), false);
-    let watched = Watched::new(&open(&root), &Mounts::open().unwrap());
+    let watched = WatchedTree::new(&open(&root), &Mounts::open().unwrap());
     let walk = WalkOptions::default();
     assert!(watched.prepare(&walk).unwrap().is_some());
     let bound = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::files::{read, unavailable};
 use super::matrix::Panels;
-use super::weights::Weights;
+use super::weights::ModelWeights;
 use super::word_pieces::WordPieces;
 use crate::encoder::EncodingError;
 use crate::limits;
@@ -16,7 +16,7 @@ const CONFIGURATION: &str = "config.json";
 
 /// The numbers of a model that its weights alone don't say.
 #[derive(Clone, Copy)]
-struct Shape {
+struct ModelShape {
     layers: usize,
     heads: usize,
     width: usize,
@@ -27,11 +27,11 @@ struct Shape {
 }
 
 /// all-MiniLM-L6-v2.
-const MINI_LM: Shape = Shape { layers: 6, heads: 12, width: 384, inner: 1536, epsilon: 1e-12 };
+const MINI_LM: ModelShape = ModelShape { layers: 6, heads: 12, width: 384, inner: 1536, epsilon: 1e-12 };
 
 /// A model with its weights.
 pub(super) struct Model {
-    shape: Shape,
+    shape: ModelShape,
     tokens: Vec<f32>,
     places: Vec<f32>,
     norm: Norm,
@@ -44,10 +44,10 @@ impl Model {
     /// From the files of a directory; `None` if there are no weights.
     pub(super) fn open(directory: &Path, vocabulary: &WordPieces) -> Result<Option<Self>, EncodingError> {
         let path = directory.join(WEIGHTS);
-        let Some(mut weights) = Weights::open(&path)? else { return Ok(None) };
-        let shape = Shape::open(&directory.join(CONFIGURATION))?;
+        let Some(mut weights) = ModelWeights::open(&path)? else { return Ok(None) };
+        let shape = ModelShape::open(&directory.join(CONFIGURATION))?;
         let weights = &mut weights;
-        let Shape { width, .. } = shape;
+        let ModelShape { width, .. } = shape;
 
         let name = "embeddings.word_embeddings.weight";
         let count = weights.rows(name)?;
@@ -106,7 +106,7 @@ impl Model {
     }
 }
 
-impl Shape {
+impl ModelShape {
     /// From a `config.json`; all-MiniLM-L6-v2's if there is none.
     fn open(path: &Path) -> Result<Self, EncodingError> {
         let Some(text) = read(path, limits::MODEL_CONFIGURATION_BYTES)? else { return Ok(MINI_LM) };
@@ -195,7 +195,7 @@ struct Linear {
 }
 
 impl Linear {
-    fn take(weights: &mut Weights, name: &str, from: usize, to: usize) -> Result<Self, EncodingError> {
+    fn take(weights: &mut ModelWeights, name: &str, from: usize, to: usize) -> Result<Self, EncodingError> {
         let values = weights.take(&format!("{name}.weight"), &[to, from])?;
         let bias = weights.take(&format!("{name}.bias"), &[to])?;
         Ok(Self { panels: Panels::new(from, to, |row, column| values[column * from + row]), bias })
@@ -218,7 +218,7 @@ struct Norm {
 }
 
 impl Norm {
-    fn take(weights: &mut Weights, name: &str, shape: Shape) -> Result<Self, EncodingError> {
+    fn take(weights: &mut ModelWeights, name: &str, shape: ModelShape) -> Result<Self, EncodingError> {
         Ok(Self {
             scale: weights.take(&format!("{name}.weight"), &[shape.width])?,
             bias: weights.take(&format!("{name}.bias"), &[shape.width])?,
@@ -246,7 +246,7 @@ struct Attention {
 }
 
 impl Attention {
-    fn take(weights: &mut Weights, layer: usize, shape: Shape) -> Result<Self, EncodingError> {
+    fn take(weights: &mut ModelWeights, layer: usize, shape: ModelShape) -> Result<Self, EncodingError> {
         let mut part = |name: &str| {
             let name = format!("encoder.layer.{layer}.attention.self.{name}");
             Linear::take(weights, &name, shape.width, shape.width)
@@ -266,8 +266,8 @@ struct Layer {
 }
 
 impl Layer {
-    fn take(weights: &mut Weights, layer: usize, shape: Shape) -> Result<Self, EncodingError> {
-        let Shape { width, inner, .. } = shape;
+    fn take(weights: &mut ModelWeights, layer: usize, shape: ModelShape) -> Result<Self, EncodingError> {
+        let ModelShape { width, inner, .. } = shape;
         let name = |part: &str| format!("encoder.layer.{layer}.{part}");
         Ok(Self {
             attention: Attention::take(weights, layer, shape)?,
@@ -280,7 +280,7 @@ impl Layer {
         })
     }
 
-    fn apply(&self, rows: Vec<f32>, shape: Shape) -> Vec<f32> {
+    fn apply(&self, rows: Vec<f32>, shape: ModelShape) -> Vec<f32> {
         let mut attended = self.attended.apply(&self.contexts(&rows, shape));
         add(&mut attended, &rows);
         self.attended_norm.apply(&mut attended);
@@ -296,7 +296,7 @@ impl Layer {
     }
 
     /// The values of all tokens, for each token as much of each as it attends to.
-    fn contexts(&self, rows: &[f32], shape: Shape) -> Vec<f32> {
+    fn contexts(&self, rows: &[f32], shape: ModelShape) -> Vec<f32> {
         let (queries, keys) = (self.attention.query.apply(rows), self.attention.key.apply(rows));
         let values = self.value.apply(rows);
         let (width, size) = (shape.width, shape.head_width());

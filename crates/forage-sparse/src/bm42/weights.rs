@@ -23,7 +23,7 @@ const NUMBER: u64 = 4;
 const BLOCK: usize = 64 << 10;
 
 /// The tensors of a file.
-pub(super) struct Weights {
+pub(super) struct ModelWeights {
     path: PathBuf,
     file: File,
     tensors: Map<String, Value>,
@@ -35,7 +35,7 @@ pub(super) struct Weights {
     unread: u64,
 }
 
-impl Weights {
+impl ModelWeights {
     /// `None` if there is no such file.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, EncodingError> {
         let Some((mut file, length)) = open(path, limits::WEIGHTS_BYTES)? else { return Ok(None) };

@@ -29,16 +29,16 @@ const SPECIAL: [&str; 5] = [BEGIN, END, UNKNOWN, "[PAD]", "[MASK]"];
 
 /// A text, cut.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct CutText {
     /// What the model reads, with both ends.
     pub(super) tokens: Vec<u32>,
     /// The words of which all pieces are known, punctuation among them.
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<TextWord>,
 }
 
 /// A word of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct TextWord {
     /// In lower case, without accents; of the last word of a text that is too long maybe the beginning alone.
     pub(super) text: String,
     /// Where its pieces are among the tokens.
@@ -116,8 +116,8 @@ impl WordPieces {
     }
 
     /// The tokens of a text, `limit` at most with both ends, and what words they are.
-    pub(super) fn cut(&self, text: &str, limit: usize) -> Cut {
-        let mut cut = Cut { tokens: vec![self.begin], words: Vec::new() };
+    pub(super) fn cut(&self, text: &str, limit: usize) -> CutText {
+        let mut cut = CutText { tokens: vec![self.begin], words: Vec::new() };
         let mut rest = text;
         let limit = limit.saturating_sub(1);
         while cut.tokens.len() < limit {
@@ -145,7 +145,7 @@ impl WordPieces {
     }
 
     /// Text without such tokens.
-    fn cut_plain(&self, text: &str, limit: usize, cut: &mut Cut) {
+    fn cut_plain(&self, text: &str, limit: usize, cut: &mut CutText) {
         let mut word = String::new();
         let mut characters = 0;
         for character in normalized(text) {
@@ -170,7 +170,7 @@ impl WordPieces {
         self.cut_word(&word, characters, limit, cut);
     }
 
-    fn cut_word(&self, word: &str, characters: usize, limit: usize, cut: &mut Cut) {
+    fn cut_word(&self, word: &str, characters: usize, limit: usize, cut: &mut CutText) {
         if word.is_empty() {
             return;
         }
@@ -185,7 +185,7 @@ impl WordPieces {
             cut.tokens.push(token);
             length = end;
         }
-        cut.words.push(Word { text: word[..length].to_owned(), places: first..cut.tokens.len() });
+        cut.words.push(TextWord { text: word[..length].to_owned(), places: first..cut.tokens.len() });
     }
 
     /// The tokens of a word's pieces and where each ends; `None` if the vocabulary lacks one.

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::word_pieces::Word;
+use super::word_pieces::TextWord;
 use crate::language::{Language, Stems};
 
 /// The stem and the tokens of every word that is neither a stop word nor ASCII punctuation; FastEmbed keeps other
 /// punctuation.
 pub(super) fn stems<'a>(
-    words: &'a [Word],
+    words: &'a [TextWord],
     stems: &'a Stems,
 ) -> impl Iterator<Item = (std::borrow::Cow<'a, str>, Range<usize>)> {
     words.iter().filter(|word| is_kept(&word.text)).map(|word| (stems.of(&word.text), word.places.clone()))

@@ -8,39 +8,39 @@ use serde_json::Value;
 
 use super::{Lookup, NameFacts, Question, Retriever, step};
 use crate::encoder::Encoder;
-use crate::filter::Filter;
+use crate::filter::PointFilter;
 use crate::limits;
-use crate::name::Held;
+use crate::name::NameMatch;
 use crate::patience::again;
-use crate::store::{Hit, PointId, Query, StoreError};
+use crate::store::{PointHit, PointId, PointQuery, StoreError};
 use crate::vector::SparseVector;
 
 /// A name that is looked for.
-pub(super) struct Named<'a> {
+pub(super) struct NameLookup<'a> {
     pub(super) retriever: &'a Retriever,
     pub(super) name: &'a str,
     /// The payload field with the text.
     pub(super) field: &'a str,
     pub(super) encoder: &'a dyn Encoder,
-    pub(super) asked: &'a Query<'a>,
+    pub(super) asked: &'a PointQuery<'a>,
     pub(super) stop: &'a Stop,
 }
 
 /// Points that may have the name, with what they have of it.
 #[derive(Default)]
-struct Candidates {
-    held: BTreeMap<PointId, Held>,
+struct NameCandidates {
+    held: BTreeMap<PointId, NameMatch>,
     /// No other point has it as a whole.
     is_complete: bool,
 }
 
-impl Candidates {
-    fn with(&self, held: Held) -> Vec<PointId> {
+impl NameCandidates {
+    fn with(&self, held: NameMatch) -> Vec<PointId> {
         self.held.iter().filter(|(_, it)| **it == held).map(|(id, _)| *id).collect()
     }
 }
 
-impl Named<'_> {
+impl NameLookup<'_> {
     /// Puts the points first that have the name as a whole, whatever they score, and says what is known of it.
     pub(super) fn put_first(&self, lookup: &mut Lookup) -> Result<(), StoreError> {
         // What was found is an answer without what follows, which then says that not all were compared.
@@ -48,17 +48,18 @@ impl Named<'_> {
             Ok(candidates) => candidates,
             Err(error) => {
                 lookup.without(Question::Name, error)?;
-                Candidates::default()
+                NameCandidates::default()
             }
         };
-        let without_text = candidates.with(Held::Unknown).len();
+        let without_text = candidates.with(NameMatch::Unknown).len();
         let mut hits = std::mem::take(&mut lookup.hits);
-        for held in [Held::Whole, Held::OtherCase, Held::OtherSpelling] {
+        for held in [NameMatch::Whole, NameMatch::OtherCase, NameMatch::OtherSpelling] {
             let filter = self.asked.filter.among(candidates.with(held));
             if filter.is_nothing() {
                 continue;
             }
-            match self.retriever.best(Query { filter: &filter, ..self.asked.clone() }, self.stop, lookup) {
+            match self.retriever.best(PointQuery { filter: &filter, ..self.asked.clone() }, self.stop, lookup)
+            {
                 Ok(best) => hits.extend(best),
                 // The next one would wait as long.
                 Err(error) => {
@@ -69,7 +70,8 @@ impl Named<'_> {
         }
         hits.sort_by_key(|hit| hit.id);
         hits.dedup_by_key(|hit| hit.id);
-        let mut hits: Vec<(Held, Hit)> = hits.into_iter().map(|hit| (self.held(&hit), hit)).collect();
+        let mut hits: Vec<(NameMatch, PointHit)> =
+            hits.into_iter().map(|hit| (self.held(&hit), hit)).collect();
         candidates.held.extend(hits.iter().map(|(held, hit)| (hit.id, *held)));
         hits.sort_by_key(|(held, hit)| (*held, Reverse(step(hit.score)), hit.id));
         hits.truncate(self.asked.limit);
@@ -79,24 +81,24 @@ impl Named<'_> {
         unanswered.map_or(Ok(()), |error| lookup.without(Question::Beyond, error))
     }
 
-    fn held(&self, hit: &Hit) -> Held {
-        Held::of(self.name, hit.payload.get(self.field).and_then(Value::as_str))
+    fn held(&self, hit: &PointHit) -> NameMatch {
+        NameMatch::of(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
     /// What is known, and why what there is without the filter is not.
-    fn facts(&self, candidates: &Candidates, without_text: usize) -> (NameFacts, Option<StoreError>) {
+    fn facts(&self, candidates: &NameCandidates, without_text: usize) -> (NameFacts, Option<StoreError>) {
         let count = |held| candidates.with(held).len();
         let mut facts = NameFacts {
             name: self.name.to_owned(),
-            whole: count(Held::Whole),
-            other_case: count(Held::OtherCase),
-            compared: candidates.held.len() - count(Held::Unknown),
+            whole: count(NameMatch::Whole),
+            other_case: count(NameMatch::OtherCase),
+            compared: candidates.held.len() - count(NameMatch::Unknown),
             without_text,
             is_complete: candidates.is_complete,
             beyond: None,
         };
         if facts.is_absent() && !self.asked.filter.is_empty() {
-            match self.candidates(&Filter::default()) {
+            match self.candidates(&PointFilter::default()) {
                 Ok(all) => facts.beyond = Some(all.held.values().filter(|held| held.is_whole()).count()),
                 Err(error) => return (facts, Some(error)),
             }
@@ -106,19 +108,19 @@ impl Named<'_> {
 
     /// Every point that has the name has each of some dimensions: those of one that is rare enough are all. Points that
     /// have no text to compare may lack another.
-    fn candidates(&self, filter: &Filter) -> Result<Candidates, StoreError> {
+    fn candidates(&self, filter: &PointFilter) -> Result<NameCandidates, StoreError> {
         let needed = self.encoder.needed(self.name);
-        let mut candidates = Candidates::default();
+        let mut candidates = NameCandidates::default();
         for id in needed.iter().take(limits::NAME_DIMENSIONS_ASKED) {
             let held = self.compared(&SparseVector::ones([*id]), filter)?;
             let is_complete = held.len() < limits::NAMES_COMPARED;
             match (candidates.is_complete, is_complete) {
-                (false, true) => candidates = Candidates { held, is_complete },
+                (false, true) => candidates = NameCandidates { held, is_complete },
                 (true, true) => candidates.held.retain(|id, _| held.contains_key(id)),
                 (false, false) => candidates.held.extend(held),
                 (true, false) => {}
             }
-            if candidates.is_complete && candidates.with(Held::Unknown).is_empty() {
+            if candidates.is_complete && candidates.with(NameMatch::Unknown).is_empty() {
                 break;
             }
         }
@@ -131,11 +133,11 @@ impl Named<'_> {
     fn compared(
         &self,
         vector: &SparseVector,
-        filter: &Filter,
-    ) -> Result<BTreeMap<PointId, Held>, StoreError> {
+        filter: &PointFilter,
+    ) -> Result<BTreeMap<PointId, NameMatch>, StoreError> {
         let fields = [self.field.to_owned()];
         let (using, limit) = (self.asked.using, limits::NAMES_COMPARED);
-        let query = Query { vector, using, limit, fields: &fields, filter };
+        let query = PointQuery { vector, using, limit, fields: &fields, filter };
         let hits = again(self.stop, || self.retriever.store.query(&query, self.stop))?;
         Ok(hits.into_iter().map(|hit| (hit.id, self.held(&hit))).collect())
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_sparse::{
-    Collection, Condition, Creation, Filter, Hit, Page, Point, PointId, Query, Readings, Scan, Side, Store,
-    StoreError, Test, VectorFacts,
+    Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
+    PointStore, Readings, Side, StoreError, Test, VectorFacts,
 };
 use serde_json::{Map, Value};
 
@@ -41,7 +41,7 @@ impl Memory {
     }
 }
 
-fn chosen(filter: &Filter, point: &Point) -> bool {
+fn chosen(filter: &PointFilter, point: &Point) -> bool {
     let is_among = filter.ids.as_ref().is_none_or(|ids| ids.contains(&point.id));
     is_among && filter.conditions.iter().all(|condition| holds(condition, &point.payload))
 }
@@ -76,7 +76,7 @@ fn wanted(point: &Point, fields: &[String]) -> Map<String, Value> {
         .collect()
 }
 
-impl Store for Memory {
+impl PointStore for Memory {
     fn place(&self) -> String {
         "collection `test` in memory".to_owned()
     }
@@ -112,7 +112,7 @@ impl Store for Memory {
     }
 
     /// Those that score the same come in an order of the store's own: the last id first.
-    fn query(&self, query: &Query<'_>, _: &Stop) -> Result<Vec<Hit>, StoreError> {
+    fn query(&self, query: &PointQuery<'_>, _: &Stop) -> Result<Vec<PointHit>, StoreError> {
         self.asked(format!("query {} {} {}", query.using, query.limit, query.fields.join(",")))?;
         let points = self.points.lock().unwrap();
         let frequency =
@@ -125,8 +125,8 @@ impl Store for Memory {
             weights.filter_map(|(id, weight)| Some(asked.get(id)? * weight)).sum()
         };
         let scored = points.values().rev().filter(|point| chosen(query.filter, point));
-        let mut hits: Vec<Hit> = scored
-            .map(|point| Hit { id: point.id, score: score(point), payload: wanted(point, query.fields) })
+        let mut hits: Vec<PointHit> = scored
+            .map(|point| PointHit { id: point.id, score: score(point), payload: wanted(point, query.fields) })
             .filter(|hit| hit.score > 0.0)
             .collect();
         hits.sort_by(|left, right| right.score.total_cmp(&left.score));
@@ -134,17 +134,17 @@ impl Store for Memory {
         Ok(hits)
     }
 
-    fn scan(&self, scan: &Scan<'_>, _: &Stop) -> Result<Page, StoreError> {
+    fn scan(&self, scan: &PointScan<'_>, _: &Stop) -> Result<PointPage, StoreError> {
         self.asked("scan".to_owned())?;
         let points = self.points.lock().unwrap();
         let mut rest =
             points.values().filter(|point| Some(point.id) >= scan.from && chosen(scan.filter, point));
         let page =
             rest.by_ref().take(scan.limit).map(|point| (point.id, wanted(point, scan.fields))).collect();
-        Ok(Page { points: page, next: rest.next().map(|point| point.id) })
+        Ok(PointPage { points: page, next: rest.next().map(|point| point.id) })
     }
 
-    fn count(&self, filter: &Filter, _: &Stop) -> Result<u64, StoreError> {
+    fn count(&self, filter: &PointFilter, _: &Stop) -> Result<u64, StoreError> {
         self.asked("count".to_owned())?;
         Ok(self.points.lock().unwrap().values().filter(|point| chosen(filter, point)).count() as u64)
     }

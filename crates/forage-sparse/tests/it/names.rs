@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_sparse::{
-    Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Filter, Held, Language, Lookup, LookupState,
-    Point, Prose, Retriever, Store as _, StoreError, limits,
+    Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Language, Lookup, LookupState, NameMatch, Point,
+    PointFilter, PointStore as _, Prose, Retriever, StoreError, limits,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::retriever::{ids, look_up, retriever, store};
 
 fn filtered(retriever: &Retriever, query: &str, conditions: &[&str]) -> Lookup {
     let conditions = conditions.iter().map(|text| Condition::parse(text).unwrap()).collect();
-    retriever.look_up(query, 10, &Filter { conditions, ids: None }, &Stop::never()).unwrap()
+    retriever.look_up(query, 10, &PointFilter { conditions, ids: None }, &Stop::never()).unwrap()
 }
 
 /// Gives every point a repository by its id.
@@ -32,13 +32,16 @@ fn a_name_that_nothing_has_is_absent_and_parts_of_it_are_called_that() {
     let name = found.name.clone().unwrap();
     assert!(name.is_absent() && name.name == "RETRY-99999", "{name:?}");
     assert_eq!(found.held.len(), found.hits.len());
-    assert!(found.held.iter().all(|held| *held == Held::Parts || *held == Held::Inside), "{found:?}");
+    assert!(
+        found.held.iter().all(|held| *held == NameMatch::Parts || *held == NameMatch::Inside),
+        "{found:?}"
+    );
     // Control: with it, it is there, and first.
     let with = self::store(&["retry now", "RETRY-5 and 99999", "RETRY-99999", "retry retry 99999 99999"]);
     let found = look_up(&retriever(&with), "RETRY-99999", 10).unwrap();
     let name = found.name.clone().unwrap();
     assert!(!name.is_absent() && (name.whole, name.other_case) == (1, 0) && name.is_complete, "{name:?}");
-    assert_eq!((ids(&found)[0].as_str(), found.held[0]), ("3", Held::Whole));
+    assert_eq!((ids(&found)[0].as_str(), found.held[0]), ("3", NameMatch::Whole));
     // A plain word has no parts that could be found in its place.
     assert_eq!(look_up(&retriever(&with), "retry", 10).unwrap().name, None);
 }
@@ -52,7 +55,7 @@ fn what_has_the_name_comes_first_whatever_it_scores() {
     let store = store(&texts);
     let found = look_up(&retriever(&store), "foo::bar", 3).unwrap();
     assert_eq!(ids(&found), ["32", "31", "1"]);
-    assert_eq!(found.held, [Held::Whole, Held::OtherCase, Held::Parts]);
+    assert_eq!(found.held, [NameMatch::Whole, NameMatch::OtherCase, NameMatch::Parts]);
     assert!(found.hits[0].score < found.hits[2].score, "it scores less: {found:?}");
     let name = found.name.unwrap();
     assert_eq!((name.whole, name.other_case), (1, 1));
@@ -81,7 +84,7 @@ fn a_point_without_its_text_may_have_the_name() {
     let found = look_up(&retriever(&store), "E0308", 10).unwrap();
     let name = found.name.unwrap();
     assert!(!name.is_absent() && (name.without_text, name.compared) == (2, 0), "{name:?}");
-    assert_eq!(found.held, [Held::Unknown; 2]);
+    assert_eq!(found.held, [NameMatch::Unknown; 2]);
     // That no point has the word at all needs no text.
     let name = look_up(&retriever(&store), "E0308-X1", 10).unwrap().name.unwrap();
     assert!(name.is_absent(), "{name:?}");
@@ -194,7 +197,7 @@ proptest! {
 }
 
 /// What the retriever says that the text has.
-fn held(text: &str, name: &str) -> Held {
+fn held(text: &str, name: &str) -> NameMatch {
     let (memory, encoder) = (Memory::default(), CodeSuperset::new());
     let described = self::store(&[]).collection.lock().unwrap().clone().unwrap();
     let contract = Some(encoder.contract());
@@ -205,5 +208,5 @@ fn held(text: &str, name: &str) -> Held {
     memory.upsert(vec![point], "text-sparse", &Stop::never()).unwrap();
     let retriever = Retriever { encoder: None, ..retriever(&Arc::new(memory)) };
     let found = look_up(&retriever, name, 1).unwrap();
-    found.held.first().copied().unwrap_or(Held::Unknown)
+    found.held.first().copied().unwrap_or(NameMatch::Unknown)
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use forage_base::{Hint, Stop};
 use forage_sparse::{
     CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
-    Filter, Language, Lookup, LookupState, Point, PointId, Prose, Question, Retriever, SparseVector,
-    Store as _, StoreError, VectorFacts,
+    Language, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question, Retriever,
+    SparseVector, StoreError, VectorFacts,
 };
 use serde_json::{Map, json};
 
@@ -50,7 +50,7 @@ pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
 }
 
 pub(crate) fn look_up(retriever: &Retriever, query: &str, limit: usize) -> Result<Lookup, CollectionError> {
-    retriever.look_up(query, limit, &Filter::default(), &Stop::never())
+    retriever.look_up(query, limit, &PointFilter::default(), &Stop::never())
 }
 
 pub(crate) fn ids(lookup: &Lookup) -> Vec<String> {
@@ -91,12 +91,12 @@ fn those_that_score_the_same_come_by_id_also_at_the_cut() {
     }
     // Positive control: the store alone gives others.
     let vector = FastEmbedBm25::new().query("error").unwrap();
-    let query = forage_sparse::Query {
+    let query = forage_sparse::PointQuery {
         vector: &vector,
         using: USING,
         limit: 10,
         fields: &[],
-        filter: &Filter::default(),
+        filter: &PointFilter::default(),
     };
     assert_eq!(store.query(&query, &Stop::never()).unwrap()[0].id, PointId::Number(300));
 }
@@ -192,11 +192,15 @@ fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
     same.push("RETRY-99999 once");
     let store = store(&same);
     let retriever = retriever(&store);
-    let nothing = Filter::any_of("repo", ["nope"]);
+    let nothing = PointFilter::any_of("repo", ["nope"]);
     let cases = [
-        ("error", Filter::default(), vec![Question::Ties]),
-        ("RETRY-99999", Filter::default(), vec![Question::Name]),
-        ("RETRY-99999", Filter { conditions: vec![Condition::parse("repo=a").unwrap()], ids: None }, vec![]),
+        ("error", PointFilter::default(), vec![Question::Ties]),
+        ("RETRY-99999", PointFilter::default(), vec![Question::Name]),
+        (
+            "RETRY-99999",
+            PointFilter { conditions: vec![Condition::parse("repo=a").unwrap()], ids: None },
+            vec![],
+        ),
         ("error", nothing, vec![Question::Beyond]),
     ];
     store.points.lock().unwrap().values_mut().for_each(|point| {
@@ -230,7 +234,7 @@ fn what_was_found_is_shown_whenever_the_store_falls_silent_after_it() {
     }
     // Who has gone gets no part of it.
     *store.fails_after.lock().unwrap() = Some((2, StoreError::Cancelled));
-    let gone = retriever.look_up("error", 10, &Filter::default(), &Stop::never());
+    let gone = retriever.look_up("error", 10, &PointFilter::default(), &Stop::never());
     assert_eq!(gone.unwrap_err(), CollectionError::Store(StoreError::Cancelled));
 }
 
@@ -243,7 +247,7 @@ fn who_has_gone_is_not_waited_for() {
     let stop = Stop::never();
     stop.cancel();
     let began = Instant::now();
-    let result = retriever(&store).look_up("error", 10, &Filter::default(), &stop);
+    let result = retriever(&store).look_up("error", 10, &PointFilter::default(), &stop);
     assert_eq!(result.unwrap_err(), CollectionError::Store(StoreError::Cancelled));
     assert!(began.elapsed() < Duration::from_secs(5));
 }

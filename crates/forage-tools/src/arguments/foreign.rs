@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Definition;
+use super::ArgumentDefinition;
 use crate::error::ToolError;
 use crate::text::clip;
 
@@ -14,7 +14,7 @@ pub enum Foreign {
     /// The flag of this name, the other way round.
     Opposite(&'static str),
     /// It changes what is found, and this tool has no such thing: what to do instead, as a template for
-    /// [`Names::fill`](crate::Names::fill).
+    /// [`ToolNames::fill`](crate::ToolNames::fill).
     Missing(&'static str),
 }
 
@@ -67,7 +67,7 @@ const NARROWING: &[&str] = &[
 
 /// Gives arguments the names that the tool knows; `fields` has only such ones then. Says what was left out.
 pub(super) fn translate(
-    definition: &Definition<'_>,
+    definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
@@ -121,7 +121,7 @@ const NAMES_SHOWN: usize = 5;
 
 /// Takes an argument for another one, unless that was given too.
 fn rename(
-    definition: &Definition<'_>,
+    definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
     (name, right): (&str, &'static str),
     value: Value,

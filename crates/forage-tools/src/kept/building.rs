@@ -42,12 +42,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::kept::store::{LOCK, Store, lock};
+    use crate::kept::store::{IndexStore, LOCK, lock};
 
     #[test]
     fn others_are_told_how_far_a_build_is_while_it_goes_on() {
         let directory = tempfile::tempdir().unwrap();
-        let store = Store::new(directory.path(), Path::new("/tree"));
+        let store = IndexStore::new(directory.path(), Path::new("/tree"));
         assert_eq!(store.building(), None);
         let files = store.created().unwrap();
         // The second finds the file that the first has made, as one leaves it that was killed.

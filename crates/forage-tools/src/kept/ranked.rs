@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use crate::indexes::Ranked;
 use forage_base::{Stop, Stopped};
-use forage_fs::{Listing, Root, WalkReport, Watched};
-use forage_rank::tree::{Effort, UpdateError, Updated, update, walk_options};
+use forage_fs::{FileListing, Root, WalkReport, WatchedTree};
+use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, walk_options};
 use forage_rank::{IndexError, RankIndex};
 
-use super::store::Store;
+use super::store::IndexStore;
 
 /// How often it is looked whether another call or process has done with an index.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
@@ -19,20 +19,20 @@ const ATTEMPTS: usize = 4;
 
 /// What a process keeps of a root's ranked index.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KeptRanked {
     index: Option<Arc<RankIndex>>,
     /// The tree that the index was last brought up to, if it was told without a walk.
-    seen: Option<(Arc<Listing>, Arc<WalkReport>)>,
+    seen: Option<(Arc<FileListing>, Arc<WalkReport>)>,
 }
 
 /// The index of a root as its tree is now. Calls for the same root wait for each other, since what one reads the next
 /// need not read.
 pub(super) fn fresh(
-    kept: &Mutex<Kept>,
-    store: &Store,
+    kept: &Mutex<KeptRanked>,
+    store: &IndexStore,
     root: &Arc<Root>,
-    watched: Option<&Watched>,
-    effort: &Effort,
+    watched: Option<&WatchedTree>,
+    effort: &UpdateEffort,
 ) -> Result<Ranked, UpdateError> {
     let mut kept = lock_until(kept, &effort.stop)?;
     let listing = watched.and_then(|watched| watched.listing(&walk_options()));

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::Root;
-use forage_rank::tree::{Effort, UpdateError};
+use forage_rank::tree::{UpdateEffort, UpdateError};
 
 use super::KeptIndexes;
 
@@ -93,7 +93,8 @@ pub(super) fn start(
         told.has_begun.store(true, Ordering::Relaxed);
         kept.update_first(&root);
         stand_back();
-        let effort = Effort { threads: threads(), stop: kept.stop.clone(), progress: Arc::clone(&told.read) };
+        let effort =
+            UpdateEffort { threads: threads(), stop: kept.stop.clone(), progress: Arc::clone(&told.read) };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
         let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for _ in 0..ATTEMPTS {

@@ -13,7 +13,7 @@ use super::KeptIndexes;
 
 /// How far the files of an index are read again, kept beside it, so that one server goes on where another has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct RereadProgress {
     /// Files of the round that are done, in the order of the index.
     pub done: u64,
     /// When the round began, in seconds since 1970.
@@ -24,7 +24,7 @@ pub struct Progress {
     pub different: u64,
 }
 
-impl Progress {
+impl RereadProgress {
     /// Bytes that it takes at the most.
     pub(super) const BYTES: u64 = 4 * 21;
 
@@ -42,14 +42,14 @@ impl Progress {
 
 /// What a step has found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) progress: Progress,
+pub(super) struct RereadStep {
+    pub(super) progress: RereadProgress,
     /// The index says something else of a file than its text.
     pub(super) is_wrong: bool,
 }
 
 /// Reads the next of an index's files.
-pub(super) fn step(root: &Root, index: &Index, before: Progress) -> Step {
+pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> RereadStep {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let layers = index.layers();
     let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
@@ -81,7 +81,7 @@ pub(super) fn step(root: &Root, index: &Index, before: Progress) -> Step {
     if progress.done >= files {
         progress.ended = now;
     }
-    Step { progress, is_wrong }
+    RereadStep { progress, is_wrong }
 }
 
 /// Starts the thread that does so for the index of a root, for as long as it is wanted.

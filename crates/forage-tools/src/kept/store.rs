@@ -19,13 +19,13 @@ use forage_base::{Hash64, Stop};
 use forage_fs::{OpenError, PrivateDirectory, PrivateError, PrivatePlace, Root, Snapshot, WalkOptions};
 use forage_rank::tree::UpdateError;
 use forage_rank::{IndexError as RankError, RankIndex};
-use forage_search::index::{self, Builder, Index, IndexError, ReadAt as _, Segment};
+use forage_search::index::{self, Index, ReadAt as _, Segment, SegmentBuilder, TrigramIndexError};
 use thiserror::Error;
 
 use super::building;
 use super::mapped::Mapped;
 use super::ranked::wait_for;
-use super::reread::Progress;
+use super::reread::RereadProgress;
 
 /// The files of an index, the newest first.
 const LAYERS: [&str; 2] = [CHANGES, BASE];
@@ -71,7 +71,7 @@ const BETWEEN_LOCKS: Duration = Duration::from_millis(5);
 
 /// How the files of an index are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reading {
+enum StoreReading {
     /// As little as a search needs, by a process that ends with it.
     Brief,
     /// By one that goes on, or that replaces them.
@@ -82,7 +82,7 @@ enum Reading {
 
 /// The files of one index.
 #[derive(Clone, Debug)]
-pub struct Store {
+pub struct IndexStore {
     /// The directory of all indexes, and the name of this one's in it.
     indexes: PrivatePlace,
     name: String,
@@ -103,7 +103,7 @@ pub enum Update {
 /// Why the files of an index can't be written or removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum IndexStoreError {
     /// There is no directory for it.
     #[error("can't make {}", path.display())]
     Create {
@@ -156,7 +156,7 @@ fn with_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", with_cause(cause)))
 }
 
-impl Store {
+impl IndexStore {
     /// The index of the root with this absolute path, below the directory for all indexes.
     pub fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
@@ -174,7 +174,7 @@ impl Store {
         self.place().path()
     }
 
-    /// The directory; `None` where there is none that can be used, which [`Store::check`] tells.
+    /// The directory; `None` where there is none that can be used, which [`IndexStore::check`] tells.
     fn opened(&self) -> Option<PrivateDirectory> {
         self.place().open().ok().flatten()
     }
@@ -184,7 +184,7 @@ impl Store {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
         let others =
-            [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX), (REREAD, Progress::BYTES)];
+            [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX), (REREAD, RereadProgress::BYTES)];
         for (name, most) in files.into_iter().chain(others) {
             directory.check_file(name, most)?;
         }
@@ -193,7 +193,7 @@ impl Store {
 
     /// The index; `None` when there is none, or none that can be used.
     pub fn open(&self) -> Option<Index> {
-        self.with_directories(self.layers(Reading::Lasting).0)
+        self.with_directories(self.layers(StoreReading::Lasting).0)
     }
 
     /// The index for a process that ends with its search, opened while it is not needed yet; `None` when there is none.
@@ -201,28 +201,28 @@ impl Store {
         let store = self.clone();
         self.exists().then(|| {
             Index::opening(move |snapshot| {
-                store.fill(snapshot, Reading::Brief);
-                store.layers(Reading::Brief).0
+                store.fill(snapshot, StoreReading::Brief);
+                store.layers(StoreReading::Brief).0
             })
         })
     }
 
     /// The index, all of which was read, and what is wrong with those of its files that can't be used.
     pub fn open_checked(&self) -> (Option<Index>, Vec<String>) {
-        let (layers, problems) = self.layers(Reading::Checked);
+        let (layers, problems) = self.layers(StoreReading::Checked);
         (self.with_directories(layers), problems)
     }
 
     fn with_directories(&self, layers: Vec<Segment>) -> Option<Index> {
         (!layers.is_empty()).then(|| {
             let snapshot = Snapshot::default();
-            self.fill(&snapshot, Reading::Lasting);
+            self.fill(&snapshot, StoreReading::Lasting);
             Index::new(layers).with_snapshot(snapshot)
         })
     }
 
     /// Its files, and what is wrong with others.
-    fn layers(&self, reading: Reading) -> (Vec<Segment>, Vec<String>) {
+    fn layers(&self, reading: StoreReading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         if let Err(error) = self.check()
             && error.is_distrust()
@@ -262,32 +262,32 @@ impl Store {
         &self,
         directory: &PrivateDirectory,
         name: &str,
-        reading: Reading,
-    ) -> Result<Option<Segment>, IndexError> {
+        reading: StoreReading,
+    ) -> Result<Option<Segment>, TrigramIndexError> {
         if !self.is_of_root(directory) {
             return Ok(None);
         }
         let file = directory.open_file(name, most_bytes(name)).map_err(io::Error::from)?;
         let Some(file) = file else { return Ok(None) };
         let segment = match reading {
-            Reading::Brief => Segment::open(Mapped(file))?,
-            Reading::Lasting | Reading::Checked => Segment::open(file)?,
+            StoreReading::Brief => Segment::open(Mapped(file))?,
+            StoreReading::Lasting | StoreReading::Checked => Segment::open(file)?,
         };
-        if reading == Reading::Checked {
+        if reading == StoreReading::Checked {
             segment.check()?;
         }
         Ok(Some(segment))
     }
 
     /// Takes in the directories; without them, all are listed.
-    fn fill(&self, snapshot: &Snapshot, reading: Reading) {
+    fn fill(&self, snapshot: &Snapshot, reading: StoreReading) {
         let read = || {
             let directory = self.opened().filter(|directory| self.is_of_root(directory))?;
             let file = directory.open_file(DIRECTORIES, most_bytes(DIRECTORIES)).ok().flatten()?;
             let length = file.byte_len().ok()?;
             let read = match reading {
-                Reading::Brief => Mapped(file).bytes(0..length),
-                Reading::Lasting | Reading::Checked => file.bytes(0..length),
+                StoreReading::Brief => Mapped(file).bytes(0..length),
+                StoreReading::Lasting | StoreReading::Checked => file.bytes(0..length),
             };
             read.ok()
         };
@@ -302,12 +302,12 @@ impl Store {
     }
 
     /// How far servers have read its files again; all zeros if they have not.
-    pub fn reread(&self) -> Progress {
-        let read = self.opened().and_then(|own| own.read(REREAD, Progress::BYTES).ok().flatten());
-        read.and_then(|text| Progress::parse(&text)).unwrap_or_default()
+    pub fn reread(&self) -> RereadProgress {
+        let read = self.opened().and_then(|own| own.read(REREAD, RereadProgress::BYTES).ok().flatten());
+        read.and_then(|text| RereadProgress::parse(&text)).unwrap_or_default()
     }
 
-    pub(super) fn set_reread(&self, progress: &Progress) {
+    pub(super) fn set_reread(&self, progress: &RereadProgress) {
         if let Some(directory) = self.opened() {
             // What is not written down is read once more.
             let _ = directory.replace(REREAD, |file| file.write_all(progress.format().as_bytes()));
@@ -315,7 +315,7 @@ impl Store {
     }
 
     /// Removes what searches use of an index that turned out to be wrong; false while another process updates it.
-    pub(super) fn discard(&self) -> Result<bool, StoreError> {
+    pub(super) fn discard(&self) -> Result<bool, IndexStoreError> {
         let Some(directory) = self.place().open()? else { return Ok(true) };
         let Some(_lock) = lock(&directory, LOCK)? else { return Ok(false) };
         for name in FILES {
@@ -325,7 +325,12 @@ impl Store {
     }
 
     /// Brings the index up to date with the tree.
-    pub fn update(&self, root: &Arc<Root>, walk: &WalkOptions, stop: &Stop) -> Result<Update, StoreError> {
+    pub fn update(
+        &self,
+        root: &Arc<Root>,
+        walk: &WalkOptions,
+        stop: &Stop,
+    ) -> Result<Update, IndexStoreError> {
         let directory = &self.created()?;
         let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
@@ -333,7 +338,7 @@ impl Store {
         // Ends before the lock does.
         let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
         remove_leftovers(directory)?;
-        let base = self.layer(directory, BASE, Reading::Checked).ok().flatten();
+        let base = self.layer(directory, BASE, StoreReading::Checked).ok().flatten();
         if let Some(base) = &base {
             let built = index::build(root, Some(base), walk, stop)?;
             self.check_ended(&built.report)?;
@@ -347,8 +352,10 @@ impl Store {
             }
         }
         // What another server came to before it had to end: `changes` without a base.
-        let begun =
-            base.is_none().then(|| self.layer(directory, CHANGES, Reading::Checked).ok().flatten()).flatten();
+        let begun = base
+            .is_none()
+            .then(|| self.layer(directory, CHANGES, StoreReading::Checked).ok().flatten())
+            .flatten();
         let is_first = base.is_none();
         drop(base);
         files.store(0, Ordering::Relaxed);
@@ -359,7 +366,7 @@ impl Store {
         if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > 0 {
             // What was begun before stays beside it: each is right by itself.
             write(directory, if begun.is_none() { CHANGES } else { BASE }, built.builder)?;
-            return Err(StoreError::Begun { root: self.root.clone(), files: more + built.unchanged });
+            return Err(IndexStoreError::Begun { root: self.root.clone(), files: more + built.unchanged });
         }
         self.check_ended(&built.report)?;
         let files = more + built.unchanged;
@@ -402,16 +409,16 @@ impl Store {
         }
     }
 
-    fn check_ended(&self, report: &forage_fs::WalkReport) -> Result<(), StoreError> {
+    fn check_ended(&self, report: &forage_fs::WalkReport) -> Result<(), IndexStoreError> {
         if report.stopped.is_some() {
-            return Err(StoreError::Unfinished { root: self.root.clone() });
+            return Err(IndexStoreError::Unfinished { root: self.root.clone() });
         }
         Ok(())
     }
 
     /// The directory, made if there is none.
-    pub(super) fn created(&self) -> Result<PrivateDirectory, StoreError> {
-        self.place().create().map_err(|source| StoreError::Create { path: self.directory(), source })
+    pub(super) fn created(&self) -> Result<PrivateDirectory, IndexStoreError> {
+        self.place().create().map_err(|source| IndexStoreError::Create { path: self.directory(), source })
     }
 
     /// The ranked index as it was last written, without a look at the tree; `None` where there is none that can be used.
@@ -489,10 +496,10 @@ impl Store {
     }
 
     /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
-    pub fn remove(&self) -> Result<bool, StoreError> {
+    pub fn remove(&self) -> Result<bool, IndexStoreError> {
         let Some(directory) = self.place().open()? else { return Ok(false) };
-        let _lock = lock(&directory, LOCK)?.ok_or(StoreError::Busy)?;
-        let _ranked_lock = lock(&directory, RANKED_LOCK)?.ok_or(StoreError::Busy)?;
+        let _lock = lock(&directory, LOCK)?.ok_or(IndexStoreError::Busy)?;
+        let _ranked_lock = lock(&directory, RANKED_LOCK)?.ok_or(IndexStoreError::Busy)?;
         let mut was_there = directory.remove_all(ranked_name())?;
         for name in FILES.into_iter().chain([ROOT, REREAD]) {
             was_there |= directory.remove(name)? && FILES.contains(&name);
@@ -504,30 +511,30 @@ impl Store {
 
 /// Keeps other processes from updating an index; `None` while another one does. The system lets go of it when the process
 /// ends, however it ends.
-pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> Result<Option<File>, StoreError> {
+pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> Result<Option<File>, IndexStoreError> {
     let path = directory.path().join(name);
     let file = directory.open_or_create(name)?;
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => {
                 // What one that was killed left there of how far it was.
-                file.set_len(0).map_err(|source| StoreError::WriteLock { path, source })?;
+                file.set_len(0).map_err(|source| IndexStoreError::WriteLock { path, source })?;
                 return Ok(Some(file));
             }
             // Who only asks whether it is locked holds it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
-            Err(TryLockError::Error(error)) => return Err(StoreError::Lock(error)),
+            Err(TryLockError::Error(error)) => return Err(IndexStoreError::Lock(error)),
         }
     }
     Ok(None)
 }
 
-fn write(directory: &PrivateDirectory, name: &str, builder: Builder) -> Result<(), StoreError> {
+fn write(directory: &PrivateDirectory, name: &str, builder: SegmentBuilder) -> Result<(), IndexStoreError> {
     if builder.is_empty() && name == CHANGES {
         directory.remove(name)?;
         return Ok(());
     }
-    directory.replace(name, |file| builder.write(file)).map_err(StoreError::Write)
+    directory.replace(name, |file| builder.write(file)).map_err(IndexStoreError::Write)
 }
 
 /// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
@@ -536,13 +543,13 @@ fn write_directories(
     root: &Arc<Root>,
     walk: &WalkOptions,
     stop: &Stop,
-) -> Result<(), StoreError> {
+) -> Result<(), IndexStoreError> {
     let Some(snapshot) = Snapshot::take(root, walk, stop)? else { return Ok(()) };
-    directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).map_err(StoreError::Write)
+    directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).map_err(IndexStoreError::Write)
 }
 
 /// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
-fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), StoreError> {
+fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), IndexStoreError> {
     for entry in directory.entries()? {
         if entry.is_temporary() {
             directory.remove(entry.name)?;

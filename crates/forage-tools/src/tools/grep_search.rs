@@ -9,7 +9,7 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, SkipReason, WalkOptions, WalkReport};
 use forage_search::{
-    Case, Delivered, Event, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, search,
+    Case, Delivered, EventKind, FileEvents, Pattern, PatternOptions, ScanOptions, SearchEvent, search,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,12 +23,12 @@ use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::lines::{Detail, event_text, kind_name, shown_line};
-use crate::outcome::{Limit, Outcome, Render};
-use crate::place::{Place, globs_in_path, no_file_fits};
+use crate::lines::{ContextDetail, event_text, kind_name, shown_line};
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::text::{MORE, count, grouped, notes, notes_bytes, quoted, with_notes};
 use crate::tool::Tool;
-use crate::verdict::{Verdict, unseen_matches};
+use crate::verdict::{CallVerdict, unseen_matches};
 
 /// The tool.
 pub struct GrepSearch;
@@ -37,7 +37,7 @@ pub struct GrepSearch;
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct GrepRequest {
     /// Regular expression to search for, matched line by line.
     pub pattern: String,
     /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
@@ -56,7 +56,7 @@ pub struct Request {
     pub cursor: Option<String>,
 }
 
-impl Request {
+impl GrepRequest {
     /// Returns the request for what is asked for by default: a search for this pattern in all files, 100 matches at the most.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Request {
 
 /// The records of `grep_search`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct GrepResponse {
     /// The pattern, as the caller wrote it.
     pub pattern: String,
     /// Where was searched, or the file, below the root.
@@ -98,16 +98,16 @@ pub struct Response {
     /// Files whose text was searched.
     pub files_searched: u64,
     /// Files with matching lines, in path order.
-    pub files: Vec<FileRecord>,
+    pub files: Vec<GrepFile>,
     /// Where those are that are not in `files`, the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub elsewhere: Vec<rest::Directory>,
+    pub elsewhere: Vec<rest::GrepDirectory>,
     /// `file_pattern` was given and no file fits it.
     pub no_file_chosen: bool,
     /// This page continues another: the counts are of what follows it.
     pub continued: bool,
     /// For a search without hits: what is in files that were not searched.
-    pub not_searched: Verdict,
+    pub not_searched: CallVerdict,
     /// Names in the path of a directory by which matches are counted that are not shown.
     #[serde(skip)]
     depth: usize,
@@ -121,7 +121,7 @@ pub struct Response {
 
 /// A file with matching lines.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct FileRecord {
+pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
     /// Where was searched, or the file, below the root.
@@ -132,12 +132,12 @@ pub struct FileRecord {
     /// Matching lines that are shown of it.
     pub match_count: u64,
     /// Matching lines and their context, in order.
-    pub lines: Vec<LineRecord>,
+    pub lines: Vec<GrepLine>,
 }
 
 /// A line of a file.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct LineRecord {
+pub struct GrepLine {
     /// From 1.
     pub line_number: u64,
     /// `match` or `context`.
@@ -197,23 +197,23 @@ impl Tool for GrepSearch {
         ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
         ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = GrepRequest;
+    type Response = GrepResponse;
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_grep(fields)
     }
 
-    fn path(request: &Request) -> Option<&str> {
+    fn path(request: &GrepRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         let mut clamp = Clamp::default();
         let most = limits::GREP_MATCHES_MAX;
         let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
         let stop = context.stop.within(context.timeout);
-        let Prepared { root, start, pattern, mut walk, context_lines, globs, warnings } =
+        let PreparedGrep { root, start, pattern, mut walk, context_lines, globs, warnings } =
             request.prepare(context, &stop)?;
         let include_ignored = walk.no_ignore;
         let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
@@ -237,7 +237,7 @@ impl Tool for GrepSearch {
             exhaustive: false,
         };
         let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
-        let mut page = Page::new(max_results, context_lines as u64);
+        let mut page = GrepPage::new(max_results, context_lines as u64);
         let report =
             search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
 
@@ -265,13 +265,13 @@ impl Tool for GrepSearch {
         let nothing = matches == 0;
         let not_searched = match nothing && complete && cursor.is_none() {
             // What the configuration leaves out is left out in any case.
-            true if include_ignored && context.excludes.is_none() => Verdict::nothing_hidden(&report),
+            true if include_ignored && context.excludes.is_none() => CallVerdict::nothing_hidden(&report),
             true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
-            false => Verdict::none(),
+            false => CallVerdict::none(),
         };
         let context_is_asked_for = request.context_lines.is_some();
-        let mut outcome = Outcome::new(
-            Response {
+        let mut outcome = ToolOutcome::new(
+            GrepResponse {
                 pattern: request.pattern,
                 path: start.display().into_owned(),
                 match_count: matches,
@@ -301,7 +301,7 @@ impl Tool for GrepSearch {
 }
 
 /// A request whose arguments are checked.
-pub(super) struct Prepared {
+pub(super) struct PreparedGrep {
     pub(super) root: Arc<Root>,
     pub(super) start: RelPath,
     pub(super) pattern: Pattern,
@@ -312,14 +312,14 @@ pub(super) struct Prepared {
     pub(super) warnings: Vec<String>,
 }
 
-impl Request {
+impl GrepRequest {
     /// Checks everything but the limits on the answer.
-    pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<Prepared, ToolError> {
+    pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<PreparedGrep, ToolError> {
         let mut clamp = Clamp::default();
         let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let context_lines = clamp.number("context_lines", self.context_lines, default, 0, most);
         let mut warnings = clamp.warnings;
-        let Place { root, path: start, globs, note, .. } =
+        let PathTarget { root, path: start, globs, note, .. } =
             context.place(self.path.as_deref())?.searchable()?;
         warnings.extend(note);
         let only = match (&globs, self.file_pattern.as_deref()) {
@@ -338,7 +338,7 @@ impl Request {
             no_ignore: include_ignored,
             ..context.walk_options()
         };
-        Ok(Prepared {
+        Ok(PreparedGrep {
             root,
             start,
             pattern,
@@ -351,8 +351,8 @@ impl Request {
 }
 
 /// Collects files until the page is full.
-struct Page {
-    files: Vec<FileRecord>,
+struct GrepPage {
+    files: Vec<GrepFile>,
     matches: u64,
     file_count: u64,
     max_results: u64,
@@ -365,7 +365,7 @@ struct Page {
     last: Option<Cursor>,
 }
 
-impl Page {
+impl GrepPage {
     fn new(max_results: u64, context_lines: u64) -> Self {
         Self {
             files: Vec::new(),
@@ -389,7 +389,7 @@ impl Page {
         border.events(&mut file.events, limits::GREP_LINE_CHARACTERS, limits::GREP_SPANS);
         let (path, path_bytes) = border.path(&file.path);
         let mut record =
-            FileRecord { place: file.path.clone(), path, path_bytes, match_count: 0, lines: Vec::new() };
+            GrepFile { place: file.path.clone(), path, path_bytes, match_count: 0, lines: Vec::new() };
         let mut last_match = 0;
         for event in file.events {
             if event.kind == EventKind::Match {
@@ -415,9 +415,9 @@ impl Page {
     }
 }
 
-fn line_record(event: &Event) -> LineRecord {
+fn line_record(event: &SearchEvent) -> GrepLine {
     let (text, bytes) = event_text(event);
-    LineRecord {
+    GrepLine {
         line_number: event.line_number,
         kind: kind_name(event.kind),
         text,
@@ -428,7 +428,7 @@ fn line_record(event: &Event) -> LineRecord {
     }
 }
 
-impl Render for Response {
+impl Render for GrepResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         self.not_searched.redact(border);
         for directory in &mut self.elsewhere {
@@ -436,7 +436,7 @@ impl Render for Response {
         }
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let searched = Some(response.files_searched);
         if response.match_count == 0 {
@@ -445,14 +445,14 @@ impl Render for Response {
         let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
         let has_context = response.files.iter().any(|file| file.lines.len() as u64 > file.match_count);
         let is_too_much = !response.context_is_asked_for && shown > limits::GREP_CONTEXT_MATCHES;
-        let texts = |shown: u64, detail: Detail, note: Option<String>| {
+        let texts = |shown: u64, detail: ContextDetail, note: Option<String>| {
             let mut all: Vec<String> = note.into_iter().chain(rest::note(response, shown)).collect();
             all.extend(notes(outcome, searched));
             (body(response, detail, shown), all)
         };
         let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
         if !is_too_much || !has_context {
-            let whole = texts(shown, Detail::Context, None);
+            let whole = texts(shown, ContextDetail::Context, None);
             if fits(&whole) {
                 return (with_notes(whole.0, &whole.1), false);
             }
@@ -462,14 +462,14 @@ impl Render for Response {
             (true, true) => Some("lines of context are left out; context_lines gives them".to_owned()),
             (true, false) => Some("lines of context are left out, as the answer was too long".to_owned()),
         };
-        let matches = texts(shown, Detail::Matches, note.clone());
+        let matches = texts(shown, ContextDetail::Matches, note.clone());
         if fits(&matches) {
             return (with_notes(matches.0, &matches.1), has_context);
         }
         // As many as there is room for, and a cursor behind them.
         let note = "the answer has room for no more; narrow `path`, `file_pattern` or `pattern`, or go on with the cursor";
         let cut = |shown: u64| {
-            let (text, mut notes) = texts(shown, Detail::Matches, Some(note.to_owned()));
+            let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.to_owned()));
             notes.retain(|note| !note.starts_with(MORE));
             notes.extend(rest::cursor(response, shown).map(|cursor| format!("{MORE}{cursor}\"")));
             (text, notes)
@@ -484,7 +484,7 @@ impl Render for Response {
     }
 }
 
-fn no_matches(outcome: &Outcome<Response>) -> String {
+fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
     let response = &outcome.response;
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     // There were some on the pages before.
@@ -506,7 +506,7 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
     text
 }
 
-fn headline(response: &Response, shown: u64) -> String {
+fn headline(response: &GrepResponse, shown: u64) -> String {
     // What is said of the matches, and of the files, which a page before may have counted already.
     let (at_least, further) = match (response.totals_exact, response.continued) {
         (true, _) => ("", ""),
@@ -521,7 +521,7 @@ fn headline(response: &Response, shown: u64) -> String {
 }
 
 /// The first `shown` matches.
-fn body(response: &Response, detail: Detail, shown: u64) -> String {
+fn body(response: &GrepResponse, detail: ContextDetail, shown: u64) -> String {
     let mut text = headline(response, shown);
     let mut left = shown;
     for file in response.files.iter() {
@@ -530,14 +530,16 @@ fn body(response: &Response, detail: Detail, shown: u64) -> String {
         }
         let _ = write!(text, "\n{}:\n", file.path);
         let mut previous: Option<u64> = None;
-        for line in file.lines.iter().filter(|line| detail == Detail::Context || line.kind == "match") {
+        for line in file.lines.iter().filter(|line| detail == ContextDetail::Context || line.kind == "match")
+        {
             if line.kind == "match" {
                 if left == 0 {
                     break;
                 }
                 left -= 1;
             }
-            if detail == Detail::Context && previous.is_some_and(|previous| previous + 1 != line.line_number)
+            if detail == ContextDetail::Context
+                && previous.is_some_and(|previous| previous + 1 != line.line_number)
             {
                 text.push_str("  ---\n");
             }

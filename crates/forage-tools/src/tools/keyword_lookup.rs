@@ -8,20 +8,24 @@ mod render;
 use std::time::Instant;
 
 use forage_base::{Pace, Stop};
-use forage_sparse::{CollectionError, Filter, Hit, Lookup, LookupState, Question, Retriever, Unanswered};
+use forage_sparse::{
+    CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use self::event::fallback;
 use self::records::status;
-pub use self::records::{BeyondRecord, Has, LineRecord, NameRecord, Presence, Record, Response, Status};
+pub use self::records::{
+    Has, LookupHit, LookupLine, LookupName, LookupResponse, LookupStatus, LookupWithoutFilter, Presence,
+};
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
-use crate::outcome::{Limit, Outcome};
+use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::without_hidden;
 use crate::text::{around_place, clip};
 use crate::tool::Tool;
@@ -33,7 +37,7 @@ pub struct KeywordLookup;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct LookupRequest {
     /// Words to look up: an error code, an identifier, an id.
     pub query: String,
     /// Results to return, 1 to 100 (default: 10).
@@ -49,7 +53,7 @@ pub struct Request {
     pub filter: Option<Vec<String>>,
 }
 
-impl Request {
+impl LookupRequest {
     /// Returns the request for what is asked for by default: a lookup in the whole collection.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), limit: None, repo: None, path: None, language: None, filter: None }
@@ -83,14 +87,14 @@ impl Tool for KeywordLookup {
         ("filters", Foreign::Same("filter")),
         ("where", Foreign::Same("filter")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = LookupRequest;
+    type Response = LookupResponse;
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         conditions::adapt(fields)
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
         let mut clamp = Clamp::default();
         let most = limits::LOOKUP_HITS_MAX;
         let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, most);
@@ -110,13 +114,13 @@ impl Tool for KeywordLookup {
             ToolError::Collection { message: problem.clone(), hint: None }
         })?;
         let named = [("repo", &request.repo), ("path", &request.path), ("language", &request.language)];
-        let named = named
-            .into_iter()
-            .filter_map(|(name, value)| Some(Filter::any_of(name, [value.as_ref()?.as_str()]).conditions));
+        let named = named.into_iter().filter_map(|(name, value)| {
+            Some(PointFilter::any_of(name, [value.as_ref()?.as_str()]).conditions)
+        });
         let mut conditions: Vec<_> = named.flatten().collect();
         let fields = conditions::filterable(&retriever.fields, &settings.text_field);
         conditions.extend(conditions::parse(request.filter.as_deref().unwrap_or_default(), &fields)?);
-        let filter = Filter { conditions, ids: None };
+        let filter = PointFilter { conditions, ids: None };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let began = Instant::now();
         let stop = context.stop.within(context.timeout);
@@ -139,10 +143,10 @@ fn outcome(
     context: &Context,
     retriever: &Retriever,
     query: String,
-    filter: &Filter,
+    filter: &PointFilter,
     lookup: Lookup,
     stop: &Stop,
-) -> Outcome<Response> {
+) -> ToolOutcome<LookupResponse> {
     let status = status(&lookup);
     let reason = match &lookup.state {
         LookupState::EncoderUnavailable(reason) => Some(reason.clone()),
@@ -161,22 +165,22 @@ fn outcome(
         .hits
         .into_iter()
         .take_while(|_| !context.stop.is_cancelled())
-        .map(|hit| Record { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
-    let hits: Vec<Record> = hits.collect();
+        .map(|hit| LookupHit { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
+    let hits: Vec<LookupHit> = hits.collect();
     // A name that nothing has was not found, whatever has parts of it.
-    let found = status == Status::Found;
-    let response = Response {
+    let found = status == LookupStatus::Found;
+    let response = LookupResponse {
         query,
         collection: retriever.store.place(),
         status,
         reason,
         filter: filter.conditions.iter().map(ToString::to_string).collect(),
-        name: lookup.name.map(NameRecord::of),
-        without_filter: lookup.beyond.map(BeyondRecord::of),
+        name: lookup.name.map(LookupName::of),
+        without_filter: lookup.beyond.map(LookupWithoutFilter::of),
         cut: lookup.cut,
         hits,
     };
-    let mut outcome = Outcome::new(response, found);
+    let mut outcome = ToolOutcome::new(response, found);
     outcome.hidden = hidden;
     outcome.warnings.extend(unanswered);
     if lookup.is_arbitrary {
@@ -222,8 +226,14 @@ fn words(query: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-fn record(hit: Hit, text_field: &str, words: &[String], pace: &Pace, border: &mut Border<'_>) -> Record {
-    let Hit { id, score, mut payload } = hit;
+fn record(
+    hit: PointHit,
+    text_field: &str,
+    words: &[String],
+    pace: &Pace,
+    border: &mut Border<'_>,
+) -> LookupHit {
+    let PointHit { id, score, mut payload } = hit;
     // Redacted whole, before anything is cut; a collection on a server was filled with redacted text already.
     payload.values_mut().for_each(|value| redact(value, border));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
@@ -231,7 +241,7 @@ fn record(hit: Hit, text_field: &str, words: &[String], pace: &Pace, border: &mu
     for value in payload.values_mut() {
         cut(value);
     }
-    Record { id: id.to_string(), score, has: None, payload, lines: best_lines(&text, first, words, pace) }
+    LookupHit { id: id.to_string(), score, has: None, payload, lines: best_lines(&text, first, words, pace) }
 }
 
 /// Takes the secrets out of texts, at any depth, and writes out what hides text.
@@ -261,7 +271,7 @@ fn cut(value: &mut Value) {
 
 /// The lines with most of the words, in the order of the text; the first ones if none has any, or if there is no time to
 /// look for them.
-fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> Vec<LineRecord> {
+fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> Vec<LookupLine> {
     let lines: Vec<&str> = text.lines().collect();
     let counted = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(nth, line)| {
         let lower = line.to_lowercase();
@@ -275,7 +285,7 @@ fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> 
     best.truncate(limits::LOOKUP_LINES);
     best.sort_by_key(|&(_, nth)| nth);
     best.into_iter()
-        .map(|(_, nth)| LineRecord {
+        .map(|(_, nth)| LookupLine {
             line_number: first.map(|first| first.saturating_add(nth as u64)),
             text: around(lines[nth].trim(), words, pace),
         })

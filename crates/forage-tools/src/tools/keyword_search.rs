@@ -22,24 +22,24 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, find_git_root};
 use forage_search::keyword::{
-    Breadth, Detail, EvidenceLine, Gathered, KeywordOptions, TermFate, TermReport, gather,
+    Breadth, EvidenceLine, KeywordFindings, KeywordOptions, TermDetail, TermFate, TermReport, gather,
 };
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::answer::LineRange;
-use self::order::Found;
+use self::order::OrderedMatches;
 use crate::arguments::Foreign;
-use crate::border::{Border, Line};
+use crate::border::{Border, BorderLine};
 use crate::context::{Context, EvidenceForm, FilterBreadth, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
-use crate::outcome::Outcome;
+use crate::outcome::ToolOutcome;
 use crate::sanitize::{line_text, sanitize_line};
 use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
 use crate::tool::{Egress, Tool};
-use crate::verdict::{Verdict, unseen_matches};
+use crate::verdict::{CallVerdict, unseen_matches};
 
 /// The tool.
 pub struct KeywordSearch;
@@ -48,14 +48,14 @@ pub struct KeywordSearch;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct KeywordRequest {
     /// A detailed statement of what you're trying to find or learn.
     pub query: String,
     /// List of search terms in descending order of importance.
     pub search_terms: Vec<String>,
 }
 
-impl Request {
+impl KeywordRequest {
     /// Returns the request for what is to be found or learned, and what to search for, the most important term first.
     pub fn new(query: impl Into<String>, search_terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { query: query.into(), search_terms: search_terms.into_iter().map(Into::into).collect() }
@@ -64,7 +64,7 @@ impl Request {
 
 /// The records of `keyword_search`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct KeywordResponse {
     /// The query, as the caller wrote it.
     pub query: String,
     /// Absolute path of the directory that was searched.
@@ -76,7 +76,7 @@ pub struct Response {
     /// judged and follows in lexical order.
     pub filter: &'static str,
     /// Most relevant first.
-    pub files: Vec<FileRecord>,
+    pub files: Vec<KeywordFile>,
     /// Files that any kept term matches.
     pub candidate_files: u64,
     /// What became of each term, in their order.
@@ -94,12 +94,12 @@ pub struct Response {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelRecord>,
     /// For a search without hits: what is in files that were not searched.
-    pub not_searched: Verdict,
+    pub not_searched: CallVerdict,
 }
 
 /// A file of the answer.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct FileRecord {
+pub struct KeywordFile {
     /// The absolute path of the file.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -123,7 +123,7 @@ pub struct FileRecord {
     pub more_match_lines: u64,
     /// The lines that say most, without a model's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<LineRecord>,
+    pub evidence: Vec<KeywordLine>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -132,7 +132,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// A line of a file.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct LineRecord {
+pub struct KeywordLine {
     /// From 1.
     pub line_number: u64,
     /// The line without indent; of a long one the part around its first match.
@@ -229,10 +229,10 @@ impl Tool for KeywordSearch {
         ("patterns", Foreign::Same("search_terms")),
         ("question", Foreign::Same("query")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = KeywordRequest;
+    type Response = KeywordResponse;
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         check(&request)?;
         let settings = &context.filter;
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
@@ -255,7 +255,7 @@ impl Tool for KeywordSearch {
         }
         refuse_if_nothing_is_left(&gathered, settings)?;
 
-        let mut outcome = Outcome::new(response(root, &start, &request, &gathered, settings), false);
+        let mut outcome = ToolOutcome::new(response(root, &start, &request, &gathered, settings), false);
         outcome.add_report(&gathered.report);
         if gathered.beyond > 0 {
             outcome.warnings.push(format!(
@@ -272,7 +272,7 @@ impl Tool for KeywordSearch {
         }
         // A model has time of its own; without one, the call's is all there is.
         let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
-        let found = Found::new(root, &gathered, &request.query, context, time);
+        let found = OrderedMatches::new(root, &gathered, &request.query, context, time);
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
             FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
@@ -294,7 +294,7 @@ fn bounds(settings: &FilterSettings) -> KeywordOptions {
     KeywordOptions { term_bytes, evidence_bytes, context, breadth, ..KeywordOptions::default() }
 }
 
-fn check(request: &Request) -> Result<(), ToolError> {
+fn check(request: &KeywordRequest) -> Result<(), ToolError> {
     if request.query.trim().is_empty() {
         return Err(ToolError::argument(
             "query",
@@ -346,7 +346,7 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
 }
 
 /// All terms too broad, or none of them valid: errors that name each.
-fn refuse_if_nothing_is_left(gathered: &Gathered, settings: &FilterSettings) -> Result<(), ToolError> {
+fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettings) -> Result<(), ToolError> {
     let all = |fits: fn(&TermFate) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
     if all(|fate| matches!(fate, TermFate::Invalid(_))) {
         let errors: Vec<String> =
@@ -388,24 +388,30 @@ fn error_of(term: &TermReport) -> String {
     }
 }
 
-fn unseen(context: &Context, root: &Arc<Root>, start: &RelPath, gathered: &Gathered, stop: &Stop) -> Verdict {
+fn unseen(
+    context: &Context,
+    root: &Arc<Root>,
+    start: &RelPath,
+    gathered: &KeywordFindings,
+    stop: &Stop,
+) -> CallVerdict {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
         gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
-        Err(_) => Verdict { is_partial: true, ..Verdict::none() },
+        Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
     }
 }
 
 fn response(
     root: &Root,
     start: &RelPath,
-    request: &Request,
-    gathered: &Gathered,
+    request: &KeywordRequest,
+    gathered: &KeywordFindings,
     settings: &FilterSettings,
-) -> Response {
+) -> KeywordResponse {
     let term = |term: &TermReport| TermRecord {
         term: term.term.clone(),
         fate: match term.fate {
@@ -422,7 +428,7 @@ fn response(
         lines_at_least: term.lines_at_least,
         shown: shown(term, settings),
     };
-    Response {
+    KeywordResponse {
         query: request.query.clone(),
         root: absolute(root, start),
         project: absolute(root, &RelPath::root()),
@@ -435,7 +441,7 @@ fn response(
         breadth: settings.breadth,
         bounds: (settings.term_bytes, settings.evidence_bytes),
         model: None,
-        not_searched: Verdict::none(),
+        not_searched: CallVerdict::none(),
     }
 }
 
@@ -443,19 +449,24 @@ fn response(
 fn shown(term: &TermReport, settings: &FilterSettings) -> Option<ShownRecord> {
     match term.detail {
         _ if term.fate != TermFate::Kept || settings.evidence == EvidenceForm::Compact => None,
-        Detail::Whole => None,
-        Detail::Context(context_lines) => Some(ShownRecord::Less { context_lines }),
-        Detail::Best { lines, files } => Some(ShownRecord::Best { lines, files }),
+        TermDetail::Whole => None,
+        TermDetail::Context(context_lines) => Some(ShownRecord::Less { context_lines }),
+        TermDetail::Best { lines, files } => Some(ShownRecord::Best { lines, files }),
     }
 }
 
-fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: String) -> Option<FileRecord> {
+fn file_record(
+    root: &Root,
+    gathered: &KeywordFindings,
+    index: usize,
+    explanation: String,
+) -> Option<KeywordFile> {
     let file = gathered.files.get(index)?;
     let match_lines: Vec<u64> =
         file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
     let most = file.matched.iter().map(|matches| u64::from(matches.lines)).max().unwrap_or(0);
     let more_match_lines = most.saturating_sub(match_lines.len() as u64);
-    Some(FileRecord {
+    Some(KeywordFile {
         path: absolute(root, &file.path),
         path_bytes: absolute_bytes(root, &file.path),
         explanation,
@@ -472,7 +483,7 @@ fn file_record(root: &Root, gathered: &Gathered, index: usize, explanation: Stri
 const LEXICAL_LINES: usize = 3;
 const LEXICAL_LINE_BYTES: usize = 160;
 
-fn fill_lexical(response: &mut Response, found: &Found<'_>) {
+fn fill_lexical(response: &mut KeywordResponse, found: &OrderedMatches<'_>) {
     response.filter = "lexical";
     let best = found.order().iter().take(limits::LEXICAL_FILES);
     response.files = best.filter_map(|&index| lexical_record(found, index)).collect();
@@ -487,8 +498,8 @@ fn around_match(text: &str, line: &EvidenceLine) -> String {
     evidence::elided(shown, middle, LEXICAL_LINE_BYTES, line.cut)
 }
 
-fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
-    let Found { root, gathered, .. } = *found;
+fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFile> {
+    let OrderedMatches { root, gathered, .. } = *found;
     let file = gathered.files.get(index)?;
     let named: Vec<String> = file
         .matched
@@ -508,9 +519,9 @@ fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     let is_near = |at: usize| chosen.iter().any(|&line| line.abs_diff(at) <= margin);
     let near: Vec<(usize, &EvidenceLine)> =
         file.lines.iter().enumerate().filter(|(at, _)| is_near(*at)).collect();
-    let lines: Vec<Line<'_>> = near
+    let lines: Vec<BorderLine<'_>> = near
         .iter()
-        .map(|(at, line)| Line {
+        .map(|(at, line)| BorderLine {
             number: line.number,
             bytes: line.bytes.strip_suffix(b"\n").unwrap_or(&line.bytes),
             in_key: &line.in_key,
@@ -522,7 +533,7 @@ fn lexical_record(found: &Found<'_>, index: usize) -> Option<FileRecord> {
     record.evidence = shown
         .map(|((_, line), text)| {
             let text = line_text(text.as_deref().map_or(&line.bytes, str::as_bytes));
-            LineRecord { line_number: line.number, text: around_match(text.trim_end(), line) }
+            KeywordLine { line_number: line.number, text: around_match(text.trim_end(), line) }
         })
         .collect();
     Some(record)

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use forage_fs::{
-    Contents, Decoded, Entry, EntryKind, OpenError, RelPath, Skipped, Step, WalkOptions, count_lines, decode,
-    walk,
+    Contents, DecodedText, Entry, EntryKind, OpenError, RelPath, Skipped, WalkOptions, WalkStep, count_lines,
+    decode, walk,
 };
-use forage_search::index::Cursor;
+use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +17,8 @@ use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
-use crate::outcome::{Limit, Outcome, Render};
-use crate::place::Place;
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
 use crate::text::{count, grouped, notes, notes_bytes, with_notes};
 use crate::tool::Tool;
@@ -30,7 +30,7 @@ pub struct ListDirectory;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct ListRequest {
     /// Directory to list, relative to the project root or absolute within it (default: ".", the project root).
     pub path: Option<String>,
     /// List subdirectories too (default: false, or true when max_depth is given).
@@ -41,7 +41,7 @@ pub struct Request {
     pub include_ignored: Option<bool>,
 }
 
-impl Request {
+impl ListRequest {
     /// Returns the request for what is asked for by default: one level of the root.
     pub fn new() -> Self {
         Self::default()
@@ -57,7 +57,7 @@ impl Request {
 
 /// The records of `list_directory`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct ListResponse {
     /// Below the root.
     pub path: String,
     /// Levels that were listed.
@@ -67,14 +67,14 @@ pub struct Response {
     /// Entries found, whether shown or not.
     pub entry_count: u64,
     /// In path order.
-    pub entries: Vec<Record>,
+    pub entries: Vec<ListEntry>,
     /// Names of directories that were not entered, wherever they occur.
     pub pruned: Vec<String>,
 }
 
 /// A name in a directory.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Record {
+pub struct ListEntry {
     /// Below the root.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -128,21 +128,21 @@ impl Tool for ListDirectory {
             Foreign::Missing("it lists all names[[; {search_index} with path:… finds files by name]]"),
         ),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = ListRequest;
+    type Response = ListResponse;
 
-    fn path(request: &Request) -> Option<&str> {
+    fn path(request: &ListRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let mut clamp = Clamp::default();
         let most = limits::LIST_DEPTH_MAX;
         let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 1, most);
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
         let depth = if recursive { depth } else { 1 };
         let include_ignored = request.include_ignored.unwrap_or(false);
-        let Place { root, path: start, note, .. } =
+        let PathTarget { root, path: start, note, .. } =
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
         let (_, is_directory) = root.locate(&start)?;
         if !is_directory {
@@ -174,10 +174,13 @@ impl Tool for ListDirectory {
             &start,
             &options,
             &stop,
-            || LineCounter { index: index.as_ref().map(|index| index.cursor(&options)), buffer: Vec::new() },
+            || FileLineCounter {
+                index: index.as_ref().map(|index| index.cursor(&options)),
+                buffer: Vec::new(),
+            },
             |counter, entry, skipped| {
                 let record = describe(entry, counter, skipped);
-                Step::Item(record, size_of::<Record>() + 64)
+                WalkStep::Item(record, size_of::<ListEntry>() + 64)
             },
             |record| {
                 too_many = entries.len() >= limits::LIST_ENTRIES_READ;
@@ -193,7 +196,7 @@ impl Tool for ListDirectory {
             entries.truncate(limits::LIST_ENTRIES);
         }
         let deepest = start.depth() + usize::try_from(depth).unwrap_or(1);
-        let is_pruned = |record: &Record| report.pruned.contains(&record.name);
+        let is_pruned = |record: &ListEntry| report.pruned.contains(&record.name);
         for record in &mut entries {
             record.is_entered = record.kind == "directory" && record.place.depth() < deepest;
         }
@@ -203,8 +206,8 @@ impl Tool for ListDirectory {
             .count() as u64;
         // At a deadline before the first name nothing is known of the directory, not even that it is empty.
         let found = report.stopped.is_none() || !entries.is_empty();
-        let mut outcome = Outcome::new(
-            Response {
+        let mut outcome = ToolOutcome::new(
+            ListResponse {
                 not_entered,
                 path: start.display().into_owned(),
                 max_depth: depth,
@@ -224,8 +227,8 @@ impl Tool for ListDirectory {
     }
 }
 
-fn describe(entry: &Entry<'_>, counter: &mut LineCounter<'_>, skipped: &mut Skipped) -> Record {
-    let mut record = Record {
+fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut Skipped) -> ListEntry {
+    let mut record = ListEntry {
         path: entry.path.display().into_owned(),
         path_bytes: path_bytes(&entry.path),
         kind: "file",
@@ -252,12 +255,12 @@ fn describe(entry: &Entry<'_>, counter: &mut LineCounter<'_>, skipped: &mut Skip
 }
 
 /// What a worker counts lines with.
-struct LineCounter<'a> {
-    index: Option<Cursor<'a>>,
+struct FileLineCounter<'a> {
+    index: Option<LookupCursor<'a>>,
     buffer: Vec<u8>,
 }
 
-impl LineCounter<'_> {
+impl FileLineCounter<'_> {
     /// The lines of a text file, or what to say instead.
     fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, String> {
         let most = limits::LIST_COUNT_BYTES;
@@ -280,8 +283,8 @@ impl LineCounter<'_> {
             Err(_) => Err("unreadable".to_owned()),
             Ok(Contents::TooLarge) => Err(format!("{} bytes", grouped(file.size()))),
             Ok(Contents::Whole) => match decode(&self.buffer) {
-                Decoded::Binary => Err("binary".to_owned()),
-                Decoded::Text { bytes, .. } => Ok(count_lines(&bytes)),
+                DecodedText::Binary => Err("binary".to_owned()),
+                DecodedText::Text { bytes, .. } => Ok(count_lines(&bytes)),
             },
         }
     }
@@ -289,11 +292,11 @@ impl LineCounter<'_> {
 
 /// A directory of the tree with what is in it.
 #[derive(Default)]
-struct Node<'a> {
-    children: Vec<&'a Record>,
+struct TreeNode<'a> {
+    children: Vec<&'a ListEntry>,
 }
 
-impl Render for Response {
+impl Render for ListResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         // The entries whose names have secrets and that lead to the one that is looked at.
         let mut above: Vec<RelPath> = Vec::new();
@@ -315,7 +318,7 @@ impl Render for Response {
         }
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut notes = notes(outcome, None);
         let others: Vec<&str> = response
@@ -356,8 +359,8 @@ impl Render for Response {
 }
 
 /// The directories of the tree, with what is in each.
-fn nodes(response: &Response) -> BTreeMap<RelPath, Node<'_>> {
-    let mut nodes: BTreeMap<RelPath, Node<'_>> = BTreeMap::new();
+fn nodes(response: &ListResponse) -> BTreeMap<RelPath, TreeNode<'_>> {
+    let mut nodes: BTreeMap<RelPath, TreeNode<'_>> = BTreeMap::new();
     for record in &response.entries {
         let parent = record.place.parent().unwrap_or_else(RelPath::root);
         nodes.entry(parent).or_default().children.push(record);
@@ -366,7 +369,12 @@ fn nodes(response: &Response) -> BTreeMap<RelPath, Node<'_>> {
 }
 
 /// The tree with at most `budget` entries, which go to the upper levels first.
-fn tree(response: &Response, is_read: bool, nodes: &BTreeMap<RelPath, Node<'_>>, budget: usize) -> String {
+fn tree(
+    response: &ListResponse,
+    is_read: bool,
+    nodes: &BTreeMap<RelPath, TreeNode<'_>>,
+    budget: usize,
+) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
     // How many children of each directory are shown: level by level until the budget is used up.
     let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
@@ -399,7 +407,7 @@ fn tree(response: &Response, is_read: bool, nodes: &BTreeMap<RelPath, Node<'_>>,
 }
 
 fn draw(
-    nodes: &BTreeMap<RelPath, Node<'_>>,
+    nodes: &BTreeMap<RelPath, TreeNode<'_>>,
     shown: &BTreeMap<&RelPath, usize>,
     at: &RelPath,
     indent: &str,

@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Contents, Decoded, OpenError, OpenedFile, RelPath, Root, Step, decode, walk};
+use forage_fs::{Contents, DecodedText, OpenError, OpenedFile, RelPath, Root, WalkStep, decode, walk};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,12 +16,12 @@ use serde_json::{Map, Value};
 
 use super::adapted;
 use crate::arguments::{Clamp, Foreign};
-use crate::border::{Border, Hidden, Line, without_cut_word};
+use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
-use crate::outcome::{Limit, Outcome, Render};
-use crate::place::Place;
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::text::{count, grouped, notes, with_notes};
 use crate::tool::Tool;
@@ -33,7 +33,7 @@ pub struct ReadFile;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct ReadRequest {
     /// File to read, relative to the project root or absolute within it.
     pub path: String,
     /// First line to read, counted from 1 (default: 1).
@@ -42,7 +42,7 @@ pub struct Request {
     pub end_line: Option<i64>,
 }
 
-impl Request {
+impl ReadRequest {
     /// Returns the request for what is asked for by default: the whole file, as far as there is room.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), start_line: None, end_line: None }
@@ -56,7 +56,7 @@ impl Request {
 
 /// The records of `read_file`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct ReadResponse {
     /// The file, below the root.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -119,19 +119,19 @@ impl Tool for ReadFile {
         ("to_line", Foreign::Same("end_line")),
         ("end_line_one_indexed_inclusive", Foreign::Same("end_line")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = ReadRequest;
+    type Response = ReadResponse;
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_lines(fields)
     }
 
-    fn path(request: &Request) -> Option<&str> {
+    fn path(request: &ReadRequest) -> Option<&str> {
         Some(&request.path)
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
-        let Place { root, path, lines, note, .. } =
+    fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
+        let PathTarget { root, path, lines, note, .. } =
             context.place(Some(&request.path))?.without_globs(&context.names)?;
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
         let mut clamp = Clamp::default();
@@ -143,7 +143,7 @@ impl Tool for ReadFile {
         let stop = context.stop.within(context.timeout);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
-        let mut wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
+        let mut wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;
         let all = wanted.reader.lines_seen.max(1);
         let is_behind = wanted.reader.complete && start > all;
         if is_behind {
@@ -154,19 +154,19 @@ impl Tool for ReadFile {
         clamp.at_least("end_line", asked_end, start);
         if is_behind {
             end = end.map(|_| all);
-            wanted = Wanted::read(context, (&root, &path), (start, end), &mut border, &stop)?;
+            wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;
         } else if wanted.reader.complete
             && let Some(beyond) = end.filter(|&end| end > all)
         {
             clamp.note("end_line", beyond, 1, all);
         }
-        let Wanted { reader, shown, encoding, size } = wanted;
+        let WantedLines { reader, shown, encoding, size } = wanted;
         let shown_path = path.display().into_owned();
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
         let (cut, reader_complete) = (reader.out_of_room, reader.complete);
-        let mut outcome = Outcome::new(
-            Response {
+        let mut outcome = ToolOutcome::new(
+            ReadResponse {
                 path: shown_path,
                 path_bytes: path_bytes(&path),
                 start_line: start,
@@ -225,8 +225,8 @@ fn meant(context: &Context, root: &Arc<Root>, path: &RelPath) -> String {
         &stop,
         || (),
         |(), entry, _| match entry.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(name) {
-            true => Step::Item(entry.path.clone(), entry.path.as_bytes().len()),
-            false => Step::Nothing,
+            true => WalkStep::Item(entry.path.clone(), entry.path.as_bytes().len()),
+            false => WalkStep::Nothing,
         },
         |path| {
             found.push(path);
@@ -241,14 +241,14 @@ fn meant(context: &Context, root: &Arc<Root>, path: &RelPath) -> String {
 }
 
 /// Lines of a file that were asked for.
-struct Wanted {
+struct WantedLines {
     reader: LineReader,
     shown: ShownLines,
     encoding: &'static str,
     size: u64,
 }
 
-impl Wanted {
+impl WantedLines {
     fn read(
         context: &Context,
         (root, path): (&Arc<Root>, &RelPath),
@@ -280,8 +280,8 @@ fn read(
     let mut buffer = Vec::new();
     if file.read_into(&mut buffer, limits::READ_DECODE_BYTES).map_err(failed)? == Contents::Whole {
         return Ok(match decode(&buffer) {
-            Decoded::Binary => None,
-            Decoded::Text { bytes, encoding } => {
+            DecodedText::Binary => None,
+            DecodedText::Text { bytes, encoding } => {
                 lines.complete = lines.feed_within(&bytes, stop);
                 Some(encoding.name())
             }
@@ -476,11 +476,11 @@ impl LineReader {
             false => self.keys.within(line.place, &line.bytes),
         };
         let in_keys: Vec<Vec<Range<usize>>> = self.kept.iter().map(within).collect();
-        let lines: Vec<Line<'_>> = self
+        let lines: Vec<BorderLine<'_>> = self
             .kept
             .iter()
             .zip(&in_keys)
-            .map(|(line, in_key)| Line {
+            .map(|(line, in_key)| BorderLine {
                 number: line.number,
                 bytes: &line.bytes,
                 in_key,
@@ -542,12 +542,12 @@ fn runs(numbers: &[u64]) -> String {
     numbers.chunk_by(|a, b| a + 1 == *b).map(run).collect::<Vec<_>>().join(", ")
 }
 
-impl Render for Response {
+impl Render for ReadResponse {
     fn redact(&mut self, _: &mut Border<'_>) {
         // The path is the caller's own.
     }
 
-    fn render(outcome: &Outcome<Self>, _budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, _budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut text = String::new();
         for (number, line) in (response.start_line..).zip(&response.lines) {

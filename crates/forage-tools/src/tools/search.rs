@@ -18,25 +18,25 @@ use crate::arguments::Foreign;
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Limit, Outcome};
+use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
 use crate::tool::Tool;
-use crate::verdict::{Verdict, unseen_matches};
+use crate::verdict::{CallVerdict, unseen_matches};
 
-pub use record::{Data, Record, Submatch, Text};
-pub use request::{CaseRule, Request};
-pub use stream::{Format, Streamed, each, stream};
+pub use record::{SearchData, SearchRecord, SearchText, Submatch};
+pub use request::{CaseRule, SearchRequest};
+pub use stream::{StreamFormat, Streamed, each, stream};
 
 use best::BestPage;
-use page::{PathPage, Show, Taken};
-use request::Prepared;
+use page::{PathPage, Show, TakenPage};
+use request::PreparedSearch;
 
 /// The tool.
 pub struct Search;
 
 /// The answer of `Search`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct SearchResponse {
     /// The pattern, as the caller wrote it.
     pub pattern: String,
     /// Where was searched, below the root.
@@ -46,7 +46,7 @@ pub struct Response {
     /// Matching lines among them.
     pub match_count: u64,
     /// The events, in path order or the nearest first.
-    pub matches: Vec<Record>,
+    pub matches: Vec<SearchRecord>,
     /// Whether the time was over first.
     pub timed_out: bool,
     /// `embedded`, `ugrep` or `rg`.
@@ -64,7 +64,7 @@ pub struct Response {
     /// `glob` was given and no file fits it.
     pub no_file_chosen: bool,
     /// For a search without hits: what is in files that were not searched.
-    pub not_searched: Verdict,
+    pub not_searched: CallVerdict,
 }
 
 impl Tool for Search {
@@ -106,18 +106,18 @@ impl Tool for Search {
         ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
         ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = SearchRequest;
+    type Response = SearchResponse;
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_search(fields)
     }
 
-    fn path(request: &Request) -> Option<&str> {
+    fn path(request: &SearchRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
         let prepared = request.prepare(context, false)?;
         let limit = prepared.max_results;
         run(context, prepared, Some(limit), &mut |_| true)
@@ -128,10 +128,10 @@ impl Tool for Search {
 /// the records are shown and not kept.
 fn run(
     context: &Context,
-    mut prepared: Prepared,
+    mut prepared: PreparedSearch,
     limit: Option<u64>,
     show: &mut Show<'_>,
-) -> Result<Outcome<Response>, ToolError> {
+) -> Result<ToolOutcome<SearchResponse>, ToolError> {
     let stop = prepared.stop.clone();
     let continued = prepared.cursor.is_some();
     let mut hidden = Hidden::default();
@@ -156,7 +156,7 @@ fn run(
     if prepared.globs_in_path.is_some() && ended.walk.visited == 0 && ended.walk.stopped.is_none() {
         return Err(no_file_fits(prepared.globs_in_path.as_deref()));
     }
-    let Taken { records, count, matches, full, by_bytes, last } = taken;
+    let TakenPage { records, count, matches, full, by_bytes, last } = taken;
     let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries && !ended.incomplete;
     // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
     // need not be the best: there is nothing that could be gone on from.
@@ -165,15 +165,15 @@ fn run(
     let not_searched = match &prepared.pattern {
         // What the configuration leaves out is left out in any case.
         _ if looks && prepared.sees_everything() && context.excludes.is_none() => {
-            Verdict::nothing_hidden(&ended.walk)
+            CallVerdict::nothing_hidden(&ended.walk)
         }
         Some(pattern) if looks => {
             unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
         }
-        _ => Verdict::none(),
+        _ => CallVerdict::none(),
     };
-    let mut outcome = Outcome::new(
-        Response {
+    let mut outcome = ToolOutcome::new(
+        SearchResponse {
             path: prepared.start.display().into_owned(),
             count,
             match_count: matches,

@@ -6,10 +6,10 @@ mod render;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{Contents, Decoded, Globs, RelPath, Root, SkipReason, Skipped, decode};
+use forage_fs::{Contents, DecodedText, Globs, RelPath, Root, SkipReason, Skipped, decode};
 use forage_rank::{
-    ChunkHit, Effect, FileHit, RankIndex, Ranking, RuleWeights, Weights, Words, known_language, language_of,
-    search,
+    ChunkHit, Effect, FileHit, QueryWords, RankIndex, RankWeights, Ranking, RuleWeights, known_language,
+    language_of, search,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,13 +22,13 @@ use crate::context::{Context, NotRanked};
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::names::Names;
-use crate::outcome::{Limit, Outcome};
-use crate::place::{Place, globs_in_path, no_file_fits};
+use crate::names::ToolNames;
+use crate::outcome::{Limit, ToolOutcome};
+use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped};
 use crate::tool::Tool;
-use crate::verdict::Verdict;
+use crate::verdict::CallVerdict;
 
 /// The tool.
 pub struct SearchIndex;
@@ -37,7 +37,7 @@ pub struct SearchIndex;
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct RankRequest {
     /// A question, words, names, or a whole bug report.
     pub query: String,
     /// Directory or file to search (default: ".", the project root).
@@ -54,7 +54,7 @@ pub struct Request {
     pub cursor: Option<String>,
 }
 
-impl Request {
+impl RankRequest {
     /// Returns the request for what is asked for by default: a ranking of all files.
     pub fn new(query: impl Into<String>) -> Self {
         Self {
@@ -80,13 +80,13 @@ impl Request {
 
 /// The records of `search_index`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct RankResponse {
     /// The query, as the caller wrote it.
     pub query: String,
     /// The file, or where was searched, below the root.
     pub path: String,
     /// The best first.
-    pub files: Vec<FileRecord>,
+    pub files: Vec<RankedFile>,
     /// Files that have something of what is asked for.
     pub matching_files: u64,
     /// Files in the index.
@@ -110,12 +110,12 @@ pub struct Response {
     /// This page continues another.
     pub continued: bool,
     /// For an answer without files: what is in those that the configuration leaves out.
-    pub not_searched: Verdict,
+    pub not_searched: CallVerdict,
 }
 
 /// A ranked file.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct FileRecord {
+pub struct RankedFile {
     /// The file, or where was searched, below the root.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -124,15 +124,15 @@ pub struct FileRecord {
     /// Comparable within one answer.
     pub score: f32,
     /// The best first.
-    pub chunks: Vec<ChunkRecord>,
+    pub chunks: Vec<RankedChunk>,
     /// What each rule gave or took, the strongest first; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<RankedReason>,
 }
 
 /// A part of a file, cut at definitions.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct ChunkRecord {
+pub struct RankedChunk {
     /// The first line, from 1.
     pub start_line: u32,
     /// The last line.
@@ -142,12 +142,12 @@ pub struct ChunkRecord {
     /// What the symbol is, such as `function`.
     pub kind: Option<&'static str>,
     /// Lines that have most of what is asked for, in order.
-    pub lines: Vec<LineRecord>,
+    pub lines: Vec<RankedLine>,
 }
 
 /// A line of a part.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct LineRecord {
+pub struct RankedLine {
     /// From 1.
     pub line_number: u32,
     /// The line without indent; of a long one the part that was found.
@@ -156,7 +156,7 @@ pub struct LineRecord {
 
 /// What a rule gave or took.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Reason {
+pub struct RankedReason {
     /// The name of the rule.
     pub rule: &'static str,
     /// Added to the score, or the share that is taken off it (negative).
@@ -191,28 +191,28 @@ impl Tool for SearchIndex {
         ("k", Foreign::Same("limit")),
         ("n", Foreign::Same("limit")),
     ];
-    type Request = Request;
-    type Response = Response;
+    type Request = RankRequest;
+    type Response = RankResponse;
 
     fn adapt(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         adapted::to_ranking(fields)
     }
 
-    fn path(request: &Request) -> Option<&str> {
+    fn path(request: &RankRequest) -> Option<&str> {
         request.path.as_deref()
     }
 
-    fn run(context: &Context, request: Request) -> Result<Outcome<Response>, ToolError> {
+    fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         let mut clamp = Clamp::default();
         let limit = clamp.number("limit", request.limit, limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX);
-        let Place { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
+        let PathTarget { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
         // Files are in the index by their own paths, and a path that is not there is no place where nothing is found.
         let (start, is_directory) = root.locate(&start)?;
         if !is_directory {
             // Why it can't be in the index, if so.
             root.open_file(&start)?;
         }
-        let scope = Scope::new(context, &request, globs.as_deref(), &start)?;
+        let scope = IndexScope::new(context, &request, globs.as_deref(), &start)?;
         let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -230,9 +230,14 @@ impl Tool for SearchIndex {
                     return Err(ToolError::argument("cursor", problem));
                 }
                 Err(NotRanked::NotYet(progress)) => {
-                    let found =
-                        provisional::Search { context, root: &root, scope: &scope, began, stop: &call }
-                            .rank(&request.query, progress)?;
+                    let found = provisional::ProvisionalSearch {
+                        context,
+                        root: &root,
+                        scope: &scope,
+                        began,
+                        stop: &call,
+                    }
+                    .rank(&request.query, progress)?;
                     (found, call.clone())
                 }
             };
@@ -253,7 +258,7 @@ impl Tool for SearchIndex {
         let explain = request.explain.unwrap_or(false).then(|| scope.rules());
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
-        let mut reader = Reader {
+        let mut reader = ChunkReader {
             context,
             root: &root,
             words: &ranking.words,
@@ -262,7 +267,7 @@ impl Tool for SearchIndex {
             border,
         };
         let mut skipped = Skipped::default();
-        let files: Vec<FileRecord> = hits
+        let files: Vec<RankedFile> = hits
             .iter()
             .enumerate()
             .filter_map(|(nth, hit)| reader.record(hit, first + nth, &mut skipped))
@@ -282,7 +287,7 @@ impl Tool for SearchIndex {
         }
         let excluded = scope.count_excluded(&ranked.index, &stop)?;
         let mut not_searched = match found || cursor.is_some() || excluded == 0 {
-            true => Verdict::none(),
+            true => CallVerdict::none(),
             false => scope.excluded_matches(&ranked.index, &request.query, &stop)?,
         };
         let too_large = reader.too_large.map(|example| {
@@ -293,7 +298,7 @@ impl Tool for SearchIndex {
         if !found {
             not_searched.hidden_matches.extend(too_large.clone());
         }
-        let response = Response {
+        let response = RankResponse {
             query: request.query,
             path: start.display().into_owned(),
             files,
@@ -310,7 +315,7 @@ impl Tool for SearchIndex {
             continued: cursor.is_some(),
             not_searched,
         };
-        let mut outcome = Outcome::new(response, found);
+        let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
@@ -349,7 +354,7 @@ fn lead(ranking: &Ranking) -> f32 {
 }
 
 /// What has to be known of files that are too large for the index.
-fn in_part(files: u64, names: &Names) -> Option<String> {
+fn in_part(files: u64, names: &ToolNames) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
     Some(format!(
@@ -359,7 +364,7 @@ fn in_part(files: u64, names: &Names) -> Option<String> {
 }
 
 /// What has to be known of files that may have a phrase.
-fn unseen_phrases(files: usize, names: &Names) -> Option<String> {
+fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     let files = (files > 0).then(|| count(files as u64, "file"))?;
     Some(format!(
         "{files} with the words of a phrase could not be looked at whole; narrow path{}",
@@ -376,18 +381,18 @@ fn place(ranking: &Ranking, cursor: &Cursor) -> usize {
 }
 
 /// Which files are ranked.
-struct Scope<'a> {
+struct IndexScope<'a> {
     start: &'a RelPath,
     only: Option<Globs>,
     excludes: Option<&'a Globs>,
     languages: Vec<&'static str>,
-    weights: Option<&'a Weights>,
+    weights: Option<&'a RankWeights>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> IndexScope<'a> {
     fn new(
         context: &'a Context,
-        request: &Request,
+        request: &RankRequest,
         globs: Option<&str>,
         start: &'a RelPath,
     ) -> Result<Self, ToolError> {
@@ -427,11 +432,11 @@ impl<'a> Scope<'a> {
         stop: &Stop,
     ) -> Result<Ranking, ToolError> {
         let is_over = || stop.check().is_some();
-        let request = forage_rank::Request {
+        let request = forage_rank::RankedSearch {
             weights: self.weights,
             allow: Some(allow),
             stop: &is_over,
-            ..forage_rank::Request::new(query, limit)
+            ..forage_rank::RankedSearch::new(query, limit)
         };
         let ranking = search(index, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
         if ranking.stopped { Err(self.over(stop)) } else { Ok(ranking) }
@@ -458,7 +463,12 @@ impl<'a> Scope<'a> {
     }
 
     /// Those of them that have something of the query.
-    fn excluded_matches(&self, index: &RankIndex, query: &str, stop: &Stop) -> Result<Verdict, ToolError> {
+    fn excluded_matches(
+        &self,
+        index: &RankIndex,
+        query: &str,
+        stop: &Stop,
+    ) -> Result<CallVerdict, ToolError> {
         let ranking = self.search(index, query, 1, &|path| self.chosen(path) == Some(false), stop)?;
         let shown = ranking.files.first().zip(self.excludes);
         let line = shown.map(|(file, excludes)| {
@@ -467,11 +477,11 @@ impl<'a> Scope<'a> {
             let line = format!("{files} hidden by {}, such as {example}", excludes.label());
             sanitize_line(&line).into_owned()
         });
-        Ok(Verdict {
+        Ok(CallVerdict {
             hidden_matches: line.into_iter().collect(),
             complete: ranking.not_looked_at == 0,
             is_partial: ranking.not_looked_at > 0,
-            ..Verdict::none()
+            ..CallVerdict::none()
         })
     }
 
@@ -497,10 +507,10 @@ impl<'a> Scope<'a> {
 }
 
 /// Reads the lines that are shown.
-struct Reader<'a> {
+struct ChunkReader<'a> {
     context: &'a Context,
     root: &'a Root,
-    words: &'a Words,
+    words: &'a QueryWords,
     /// The weights by which files are to be explained.
     explain: Option<&'a RuleWeights>,
     /// The first file that was left out for its size.
@@ -508,9 +518,9 @@ struct Reader<'a> {
     border: Border<'a>,
 }
 
-impl Reader<'_> {
+impl ChunkReader<'_> {
     /// `None` for a file that is larger than what the configuration lets searches read.
-    fn record(&mut self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<FileRecord> {
+    fn record(&mut self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<RankedFile> {
         let text = match self.text(&hit.path) {
             Ok(text) => text,
             Err(reason) => {
@@ -531,7 +541,7 @@ impl Reader<'_> {
             Ok(path) => self.border.path(&path),
             Err(_) => (self.border.uncounted(&hit.path), None),
         };
-        Some(FileRecord {
+        Some(RankedFile {
             path,
             path_bytes,
             score: hit.score,
@@ -540,7 +550,7 @@ impl Reader<'_> {
         })
     }
 
-    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> ChunkRecord {
+    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {
         let all = &excerpt.lines;
         let first = (chunk.start_line as usize).saturating_sub(1).min(all.len());
         let within = &all[first..(chunk.end_line as usize).clamp(first, all.len())];
@@ -551,11 +561,11 @@ impl Reader<'_> {
             let text = sanitize_line(text.trim());
             let place = self.words.place(&text);
             let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
-            LineRecord { line_number: at as u32 + 1, text }
+            RankedLine { line_number: at as u32 + 1, text }
         };
         let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
         symbol.iter_mut().for_each(|name| self.border.text(name));
-        ChunkRecord {
+        RankedChunk {
             start_line: chunk.start_line,
             end_line: chunk.end_line,
             symbol,
@@ -577,18 +587,18 @@ impl Reader<'_> {
             buffer.truncate(forage_rank::limits::FILE_BYTES);
         }
         match decode(&buffer) {
-            Decoded::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            Decoded::Binary => Err(SkipReason::Binary),
+            DecodedText::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            DecodedText::Binary => Err(SkipReason::Binary),
         }
     }
 }
 
 /// What moved a file, the strongest first.
-fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<Reason> {
-    let mut reasons: Vec<Reason> = rules
+fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<RankedReason> {
+    let mut reasons: Vec<RankedReason> = rules
         .iter()
         .zip(&hit.values)
-        .map(|((rule, weight), value)| Reason {
+        .map(|((rule, weight), value)| RankedReason {
             rule: rule.name,
             gives: match rule.effect {
                 Effect::Adds => weight * value,

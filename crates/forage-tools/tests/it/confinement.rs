@@ -210,7 +210,7 @@ fn a_walk_that_follows_links_ends() {
         &options,
         &forage_base::Stop::never(),
         || (),
-        |(), entry, _| forage_fs::Step::Item(entry.path.display().into_owned(), 1),
+        |(), entry, _| forage_fs::WalkStep::Item(entry.path.display().into_owned(), 1),
         |path| {
             paths.push(path);
             std::ops::ControlFlow::Continue(())

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_sparse::{
-    CodeSuperset, Collection, Encoder, EncodingError, Point, PointId, Retriever, Store as _, StoreError,
+    CodeSuperset, Collection, Encoder, EncodingError, Point, PointId, PointStore as _, Retriever, StoreError,
     VectorFacts,
 };
-use forage_tools::registry::{Choice, advertised, find};
+use forage_tools::registry::{ToolSelection, advertised, find};
 use forage_tools::{Context, Telemetry, limits};
 use serde_json::{Map, Value, json};
 
@@ -69,14 +69,14 @@ pub(crate) fn code(path: &str, text: &str) -> Value {
     json!({"path": path, "repo": "shop", "lines": {"start": 17, "end": 40}, "text": text})
 }
 
-fn names(choice: &Choice) -> Vec<&'static str> {
+fn names(choice: &ToolSelection) -> Vec<&'static str> {
     advertised(choice).unwrap().iter().map(|tool| tool.name()).collect()
 }
 
 #[test]
 fn agents_are_told_of_it_only_if_it_is_turned_on() {
-    assert!(!names(&Choice::default()).contains(&"keyword_lookup"));
-    let mut on = Choice { on: vec!["keyword_lookup"], ..Choice::default() };
+    assert!(!names(&ToolSelection::default()).contains(&"keyword_lookup"));
+    let mut on = ToolSelection { on: vec!["keyword_lookup"], ..ToolSelection::default() };
     assert!(names(&on).contains(&"keyword_lookup") && names(&on).contains(&"keyword_search"));
     // The only one of the two: by the name that its requirement gives it.
     on.off = vec!["keyword_search"];
@@ -92,14 +92,14 @@ fn agents_are_told_of_it_only_if_it_is_turned_on() {
 #[test]
 fn two_tools_of_one_name_are_an_error_that_names_both() {
     for taken in ["keyword_search", "grep_search", "Search"] {
-        let choice = Choice { on: vec!["keyword_lookup", "Search"], ..Choice::default() };
+        let choice = ToolSelection { on: vec!["keyword_lookup", "Search"], ..ToolSelection::default() };
         let choice = choice.call("keyword_lookup", taken, "retrieval.tool_name");
         let message = advertised(&choice).err().unwrap().to_string();
         assert!(message.contains(&format!("the tools {taken} and keyword_lookup")), "{message}");
         let key = format!("tools.{}.name", taken.to_ascii_lowercase());
         assert!(message.contains(&format!("(`{key}`, `retrieval.tool_name`)")), "{message}");
     }
-    let choice = Choice { on: vec!["keyword_lookup"], ..Choice::default() };
+    let choice = ToolSelection { on: vec!["keyword_lookup"], ..ToolSelection::default() };
     let choice = choice.call("keyword_lookup", "ids", "retrieval.tool_name");
     assert!(names(&choice).contains(&"ids"));
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-use forage_tools::registry::{Choice, TOOLS, advertised, find};
+use forage_tools::registry::{TOOLS, ToolSelection, advertised, find};
 use forage_tools::tools::SearchRequest;
-use forage_tools::tools::search::{Format, stream};
+use forage_tools::tools::search::{StreamFormat, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -51,11 +51,12 @@ fn fr_ls_01_the_name_and_its_aliases() {
         assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records()["count"], 2);
     }
     // Off by default where agents look, and no alias is ever there.
-    let names =
-        |choice: &Choice| advertised(choice).unwrap().iter().map(|tool| tool.name()).collect::<Vec<_>>();
-    let on = Choice { on: vec!["Search"], ..Choice::default() };
-    assert!(!names(&Choice::default()).contains(&"Search") && names(&on).contains(&"Search"));
-    assert_eq!(names(&Choice::all()).len(), TOOLS.len());
+    let names = |choice: &ToolSelection| {
+        advertised(choice).unwrap().iter().map(|tool| tool.name()).collect::<Vec<_>>()
+    };
+    let on = ToolSelection { on: vec!["Search"], ..ToolSelection::default() };
+    assert!(!names(&ToolSelection::default()).contains(&"Search") && names(&on).contains(&"Search"));
+    assert_eq!(names(&ToolSelection::all()).len(), TOOLS.len());
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     context.threads = 1;
     let mut seen = Vec::new();
     let progress = std::sync::Arc::clone(&context.progress);
-    let ended = stream(&context, SearchRequest::new("needle"), Format::Records, false, |text| {
+    let ended = stream(&context, SearchRequest::new("needle"), StreamFormat::Records, false, |text| {
         seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
         true
     })
@@ -277,7 +278,7 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let mut context = tree.context();
     context.threads = 1;
     let mut written = 0;
-    stream(&context, SearchRequest::new("needle"), Format::Lines, true, |_| {
+    stream(&context, SearchRequest::new("needle"), StreamFormat::Lines, true, |_| {
         written += 1;
         false
     })
@@ -410,7 +411,7 @@ fn everything_is_everything_however_large_a_file_is() {
     for context_lines in [0, 1] {
         let (mut lines, mut last) = (0, String::new());
         let request = SearchRequest::new("needle").context(context_lines);
-        let ended = stream(&tree.context(), request, Format::Records, true, |text| {
+        let ended = stream(&tree.context(), request, StreamFormat::Records, true, |text| {
             lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
             last = text.lines().last().unwrap().to_owned();
             true

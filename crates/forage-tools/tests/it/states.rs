@@ -194,7 +194,7 @@ impl forage_tools::Indexes for CancelsWhenAsked {
     fn ranked(
         &self,
         _: &Arc<forage_fs::Root>,
-        _: &forage_rank::tree::Effort,
+        _: &forage_rank::tree::UpdateEffort,
     ) -> Option<Result<forage_tools::Ranked, forage_rank::tree::UpdateError>> {
         None
     }

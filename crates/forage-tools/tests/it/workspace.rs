@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use forage_fs::PrivatePlace;
-use forage_tools::kept::Store;
+use forage_tools::kept::IndexStore;
 use forage_tools::tools::{
     GrepRequest, KeywordRequest, ListRequest, RankRequest, ReadRequest, SearchRequest, SearchResponse,
 };
-use forage_tools::{FilterMode, Outcome, Stop, ToolError, Workspace, WorkspaceError};
+use forage_tools::{FilterMode, Stop, ToolError, ToolOutcome, Workspace, WorkspaceError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn shop() -> (Tree, Workspace) {
 }
 
 /// The records of a typed response stand in those of the JSON answer, field by field.
-fn assert_same<R: Serialize>(workspace: &Workspace, tool: &str, request: Value, typed: &Outcome<R>) {
+fn assert_same<R: Serialize>(workspace: &Workspace, tool: &str, request: Value, typed: &ToolOutcome<R>) {
     let answer = answer(workspace.context(), tool, request);
     let Value::Object(fields) = serde_json::to_value(&typed.response).unwrap() else { panic!("{tool}") };
     assert!(fields.len() > 3, "{tool}");
@@ -105,7 +105,7 @@ fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
         tree.write(format!("{file:03}.txt"), "needle\n".repeat(50));
     }
     let workspace = Workspace::open(tree.root()).unwrap();
-    let each = |most: usize| -> (Vec<String>, Outcome<SearchResponse>) {
+    let each = |most: usize| -> (Vec<String>, ToolOutcome<SearchResponse>) {
         let mut seen = Vec::new();
         let outcome = workspace
             .search_each(SearchRequest::new("needle"), |records| {
@@ -153,7 +153,7 @@ fn indexes_are_kept_and_used() {
     brief.build_index().unwrap();
     same(&brief);
     assert_eq!(index(&brief), Some(2_103));
-    assert!(Store::new(place, &tree.root()).exists());
+    assert!(IndexStore::new(place, &tree.root()).exists());
 
     let lasting = plain.keep_indexes_and_watch(tree.outside().join("lasting")).unwrap();
     let began = Instant::now();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read as _;
 
 use forage_base::Stop;
-use forage_fs::{Contents, Decoded, OpenError, count_lines, decode};
+use forage_fs::{Contents, DecodedText, OpenError, count_lines, decode};
 use forage_tools::Context;
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ pub struct Citation {
 
 /// An answer whose citations were checked.
 #[derive(Debug)]
-pub(super) struct Checked {
+pub(super) struct CheckedAnswer {
     /// The text with a mark behind each citation that is wrong.
     pub(super) text: String,
     pub(super) citations: Vec<Citation>,
@@ -35,7 +35,7 @@ pub(super) struct Checked {
 }
 
 /// What is known of a cited file.
-enum Lines {
+enum CitationTarget {
     /// It has so many lines.
     Count(u64),
     /// It can't be cited.
@@ -45,11 +45,11 @@ enum Lines {
 }
 
 /// Checks the citations of a text against the disk, each file within the roots and by the rules of every read.
-pub(super) fn check(text: &str, context: &Context) -> Checked {
+pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
     let stop = context.stop.within(CITATION_TIME);
     let mut files = HashMap::new();
     let mut checked =
-        Checked { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
+        CheckedAnswer { text: String::with_capacity(text.len()), citations: Vec::new(), unchecked: 0 };
     let mut copied = 0;
     for found in find(text) {
         if checked.citations.len() >= CITATIONS {
@@ -59,12 +59,12 @@ pub(super) fn check(text: &str, context: &Context) -> Checked {
         let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
         let wrong = match lines {
             // A name with a number behind it, such as `localhost:8080`, is a citation only if there is such a file.
-            Lines::Wrong(_) if !looks_like_path(found.path) => continue,
-            Lines::Wrong(problem) => Some((*problem).to_owned()),
+            CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
+            CitationTarget::Wrong(problem) => Some((*problem).to_owned()),
             _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
-            Lines::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
-            Lines::Count(_) => None,
-            Lines::Unknown => {
+            CitationTarget::Count(count) if found.end > *count => Some(format!("the file has {count} lines")),
+            CitationTarget::Count(_) => None,
+            CitationTarget::Unknown => {
                 checked.unchecked += 1;
                 continue;
             }
@@ -85,18 +85,18 @@ pub(super) fn check(text: &str, context: &Context) -> Checked {
     checked
 }
 
-fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
+fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
     let open = || {
         let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path))?;
         root.open_file(&path)
     };
     if stop.check().is_some() {
-        return Lines::Unknown;
+        return CitationTarget::Unknown;
     }
     let mut file = match open() {
         Ok(file) => file,
         Err(error) => {
-            return Lines::Wrong(match error {
+            return CitationTarget::Wrong(match error {
                 OpenError::NotFound { .. } | OpenError::NotDirectory { .. } => "no such file",
                 OpenError::OutsideRoot { .. } => "outside of the root",
                 OpenError::Secret { .. } => "a secrets file, which is never read",
@@ -107,14 +107,14 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
             });
         }
     };
-    let unreadable = Lines::Wrong("it can't be read");
+    let unreadable = CitationTarget::Wrong("it can't be read");
     let mut bytes = Vec::new();
     match file.read_into(&mut bytes, CITED_FILE_BYTES) {
         Err(_) => return unreadable,
         Ok(Contents::Whole) => {
             return match decode(&bytes) {
-                Decoded::Binary => Lines::Wrong("a binary file"),
-                Decoded::Text { bytes, .. } => Lines::Count(count_lines(&bytes)),
+                DecodedText::Binary => CitationTarget::Wrong("a binary file"),
+                DecodedText::Text { bytes, .. } => CitationTarget::Count(count_lines(&bytes)),
             };
         }
         Ok(Contents::TooLarge) => {}
@@ -126,11 +126,11 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
     bytes.resize(1 << 20, 0);
     loop {
         if stop.check().is_some() {
-            return Lines::Unknown;
+            return CitationTarget::Unknown;
         }
         match file.reader().read(&mut bytes) {
             Err(_) => return unreadable,
-            Ok(0) => return Lines::Count(count + u64::from(!ended)),
+            Ok(0) => return CitationTarget::Count(count + u64::from(!ended)),
             Ok(read) => {
                 count += feeds(&bytes[..read]);
                 ended = bytes[read - 1] == b'\n';
@@ -141,7 +141,7 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> Lines {
 
 /// What stands in a text like a citation.
 #[derive(Debug, PartialEq, Eq)]
-struct Found<'t> {
+struct CitationMatch<'t> {
     path: &'t str,
     start: u64,
     end: u64,
@@ -151,8 +151,8 @@ struct Found<'t> {
 
 /// `path:12`, `path:12-40`, and the forms `path#L12-L40` and `path:L12` of web pages. Looks at each character once: an
 /// answer may be one line of a mebibyte.
-fn find(text: &str) -> Vec<Found<'_>> {
-    let (mut found, mut word): (Vec<Found<'_>>, Word) = (Vec::new(), Word::default());
+fn find(text: &str) -> Vec<CitationMatch<'_>> {
+    let (mut found, mut word): (Vec<CitationMatch<'_>>, PathStart) = (Vec::new(), PathStart::default());
     for (at, mark) in text.char_indices() {
         let path = word.before(text, at);
         word.pass(text, at, mark);
@@ -170,7 +170,7 @@ fn find(text: &str) -> Vec<Found<'_>> {
         }
         let behind = at + 1 + length;
         let behind = behind + usize::from(text[behind..].starts_with('`'));
-        found.push(Found { path, start, end, at: behind });
+        found.push(CitationMatch { path, start, end, at: behind });
     }
     found
 }
@@ -202,7 +202,7 @@ fn range(text: &str, mark: char) -> Option<(u64, u64, usize)> {
 
 /// Where the path begins that may end here: between code marks it may hold anything, otherwise it is one word.
 #[derive(Default)]
-struct Word {
+struct PathStart {
     start: usize,
     /// Within code marks.
     is_code: bool,
@@ -210,7 +210,7 @@ struct Word {
     is_leading: bool,
 }
 
-impl Word {
+impl PathStart {
     fn before<'t>(&self, text: &'t str, at: usize) -> &'t str {
         &text[self.start.min(at)..at]
     }

@@ -4,7 +4,7 @@
 //! its own: it ends the one before it. History only grows at its end, which is what providers cache by; only when room
 //! is needed, the oldest results are replaced by a mark.
 
-use forage_llm::{ChatRequest, Message, ModelTurn, Redacted, ToolDefinition, ToolResult};
+use forage_llm::{ChatMessage, ChatRequest, ModelTurn, Redacted, ToolDefinition, ToolResult};
 
 use super::limits::ANSWER_TOKENS;
 
@@ -15,13 +15,13 @@ const TAKEN_OUT: &str =
 /// The conversation of one question.
 pub(super) struct Conversation {
     system: Redacted,
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     /// Results that are whole, oldest first.
-    results: Vec<Place>,
+    results: Vec<ResultPlace>,
 }
 
 /// Where the result of a call is.
-struct Place {
+struct ResultPlace {
     message: usize,
     slot: usize,
     call: usize,
@@ -29,7 +29,7 @@ struct Place {
 
 impl Conversation {
     pub(super) fn new(system: Redacted, opening: Redacted) -> Self {
-        Self { system, messages: vec![Message::User(opening)], results: Vec::new() }
+        Self { system, messages: vec![ChatMessage::User(opening)], results: Vec::new() }
     }
 
     /// The request for the next turn. The tools stay declared in the last turn, too: Anthropic's protocol refuses
@@ -47,30 +47,31 @@ impl Conversation {
 
     /// Adds a turn of the model and the results of its calls, each with the number of its call.
     pub(super) fn add(&mut self, turn: ModelTurn, results: Vec<(usize, ToolResult)>) {
-        self.messages.push(Message::Model(turn));
+        self.messages.push(ChatMessage::Model(turn));
         let message = self.messages.len();
-        let place = |(slot, (call, _)): (usize, &(usize, ToolResult))| Place { message, slot, call: *call };
+        let place =
+            |(slot, (call, _)): (usize, &(usize, ToolResult))| ResultPlace { message, slot, call: *call };
         self.results.extend(results.iter().enumerate().map(place));
-        self.messages.push(Message::ToolResults(results.into_iter().map(|(_, result)| result).collect()));
+        self.messages.push(ChatMessage::ToolResults(results.into_iter().map(|(_, result)| result).collect()));
     }
 
     /// Ends what the model reads next with a remark.
     pub(super) fn remark(&mut self, remark: &Redacted) {
         match self.messages.last_mut() {
-            Some(Message::User(text)) => text.push(remark),
-            Some(Message::ToolResults(results)) => {
+            Some(ChatMessage::User(text)) => text.push(remark),
+            Some(ChatMessage::ToolResults(results)) => {
                 if let Some(last) = results.last_mut() {
                     last.text.push(remark);
                 }
             }
-            Some(Message::Model(_)) | None => {}
+            Some(ChatMessage::Model(_)) | None => {}
         }
     }
 
     /// Bytes of the results.
     pub(super) fn bytes(&self) -> usize {
         let results = self.messages.iter().filter_map(|message| match message {
-            Message::ToolResults(results) => Some(results),
+            ChatMessage::ToolResults(results) => Some(results),
             _ => None,
         });
         results.flatten().map(|result| result.text.as_str().len()).sum()
@@ -87,7 +88,9 @@ impl Conversation {
             if bytes <= most || place.message == newest {
                 return true;
             }
-            let Some(Message::ToolResults(results)) = messages.get_mut(place.message) else { return false };
+            let Some(ChatMessage::ToolResults(results)) = messages.get_mut(place.message) else {
+                return false;
+            };
             let Some(result) = results.get_mut(place.slot) else { return false };
             if result.text.as_str().len() <= TAKEN_OUT.len() {
                 return true;

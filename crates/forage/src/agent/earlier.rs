@@ -9,7 +9,7 @@ use forage_llm::{Redacted, Redactor};
 use forage_tools::{Context, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
 
-use super::border::Border;
+use super::border::ResultBorder;
 use super::limits::{
     EARLIER_BYTES, EXCHANGE_ANSWER_BYTES, EXCHANGE_CALLS, EXCHANGE_FILE_BYTES, EXCHANGE_FILES,
 };
@@ -18,7 +18,7 @@ use super::transcript::{Transcript, shown};
 /// A question and its answer, without secrets, as the next question is told of it. Of the results of tools it holds the
 /// first lines: what is needed again is read again, as it is then.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Exchange {
+pub struct EarlierExchange {
     /// The question.
     pub question: String,
     /// The answer.
@@ -51,12 +51,12 @@ enum State {
 impl Transcript {
     /// The exchange that a later question can go on from; `None` without an answer. Its secrets are taken out whatever the
     /// redactor of the context does: who lets a model read them has not asked for copies of them on a disk.
-    pub fn exchange(&self, context: &Context) -> Option<Exchange> {
+    pub fn exchange(&self, context: &Context) -> Option<EarlierExchange> {
         let redactor = Redactor::standard();
         let plain = |text: &str| redactor.redact(text).as_str().to_owned();
         let answer = self.answer.as_deref()?;
         let calls = self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run);
-        let call = |call: &super::Call| {
+        let call = |call: &super::ToolCallRecord| {
             let result = call.error.as_deref().unwrap_or(&call.head);
             plain(&format!("{} {}: {}", call.tool, shown(&call.arguments.to_string()), shown(result)))
         };
@@ -69,7 +69,7 @@ impl Transcript {
                 hash_of(&citation.path, context).map(|hash| CitedFile { path: citation.path.clone(), hash }),
             );
         }
-        Some(Exchange {
+        Some(EarlierExchange {
             question: plain(&self.question),
             answer: clip(&plain(answer), EXCHANGE_ANSWER_BYTES),
             models: self.models.clone(),
@@ -102,7 +102,7 @@ fn state(file: &CitedFile, context: &Context) -> State {
 
 /// What the model is told of the earlier questions: the newest that there is room for, each fenced as data, because its
 /// answer is a model's word about files.
-pub(super) fn tell(earlier: &[Exchange], context: &Context, border: &mut Border) -> Redacted {
+pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut ResultBorder) -> Redacted {
     let mut told = Redacted::default();
     let mut room = EARLIER_BYTES;
     let mut parts = Vec::new();
@@ -142,8 +142,8 @@ pub(super) fn tell(earlier: &[Exchange], context: &Context, border: &mut Border)
 }
 
 /// An exchange in words, and how many of its files are not what they were.
-fn describe(exchange: &Exchange, context: &Context) -> (String, usize) {
-    let Exchange { question, answer, models, calls, files } = exchange;
+fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
+    let EarlierExchange { question, answer, models, calls, files } = exchange;
     let mut text = format!(
         "Question: {}\n\nAnswer ({}):\n{}\n",
         sanitize(question),

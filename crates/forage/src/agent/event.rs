@@ -6,7 +6,7 @@ use forage_llm::Usage;
 
 /// Something happened. Texts in it come from models and files: whoever shows them makes them fit for that.
 #[derive(Debug)]
-pub enum Event<'a> {
+pub enum AgentEvent<'a> {
     /// A model is asked.
     Asking {
         /// The turn, counted from 1.
@@ -49,7 +49,7 @@ pub enum Event<'a> {
     },
     /// A tool has ended.
     CallEnded {
-        /// See [`Event::CallStarted`].
+        /// See [`AgentEvent::CallStarted`].
         number: usize,
         /// The tool.
         tool: &'a str,
@@ -68,4 +68,4 @@ pub enum Event<'a> {
 }
 
 /// Who watches. Calls that run in parallel report from their own threads.
-pub type Watch<'a> = &'a (dyn Fn(&Event<'_>) + Sync);
+pub type EventListener<'a> = &'a (dyn Fn(&AgentEvent<'_>) + Sync);

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use forage_fs::Root;
 use forage_llm::Redacted;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Names, sanitize_line};
+use forage_tools::{Answer, Context, ToolNames, sanitize_line};
 use serde_json::json;
 
-use super::border::Border;
-use super::earlier::{self, Exchange};
+use super::border::ResultBorder;
+use super::earlier::{self, EarlierExchange};
 use super::limits::{LISTING_BYTES, LISTING_TIME};
 
 /// The system prompt.
@@ -23,7 +23,7 @@ fn data_rules() -> &'static str {
 }
 
 /// A system prompt of the user's: a template of the names of tools, and behind it what the border needs.
-pub(super) fn system(own: &str, names: &Names) -> String {
+pub(super) fn system(own: &str, names: &ToolNames) -> String {
     format!("{}\n\n{}\n", names.fill(own).trim(), data_rules())
 }
 
@@ -45,10 +45,10 @@ pub(super) const NUDGE_TO_ANSWER: &str =
 /// The first message: the fence, the root, what is in it, and the question last, where models read it best.
 pub(super) fn opening(
     question: &str,
-    earlier: &[Exchange],
+    earlier: &[EarlierExchange],
     context: &Context,
     list: Option<&dyn AnyTool>,
-    border: &mut Border,
+    border: &mut ResultBorder,
 ) -> Redacted {
     let path = |root: &Root| sanitize_line(&root.path().display().to_string()).into_owned();
     let mut head = format!("The fence of this conversation is {}.\n", border.fence());
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_prompt_of_the_users_keeps_the_rules_of_the_border() {
-        let own = system("Answer in French. Search with {grep_search}.\n", &Names::own());
+        let own = system("Answer in French. Search with {grep_search}.\n", &ToolNames::own());
         assert!(
             own.starts_with("Answer in French. Search with grep_search.\n\nWhat is data and what is not:"),
             "{own}"

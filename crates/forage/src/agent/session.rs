@@ -6,31 +6,31 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_llm::{ChatAnswer, Finish, Redacted, ToolDefinition, Usage};
 use forage_tools::registry::AnyTool;
-use forage_tools::{Names, sanitize};
+use forage_tools::{ToolNames, sanitize};
 
 use super::Agent;
-use super::border::Border;
+use super::border::ResultBorder;
 use super::budget::{Budget, LastTurn};
 use super::citation;
 use super::conversation::Conversation;
-use super::earlier::Exchange;
-use super::event::{Event, Watch};
+use super::earlier::EarlierExchange;
+use super::event::{AgentEvent, EventListener};
 use super::limits::SHRINKS;
 use super::memory::Memory;
 use super::prompt;
 use super::speaker::{Silence, Speaker};
-use super::transcript::{Ended, Transcript, Turn};
+use super::transcript::{Transcript, Turn, TurnEnd};
 use crate::manner::ForAgents;
 
 /// Everything that one question needs.
-pub(super) struct Session<'a> {
+pub(super) struct AgentSession<'a> {
     pub(super) agent: &'a Agent,
     /// What the tools are called.
-    pub(super) names: Arc<Names>,
-    pub(super) watch: Watch<'a>,
+    pub(super) names: Arc<ToolNames>,
+    pub(super) watch: EventListener<'a>,
     pub(super) stop: &'a Stop,
     pub(super) budget: Budget,
-    pub(super) border: Border,
+    pub(super) border: ResultBorder,
     pub(super) conversation: Conversation,
     pub(super) memory: Memory,
     /// Number of the call that was answered last.
@@ -41,30 +41,35 @@ pub(super) struct Session<'a> {
 }
 
 /// Asks a question and gives what came of it.
-pub(super) fn run(agent: &Agent, earlier: &[Exchange], question: &str, watch: Watch<'_>) -> Transcript {
+pub(super) fn run(
+    agent: &Agent,
+    earlier: &[EarlierExchange],
+    question: &str,
+    watch: EventListener<'_>,
+) -> Transcript {
     let started = Instant::now();
     let stop = agent.context.stop.within(agent.limits.total);
-    let mut session = Session::open(agent, earlier, question, watch, &stop, started);
+    let mut session = AgentSession::open(agent, earlier, question, watch, &stop, started);
     let ended = session.converse();
     session.close(ended, started)
 }
 
-impl<'a> Session<'a> {
+impl<'a> AgentSession<'a> {
     fn open(
         agent: &'a Agent,
-        earlier: &[Exchange],
+        earlier: &[EarlierExchange],
         question: &str,
-        watch: Watch<'a>,
+        watch: EventListener<'a>,
         stop: &'a Stop,
         started: Instant,
     ) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
-        let names = Arc::new(Names::of(&agent.tools).told(&ForAgents));
+        let names = Arc::new(ToolNames::of(&agent.tools).told(&ForAgents));
         context.names = Arc::clone(&names);
         let mut border = match agent.repeatable {
-            true => Border::repeatable(*context.redactor, question),
-            false => Border::new(*context.redactor, question),
+            true => ResultBorder::repeatable(*context.redactor, question),
+            false => ResultBorder::new(*context.redactor, question),
         };
         let list = agent.tools.iter().find(|tool| tool.id() == "list_directory");
         let opening = prompt::opening(question, earlier, &context, list.map(AsRef::as_ref), &mut border);
@@ -96,7 +101,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn converse(&mut self) -> Ended {
+    fn converse(&mut self) -> TurnEnd {
         let (mut nudged, mut told_to_answer) = (false, false);
         loop {
             let last = self.budget.last_turn(self.memory.is_circling());
@@ -118,7 +123,7 @@ impl<'a> Session<'a> {
             }
             self.make_calls(answer, last.is_some());
             if self.stop.is_cancelled() {
-                return Ended::Interrupted;
+                return TurnEnd::Interrupted;
             }
             if last.is_some() {
                 told_to_answer = true;
@@ -151,7 +156,7 @@ impl<'a> Session<'a> {
         taken.iter().for_each(|call| self.memory.forget(*call));
         self.transcript.results_taken_out += taken.len();
         if !taken.is_empty() {
-            (self.watch)(&Event::MadeRoom { results: taken.len() });
+            (self.watch)(&AgentEvent::MadeRoom { results: taken.len() });
         }
         !taken.is_empty()
     }
@@ -163,7 +168,7 @@ impl<'a> Session<'a> {
         loop {
             let model = self.speaker.name();
             let turn = self.budget.turn;
-            (self.watch)(&Event::Asking { turn, turns: self.agent.limits.turns, model: &model, last });
+            (self.watch)(&AgentEvent::Asking { turn, turns: self.agent.limits.turns, model: &model, last });
             let request = self.conversation.request(&self.definitions, last);
             match self.speaker.ask(&request, self.agent.limits.model_call, self.budget.deadline) {
                 Ok(answer) => {
@@ -188,7 +193,7 @@ impl<'a> Session<'a> {
         if self.transcript.models.last() != Some(&name) {
             self.transcript.models.push(name.clone());
         }
-        (self.watch)(&Event::Said {
+        (self.watch)(&AgentEvent::Said {
             calls: answer.calls.len(),
             usage: answer.usage,
             cost_usd: answer.cost_usd,
@@ -206,16 +211,16 @@ impl<'a> Session<'a> {
     }
 
     /// The text of the last turn as the answer. Calls that stand beside it are not made.
-    fn take_answer(&mut self, answer: ChatAnswer) -> Ended {
+    fn take_answer(&mut self, answer: ChatAnswer) -> TurnEnd {
         let (finish, text) = (answer.finish, sanitize(answer.text.trim()));
         if !answer.calls.is_empty() {
             self.make_calls(answer, true);
         }
         if finish == Finish::Refused {
-            return Ended::Refused;
+            return TurnEnd::Refused;
         }
         if text.is_empty() {
-            return Ended::NoAnswer;
+            return TurnEnd::NoAnswer;
         }
         if finish == Finish::Length {
             let cut = "the answer was cut at the model's limit on its length";
@@ -227,15 +232,15 @@ impl<'a> Session<'a> {
         self.transcript.citations = checked.citations;
         self.transcript.wrong_citations = wrong;
         self.transcript.unchecked_citations = checked.unchecked;
-        Ended::Answered
+        TurnEnd::Answered
     }
 
-    fn close(mut self, ended: Ended, started: Instant) -> Transcript {
+    fn close(mut self, ended: TurnEnd, started: Instant) -> Transcript {
         let transcript = &mut self.transcript;
         transcript.stop_reason = ended;
         let failures = std::mem::take(&mut self.speaker.failures);
         transcript.warnings.splice(0..0, failures);
-        if ended != Ended::Answered {
+        if ended != TurnEnd::Answered {
             let unfinished = sanitize(self.speaker.unfinished.trim());
             transcript.unfinished = (!unfinished.is_empty()).then_some(unfinished);
         }
@@ -255,7 +260,7 @@ impl<'a> Session<'a> {
     }
 }
 
-impl From<Silence> for Ended {
+impl From<Silence> for TurnEnd {
     fn from(silence: Silence) -> Self {
         match silence {
             Silence::Interrupted => Self::Interrupted,

@@ -8,7 +8,7 @@ use forage_base::{Stop, Stopped};
 use forage_llm::limits::RETRY_PAUSE;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish};
 
-use super::event::{Event, Watch};
+use super::event::{AgentEvent, EventListener};
 use super::limits::MODEL_SILENCE;
 
 /// Why there is no answer.
@@ -35,7 +35,7 @@ pub(super) struct Speaker<'a> {
     /// Another model than the first has taken over.
     changed: bool,
     stop: &'a Stop,
-    watch: Watch<'a>,
+    watch: EventListener<'a>,
     streams: bool,
     /// What went wrong on the way, a sentence each.
     pub(super) failures: Vec<String>,
@@ -47,7 +47,7 @@ impl<'a> Speaker<'a> {
     pub(super) fn new(
         models: &'a [Arc<dyn ChatModel>],
         stop: &'a Stop,
-        watch: Watch<'a>,
+        watch: EventListener<'a>,
         streams: bool,
     ) -> Self {
         Self {
@@ -136,7 +136,7 @@ impl<'a> Speaker<'a> {
 
     fn note(&mut self, error: &ChatError, then: &str) {
         let error = error.to_string();
-        (self.watch)(&Event::Failed { error: &error, then });
+        (self.watch)(&AgentEvent::Failed { error: &error, then });
         self.failures.push(format!("{error} ({then})"));
     }
 
@@ -155,7 +155,7 @@ impl<'a> Speaker<'a> {
         let mut written = String::new();
         let answer = model.stream(request, &budget, &mut |piece| {
             written.push_str(piece);
-            (self.watch)(&Event::Text(piece));
+            (self.watch)(&AgentEvent::Text(piece));
         });
         self.unfinished = if answer.is_ok() { String::new() } else { written };
         answer

@@ -15,7 +15,7 @@ use super::limits::SHOWN_BYTES;
 /// How a conversation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum TurnEnd {
     /// With an answer.
     Answered,
     /// The model said nothing, twice.
@@ -54,7 +54,7 @@ pub struct Transcript {
     /// Citations that were not checked, because there are too many.
     pub unchecked_citations: usize,
     /// How it ended.
-    pub stop_reason: Ended,
+    pub stop_reason: TurnEnd,
     /// Why the model was told to answer when it was.
     pub last_turn: Option<LastTurn>,
     /// What went wrong without ending the conversation, or what ended it.
@@ -80,7 +80,7 @@ pub struct Turn {
     /// What it said; in the last turn the answer, as the model wrote it.
     pub text: String,
     /// The calls that it wanted made.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ToolCallRecord>,
     /// Tokens, where they are known.
     #[serde(serialize_with = "some_usage")]
     pub usage: Option<Usage>,
@@ -94,7 +94,7 @@ pub struct Turn {
 
 /// One call.
 #[derive(Debug, Serialize)]
-pub struct Call {
+pub struct ToolCallRecord {
     /// Number in the conversation, counted from 1.
     pub number: usize,
     /// The tool, as the model named it.
@@ -145,7 +145,7 @@ impl Transcript {
             citations: Vec::new(),
             wrong_citations: 0,
             unchecked_citations: 0,
-            stop_reason: Ended::NoAnswer,
+            stop_reason: TurnEnd::NoAnswer,
             last_turn: None,
             warnings: Vec::new(),
             redacted: BTreeMap::new(),
@@ -209,15 +209,15 @@ impl Transcript {
     /// Why there is no answer, in a sentence; `None` when there is one.
     pub fn why_no_answer(&self) -> Option<String> {
         let why = match self.stop_reason {
-            Ended::Answered => return None,
-            Ended::NoAnswer => "the model gave no answer",
-            Ended::Refused => "the model refused to answer",
-            Ended::ModelsFailed => "no model could go on",
-            Ended::Time => "the time was up; give it more with --total-ms",
-            Ended::Interrupted => "it was interrupted",
+            TurnEnd::Answered => return None,
+            TurnEnd::NoAnswer => "the model gave no answer",
+            TurnEnd::Refused => "the model refused to answer",
+            TurnEnd::ModelsFailed => "no model could go on",
+            TurnEnd::Time => "the time was up; give it more with --total-ms",
+            TurnEnd::Interrupted => "it was interrupted",
         };
         let last = match self.stop_reason {
-            Ended::ModelsFailed => self.warnings.last().map(|last| format!(": {last}")).unwrap_or_default(),
+            TurnEnd::ModelsFailed => self.warnings.last().map(|last| format!(": {last}")).unwrap_or_default(),
             _ => String::new(),
         };
         Some(format!("{why}{last}"))
@@ -236,7 +236,7 @@ impl Transcript {
                 let _ = write!(text, "\n{title}:\n\n{}\n", indented(said.trim_end()));
             }
         }
-        let calls: Vec<&Call> =
+        let calls: Vec<&ToolCallRecord> =
             self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).collect();
         if !calls.is_empty() {
             text.push_str("\nWhat was looked at:\n\n");

@@ -9,27 +9,27 @@ use forage_tools::{Context, limits};
 use serde_json::Value;
 
 use super::arguments;
-use super::event::Event;
+use super::event::AgentEvent;
 use super::executor::{self, Job, Ran};
 use super::memory::Recall;
-use super::session::Session;
-use super::transcript::{Call, shown};
+use super::session::AgentSession;
+use super::transcript::{ToolCallRecord, shown};
 
 /// What is done with a call.
-enum Plan {
+enum CallPlan {
     /// The job with this index answers it.
     Run(usize),
     /// It is answered with a remark.
     Remark { text: String, is_error: bool, same_as: Option<usize> },
 }
 
-impl Plan {
+impl CallPlan {
     fn refuse(text: impl Into<String>) -> Self {
         Self::Remark { text: text.into(), is_error: true, same_as: None }
     }
 }
 
-impl Session<'_> {
+impl AgentSession<'_> {
     /// Makes the calls of a turn, as far as they are new and within the limits, and adds the turn with one result per
     /// call to the conversation. In the last turn none is made.
     pub(super) fn make_calls(&mut self, answer: ChatAnswer, last: bool) {
@@ -42,10 +42,10 @@ impl Session<'_> {
         let mut plans = Vec::new();
         for (index, call) in calls.iter().enumerate() {
             let plan = match last {
-                true => Plan::refuse("not run: no call is run in the last turn"),
+                true => CallPlan::refuse("not run: no call is run in the last turn"),
                 false => self.plan(call, index, first + index, &mut jobs),
             };
-            if let Plan::Run(_) = plan {
+            if let CallPlan::Run(_) = plan {
                 numbers.push(first + index);
             }
             plans.push(plan);
@@ -57,8 +57,8 @@ impl Session<'_> {
         for (index, (call, plan)) in calls.iter().zip(plans).enumerate() {
             let number = first + index;
             let (text, record) = match plan {
-                Plan::Run(job) => self.result(call, number, ran.get_mut(job).and_then(Option::take)),
-                Plan::Remark { text, is_error, same_as } => {
+                CallPlan::Run(job) => self.result(call, number, ran.get_mut(job).and_then(Option::take)),
+                CallPlan::Remark { text, is_error, same_as } => {
                     self.remark_for(call, number, text, is_error, same_as)
                 }
             };
@@ -76,27 +76,27 @@ impl Session<'_> {
         self.conversation.add(answer.into_turn(), results);
     }
 
-    fn plan(&mut self, call: &ToolCall, index: usize, number: usize, jobs: &mut Vec<Job>) -> Plan {
+    fn plan(&mut self, call: &ToolCall, index: usize, number: usize, jobs: &mut Vec<Job>) -> CallPlan {
         let most = self.agent.limits.calls_per_turn;
         if index >= most {
-            return Plan::refuse(format!(
+            return CallPlan::refuse(format!(
                 "not run: only the first {most} calls of a turn are run; ask again if it is still needed"
             ));
         }
         let Some(tool) = self.tool(&call.name) else {
             let names: Vec<&str> = self.agent.tools.iter().map(|tool| tool.name()).collect();
-            return Plan::refuse(format!(
+            return CallPlan::refuse(format!(
                 "not run: there is no tool of this name; the tools are {}",
                 names.join(", ")
             ));
         };
         let arguments = match arguments::parse(&call.arguments) {
             Ok(arguments) => arguments,
-            Err(problem) => return Plan::refuse(format!("not run: {problem}")),
+            Err(problem) => return CallPlan::refuse(format!("not run: {problem}")),
         };
         let key = arguments::canonical(tool.name(), &arguments);
         if let Recall::Shown(other) = self.memory.recall(&key, self.budget.turn, number) {
-            return Plan::Remark {
+            return CallPlan::Remark {
                 text: format!(
                     "same as call {other}, already shown; use that result, or ask for something else"
                 ),
@@ -106,10 +106,10 @@ impl Session<'_> {
         }
         if jobs.len() >= self.budget.calls_left() {
             self.memory.forget(number);
-            return Plan::refuse("not run: no calls are left");
+            return CallPlan::refuse("not run: no calls are left");
         }
         jobs.push(Job { tool, arguments });
-        Plan::Run(jobs.len() - 1)
+        CallPlan::Run(jobs.len() - 1)
     }
 
     /// One of the agent's own tools. What it was not given it can't call, whatever the registry holds.
@@ -123,7 +123,7 @@ impl Session<'_> {
         let tool = |index: usize| jobs.get(index).map(|job| job.tool.name()).unwrap_or_default();
         let started = |index: usize| {
             let arguments = jobs.get(index).map(|job| job.arguments.to_string()).unwrap_or_default();
-            (self.watch)(&Event::CallStarted {
+            (self.watch)(&AgentEvent::CallStarted {
                 number: number(index),
                 tool: tool(index),
                 arguments: &arguments,
@@ -131,7 +131,7 @@ impl Session<'_> {
         };
         let ended = |index: usize, ran: &Ran| {
             let error = ran.result.as_ref().err().map(ToString::to_string);
-            (self.watch)(&Event::CallEnded {
+            (self.watch)(&AgentEvent::CallEnded {
                 number: number(index),
                 tool: tool(index),
                 bytes: ran.result.as_ref().map_or(0, |answer| answer.text.len()),
@@ -155,7 +155,7 @@ impl Session<'_> {
     }
 
     /// The result of a call that was made.
-    fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, Call) {
+    fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, ToolCallRecord) {
         let (result, elapsed) = match ran {
             Some(ran) => (ran.result.map_err(|error| error.told(&self.names)), ran.elapsed),
             None => (Err("the result was lost".to_owned()), Default::default()),
@@ -189,7 +189,7 @@ impl Session<'_> {
         text: String,
         is_error: bool,
         same_as: Option<usize>,
-    ) -> (Redacted, Call) {
+    ) -> (Redacted, ToolCallRecord) {
         let remark = self.border.remark(&format!("call {number}: {text}"));
         let mut record = record(call, number);
         record.bytes = remark.as_str().len();
@@ -199,8 +199,8 @@ impl Session<'_> {
     }
 }
 
-fn record(call: &ToolCall, number: usize) -> Call {
-    Call {
+fn record(call: &ToolCall, number: usize) -> ToolCallRecord {
+    ToolCallRecord {
         number,
         tool: forage_tools::sanitize_line(&call.name).into_owned(),
         arguments: arguments::parse(&call.arguments)

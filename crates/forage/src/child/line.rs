@@ -7,7 +7,7 @@ use crate::limits::SERVER_ERROR_BYTES;
 
 /// What a line of a server's is.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum ChildLine {
     /// The answer to the request with this number: its result, or its error.
     Answer(u64, Result<Value, String>),
     /// A request of its own, by its id: it is answered that there is nothing to be had, or that somebody is there.
@@ -20,32 +20,32 @@ pub(super) enum Line {
     Other,
 }
 
-pub(super) fn read(line: &[u8]) -> Line {
+pub(super) fn read(line: &[u8]) -> ChildLine {
     let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
         // A server's log may stand between its messages, and is none of them.
-        return if line.starts_with(b"{\"") { Line::Broken } else { Line::Noise };
+        return if line.starts_with(b"{\"") { ChildLine::Broken } else { ChildLine::Noise };
     };
     if !message.is_object() {
-        return Line::Noise;
+        return ChildLine::Noise;
     }
     if message["method"].is_string() {
         let is_ping = message["method"] == "ping";
         return match message["id"].take() {
-            id @ (Value::String(_) | Value::Number(_)) => Line::Request(id, is_ping.then(|| json!({}))),
-            _ => Line::Other,
+            id @ (Value::String(_) | Value::Number(_)) => ChildLine::Request(id, is_ping.then(|| json!({}))),
+            _ => ChildLine::Other,
         };
     }
     // Some give a number back as text.
     let id = message["id"].as_u64().or_else(|| message["id"].as_str()?.parse().ok());
     let Some(id) = id else {
-        return if message["jsonrpc"] == "2.0" { Line::Other } else { Line::Noise };
+        return if message["jsonrpc"] == "2.0" { ChildLine::Other } else { ChildLine::Noise };
     };
     if message["error"].is_object() {
         let error = message["error"]["message"].as_str().unwrap_or("an error without a message");
-        return Line::Answer(id, Err(clip(error, SERVER_ERROR_BYTES)));
+        return ChildLine::Answer(id, Err(clip(error, SERVER_ERROR_BYTES)));
     }
     let result = message.get_mut("result").map(Value::take);
-    Line::Answer(id, result.ok_or_else(|| "its answer has neither a result nor an error".to_owned()))
+    ChildLine::Answer(id, result.ok_or_else(|| "its answer has neither a result nor an error".to_owned()))
 }
 
 #[cfg(test)]
@@ -64,10 +64,13 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":8}"#,
             r#"{"jsonrpc":"2.0","id":9,"result":"\ud800"}"#,
         ]);
-        let kinds: Vec<Line> = seeds.iter().map(|seed| read(seed)).collect();
-        assert_eq!((&kinds[3], &kinds[4], &kinds[7]), (&Line::Noise, &Line::Noise, &Line::Broken));
+        let kinds: Vec<ChildLine> = seeds.iter().map(|seed| read(seed)).collect();
+        assert_eq!(
+            (&kinds[3], &kinds[4], &kinds[7]),
+            (&ChildLine::Noise, &ChildLine::Noise, &ChildLine::Broken)
+        );
         forage_fuzz::target!(&seeds, |line| {
-            if let Line::Answer(_, Err(error)) = read(line) {
+            if let ChildLine::Answer(_, Err(error)) = read(line) {
                 assert!(error.len() <= SERVER_ERROR_BYTES + '…'.len_utf8());
             }
         });

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::line::{self, Line};
+use super::line::{self, ChildLine};
 use crate::limits::{
     SERVER_GRACE, SERVER_ID_BYTES, SERVER_LINE_BYTES, SERVER_NOISE_BYTES, SERVER_REQUESTS,
     SERVER_STDERR_BYTES, SERVER_UNTAKEN,
@@ -41,13 +41,13 @@ pub(crate) enum NoAnswer {
 }
 
 /// Who waits for which answer; why nobody is answered any more.
-type Waiting = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
+type WaitingReplies = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
 
 /// Where messages are put for the thread that writes them: a server that does not read stops that thread alone.
 type Input = Arc<Mutex<Option<SyncSender<String>>>>;
 
 /// What has the process ended, and who waits for that.
-type End = (Sender<()>, JoinHandle<Option<ExitStatus>>);
+type ServerEnd = (Sender<()>, JoinHandle<Option<ExitStatus>>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -63,21 +63,21 @@ struct Beside {
 }
 
 /// A server that runs. However this goes out of scope, it and all that it has started in its group are ended.
-pub(crate) struct Server {
+pub(crate) struct ChildServer {
     input: Input,
-    waiting: Waiting,
+    waiting: WaitingReplies,
     beside: Arc<Mutex<Beside>>,
     asked: AtomicU64,
     /// Gone once it is ended.
-    end: Mutex<Option<End>>,
+    end: Mutex<Option<ServerEnd>>,
 }
 
-impl Server {
+impl ChildServer {
     pub(crate) fn start(command: Command) -> io::Result<Self> {
         let mut child = super::spawn(command)?;
         let (put, puts) = sync_channel(SERVER_UNTAKEN);
         let input: Input = Arc::new(Mutex::new(Some(put)));
-        let waiting: Waiting = Arc::new(Mutex::new(Ok(HashMap::new())));
+        let waiting: WaitingReplies = Arc::new(Mutex::new(Ok(HashMap::new())));
         let beside = Arc::<Mutex<Beside>>::default();
         if let Some(stdin) = child.stdin.take() {
             thread::spawn(move || write(stdin, &puts));
@@ -164,7 +164,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ChildServer {
     fn drop(&mut self) {
         self.end();
     }
@@ -187,7 +187,7 @@ fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
 }
 
 /// Reads what the server says, until it says no more.
-fn listen(stdout: ChildStdout, waiting: &Waiting, input: &Input, beside: &Mutex<Beside>) {
+fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: &Mutex<Beside>) {
     let mut reader = BufReader::new(stdout);
     let (mut line, mut answered) = (Vec::new(), 0);
     let noise = |line: &[u8]| {
@@ -206,12 +206,12 @@ fn listen(stdout: ChildStdout, waiting: &Waiting, input: &Input, beside: &Mutex<
             _ => break ENDED,
         }
         match line::read(&line) {
-            Line::Answer(id, result) => {
+            ChildLine::Answer(id, result) => {
                 let asked = lock(waiting).as_mut().ok().and_then(|waiting| waiting.remove(&id));
                 // Whoever asked may have gone.
                 let _ = asked.map(|asked| asked.send(result.map_err(NoAnswer::Refused)));
             }
-            Line::Request(id, result)
+            ChildLine::Request(id, result)
                 if answered < SERVER_REQUESTS && id.to_string().len() <= SERVER_ID_BYTES =>
             {
                 answered += 1;
@@ -225,13 +225,13 @@ fn listen(stdout: ChildStdout, waiting: &Waiting, input: &Input, beside: &Mutex<
                 );
             }
             // It may have been anybody's answer.
-            Line::Broken => {
+            ChildLine::Broken => {
                 noise(&line);
                 let all = lock(waiting).as_mut().map(std::mem::take).unwrap_or_default();
                 all.into_values().for_each(|asked| drop(asked.send(Err(NoAnswer::Unreadable))));
             }
-            Line::Noise => noise(&line),
-            Line::Request(..) | Line::Other => {}
+            ChildLine::Noise => noise(&line),
+            ChildLine::Request(..) | ChildLine::Other => {}
         }
     };
     // Nobody will be answered any more.

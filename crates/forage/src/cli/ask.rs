@@ -6,16 +6,16 @@ mod view;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use forage::agent::{Agent, AskError, Ended, Exchange, Transcript, Turn, usable_tools};
+use forage::agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
 use forage_tools::kept::Lifetime;
-use forage_tools::{Context, Told, sanitize, telemetry};
+use forage_tools::{Context, TelemetryTarget, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
-use super::output::Output;
+use super::output::Terminal;
 use super::setting_options::SettingOptions;
 use super::{Global, Status, session, signals};
-use crate::config::{self, Config, Given};
+use crate::config::{self, CommandLineSettings, Config};
 use crate::conversations::Conversations;
 use servers::Servers;
 use view::{Shown, View};
@@ -42,12 +42,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn given(&self) -> Given {
-        Given { settings: self.settings.said.clone(), ..self.model.given() }
+    fn given(&self) -> CommandLineSettings {
+        CommandLineSettings { settings: self.settings.said.clone(), ..self.model.given() }
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (stop, started) = (signals::stop()?, Instant::now());
     // Both need what is outside of the wall.
     let mut outside = None;
@@ -117,26 +117,26 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         output.failure(&format!("no answer: {why}"));
     }
     Ok(match transcript.stop_reason {
-        Ended::Answered => Status::Found,
-        Ended::NoAnswer | Ended::Refused => Status::NothingFound,
-        Ended::ModelsFailed | Ended::Time => Status::Failed,
-        Ended::Interrupted => Status::Interrupted,
+        TurnEnd::Answered => Status::Found,
+        TurnEnd::NoAnswer | TurnEnd::Refused => Status::NothingFound,
+        TurnEnd::ModelsFailed | TurnEnd::Time => Status::Failed,
+        TurnEnd::Interrupted => Status::Interrupted,
     })
 }
 
 /// Tells of the question as of a call, with the models of its turns.
-fn tell(told: &Told, transcript: &Transcript) {
+fn tell(told: &TelemetryTarget, transcript: &Transcript) {
     let of_turn = |turn: &Turn| {
         let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
         telemetry::add_usage(&mut model, turn.usage, turn.cost_usd);
         model
     };
     let status = match transcript.stop_reason {
-        Ended::Answered => "found",
-        Ended::NoAnswer | Ended::Refused => "nothing_found",
-        Ended::ModelsFailed => "error",
-        Ended::Time => "unfinished",
-        Ended::Interrupted => "cancelled",
+        TurnEnd::Answered => "found",
+        TurnEnd::NoAnswer | TurnEnd::Refused => "nothing_found",
+        TurnEnd::ModelsFailed => "error",
+        TurnEnd::Time => "unfinished",
+        TurnEnd::Interrupted => "cancelled",
     };
     let models = transcript.turns.iter().map(of_turn).collect();
     telemetry::asked("ask", told, status, Duration::from_millis(transcript.elapsed_ms), models);
@@ -163,7 +163,7 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
 fn earlier(
     conversations: &Result<Conversations, String>,
     context: &Context,
-) -> anyhow::Result<Vec<Exchange>> {
+) -> anyhow::Result<Vec<EarlierExchange>> {
     let conversations =
         conversations.as_ref().map_err(|why| anyhow::anyhow!("there is nothing to go on from: {why}"))?;
     let earlier = conversations.last().map_err(|error| anyhow::anyhow!("{error}"))?;

@@ -4,10 +4,10 @@ use std::io::Read as _;
 
 use anyhow::Context as _;
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session;
 use super::{Global, Status};
-use crate::config::{Config, Given, Needs};
+use crate::config::{CommandLineSettings, Config, Needs};
 
 /// Bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     request: String,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut text = arguments.request.clone();
     if text == "-" {
         text.clear();
@@ -38,7 +38,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     let needs = |config: &Config| {
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };
-    let (mut context, config) = session::open_with_config(global, Given::default(), needs, None, output)?;
+    let (mut context, config) =
+        session::open_with_config(global, CommandLineSettings::default(), needs, None, output)?;
     let tool = find(&config).map_err(|error| anyhow::anyhow!("{error}"))?;
     context.telemetry.surface = "call";
     session::call_tool(tool, request, &context, output)

@@ -9,10 +9,10 @@ use forage::mcp::Profile;
 use serde_json::{Value, json};
 
 use super::{Global, session, signals};
-use crate::config::{self, ClientDirectories, Config, Given};
+use crate::config::{self, ClientDirectories, CommandLineSettings, Config};
 use crate::setup::{
-    Call, Client, Consent, Entry, Environment, Failure, Front, Launch, NAME, Permission, Scope, Settings,
-    Site, Start, Talk, expanded, program, talk,
+    Client, Consent, EntrySettings, Environment, Launch, NAME, OfferedTools, Permission, ProbeCall,
+    ProbeFailure, ProbeStart, ServerEntry, SetupScope, Site, Talk, expanded, program, talk,
 };
 
 /// Where it is looked from.
@@ -26,7 +26,7 @@ pub(super) struct Look<'a> {
 
 /// What was found.
 #[derive(Debug, Default)]
-pub(super) struct Checked {
+pub(super) struct SettingsCheck {
     /// For people, the first line first.
     pub(super) lines: Vec<String>,
     /// What keeps the client from a part of it.
@@ -39,14 +39,14 @@ pub(super) struct Checked {
 }
 
 /// Starts what an entry names, as its client would.
-pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
-    let Some(entry) = site.entry() else { return Checked::default() };
+pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
+    let Some(entry) = site.entry() else { return SettingsCheck::default() };
     if let Some(reason) = distrust(site, &entry, look) {
         let line = format!("not tried: {reason}");
-        return Checked {
+        return SettingsCheck {
             lines: vec![line],
             record: json!({ "tried": false, "why": reason }),
-            ..Checked::default()
+            ..SettingsCheck::default()
         };
     }
     let variables = variables(site.client, &entry, look);
@@ -56,7 +56,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
     // Without it Ctrl-C ends this process alone.
     let _ = signals::end_children_first();
     let started = program(&entry.command, &variables).and_then(|program| {
-        let start = Start { program, arguments: entry.arguments.clone(), variables, directory };
+        let start = ProbeStart { program, arguments: entry.arguments.clone(), variables, directory };
         talk(&start, &site.client.launch)
     });
     let mut checked = match started {
@@ -77,8 +77,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> Checked {
 
 /// Why the command of an entry is not run. What a project's file says may be anybody's: a program is taken from it only if
 /// it is this one, with nothing that would make it another.
-fn distrust(site: &Site, entry: &Entry, look: &Look<'_>) -> Option<String> {
-    if site.scope == Scope::User {
+fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String> {
+    if site.scope == SetupScope::User {
         return None;
     }
     if !site.is_as_written() {
@@ -102,7 +102,7 @@ fn same(path: &Path) -> PathBuf {
 }
 
 /// The variables that the server would get.
-fn variables(client: &Client, entry: &Entry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
+fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
     let launch = &client.launch;
     let allowed = allowed(launch, look);
     let arrives = |name: &OsStr| {
@@ -138,7 +138,7 @@ fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
     if launch.consent != Consent::TrustAndFolder {
         return Vec::new();
     }
-    let settings = Settings::of_gemini_cli(look.directories, look.project);
+    let settings = EntrySettings::of_gemini_cli(look.directories, look.project);
     settings
         .own_texts("/security/environmentVariableRedaction/allowed")
         .into_iter()
@@ -153,20 +153,20 @@ fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
     used.into_iter().filter(|name| !is_there(name)).collect()
 }
 
-fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
+fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
     let launch = &site.client.launch;
     let profile = Profile::of(launch.name);
     let tools: Vec<String> = talk.tools.iter().map(|tool| profile.written(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
-        Some(Call { tool, error: None }) => format!("a call of {tool} works"),
-        Some(Call { tool, error: Some(error) }) => {
+        Some(ProbeCall { tool, error: None }) => format!("a call of {tool} works"),
+        Some(ProbeCall { tool, error: Some(error) }) => {
             format!("a call of {tool} is answered with an error: {error}")
         }
         None => "there is no tool to try a call with".to_owned(),
     };
     let title = site.client.title;
-    let mut checked = Checked {
+    let mut checked = SettingsCheck {
         lines: vec![
             format!("started as {title} starts it: answers in {milliseconds} ms, {call}"),
             format!("tools: {}", tools.join(", ")),
@@ -180,7 +180,7 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
             "call": talk.call.as_ref().map(|call| json!({ "tool": call.tool, "error": call.error })),
             "deferred": deferred(launch.front, talk),
         }),
-        ..Checked::default()
+        ..SettingsCheck::default()
     };
     if talk.tools.is_empty() {
         checked.warnings.push("it lists no tools: the configuration turns all of them off".to_owned());
@@ -211,39 +211,45 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> Checked {
 }
 
 /// Whether the tools are hidden until the model searches for them; `None` where they never are.
-fn deferred(front: Front, talk: &Talk) -> Option<bool> {
+fn deferred(front: OfferedTools, talk: &Talk) -> Option<bool> {
     match front {
-        Front::All => None,
-        Front::Marked => Some(!talk.tools.iter().any(|tool| tool.is_marked)),
-        Front::Searched => Some(true),
+        OfferedTools::All => None,
+        OfferedTools::Marked => Some(!talk.tools.iter().any(|tool| tool.is_marked)),
+        OfferedTools::Searched => Some(true),
     }
 }
 
-fn fails(site: &Site, failure: &Failure) -> Checked {
+fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
     let Client { name, title, .. } = site.client;
-    let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+    let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
     let advice = match failure {
-        Failure::Missing(_) if site.scope == Scope::Project => {
+        ProbeFailure::Missing(_) if site.scope == SetupScope::Project => {
             format!("put `{NAME}` into a directory of the PATH, as everyone who opens the project has to")
         }
-        Failure::Missing(_) | Failure::Relative(_) | Failure::NotStarted(..) | Failure::Stranger(_) => {
+        ProbeFailure::Missing(_)
+        | ProbeFailure::Relative(_)
+        | ProbeFailure::NotStarted(..)
+        | ProbeFailure::Stranger(_) => {
             format!("`forage setup {name}{scope} --write` puts the command of this program in its place")
         }
-        Failure::Unusable(_) => "put that right, then restart the client".to_owned(),
-        Failure::Ended { .. } | Failure::Silent { .. } | Failure::Noise(_) | Failure::Refused(..) => format!(
+        ProbeFailure::Unusable(_) => "put that right, then restart the client".to_owned(),
+        ProbeFailure::Ended { .. }
+        | ProbeFailure::Silent { .. }
+        | ProbeFailure::Noise(_)
+        | ProbeFailure::Refused(..) => format!(
             "run the command of the entry by hand to see why, or let `forage setup {name}{scope} --write` put this program \
              in its place"
         ),
     };
-    Checked {
+    SettingsCheck {
         failure: Some(format!("started as {title} starts it, {failure}; {advice}")),
         record: json!({ "tried": true, "works": false, "problem": failure.to_string(), "advice": advice }),
-        ..Checked::default()
+        ..SettingsCheck::default()
     }
 }
 
 /// What the client wants to be permitted before it calls a tool.
-fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
+fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut SettingsCheck) {
     let title = site.client.title;
     let tools: Vec<String> = checked.record["tools"]
         .as_array()
@@ -255,7 +261,7 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
     match site.client.launch.consent {
         Consent::None => {}
         Consent::Permissions => {
-            let settings = Settings::of_claude_code(look.directories, look.project);
+            let settings = EntrySettings::of_claude_code(look.directories, look.project);
             match settings.permission(&tools) {
                 Permission::Given => {}
                 Permission::Asked => asked.push(
@@ -286,7 +292,7 @@ fn consent(site: &Site, entry: &Entry, look: &Look<'_>, checked: &mut Checked) {
         Consent::Trust | Consent::TrustAndFolder => {}
     }
     if site.client.launch.consent == Consent::TrustAndFolder {
-        let settings = Settings::of_gemini_cli(look.directories, look.project);
+        let settings = EntrySettings::of_gemini_cli(look.directories, look.project);
         match settings.folder(look.directories, look.project) {
             Permission::Given => {}
             Permission::Asked | Permission::Claimed => checked.warnings.push(format!(
@@ -310,7 +316,7 @@ fn claimed(what: &str, title: &str) -> String {
     )
 }
 
-impl Checked {
+impl SettingsCheck {
     /// All of it as a record.
     pub(super) fn into_record(mut self) -> Value {
         if self.record.is_null() {
@@ -322,7 +328,7 @@ impl Checked {
 
     /// In a few lines, for whoever has just had the entry written.
     pub(super) fn after_writing(&self, site: &Site) -> String {
-        let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+        let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
         let mut lines = Vec::new();
         match &self.failure {
             Some(failure) => lines.push(format!(
@@ -345,13 +351,13 @@ fn capitalized(line: &str) -> String {
 /// Checks what was written at the wish of the person, who has named the command.
 pub(super) fn after_writing(
     client: &'static Client,
-    scope: Scope,
+    scope: SetupScope,
     global: &Global,
     project: &Path,
-) -> Option<(Site, Checked)> {
+) -> Option<(Site, SettingsCheck)> {
     let directories = ClientDirectories::find();
     let site = Site::find(client, scope, &directories, project)?;
-    let flags = session::with_flags(global, Given::default());
+    let flags = session::with_flags(global, CommandLineSettings::default());
     let (config, _) = config::load_what_is_valid(global.config.as_deref(), &flags);
     let look = Look { config: &config, directories: &directories, project, is_own_command: true };
     let checked = check(&site, &look);

@@ -9,9 +9,9 @@ use forage_fs::Root;
 use forage_tools::sanitize;
 use serde_json::{Map, Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::{Global, Status, session};
-use crate::config::{self, Config, Given};
+use crate::config::{self, CommandLineSettings, Config};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.")]
@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 
 /// What was found.
 #[derive(Default)]
-struct Report {
+struct DoctorReport {
     text: String,
     records: Map<String, Value>,
     /// What keeps Forage from working.
@@ -32,7 +32,7 @@ struct Report {
     warnings: Vec<String>,
 }
 
-impl Report {
+impl DoctorReport {
     /// A section: its lines for people, and its record.
     fn section(&mut self, name: &str, lines: &[String], record: Value) {
         let _ = writeln!(self.text, "{}:", name.replace('_', " "));
@@ -44,23 +44,23 @@ impl Report {
 }
 
 /// What the sections look at.
-struct Subject {
+struct DoctorSubject {
     config: Config,
     roots: Vec<std::sync::Arc<Root>>,
     online: bool,
 }
 
-impl Subject {
+impl DoctorSubject {
     fn paths(&self) -> Vec<&std::path::Path> {
         self.roots.iter().map(|root| root.path()).collect()
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut report = Report::default();
-    let flags = session::with_flags(global, Given::default());
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let mut report = DoctorReport::default();
+    let flags = session::with_flags(global, CommandLineSettings::default());
     let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
-    let mut subject = Subject { config, roots: Vec::new(), online: arguments.online };
+    let mut subject = DoctorSubject { config, roots: Vec::new(), online: arguments.online };
     sections::versions(&mut report);
     sections::roots(&mut report, &mut subject);
     sections::configuration(&mut report, &subject, &problems);
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     sections::index(&mut report, &subject);
     sections::sandbox(&mut report, &subject);
     sections::clients(&mut report, &subject, global);
-    let Report { mut text, mut records, problems, warnings } = report;
+    let DoctorReport { mut text, mut records, problems, warnings } = report;
     for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
         if !list.is_empty() {
             let _ = writeln!(text, "\n{title}:");

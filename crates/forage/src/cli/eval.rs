@@ -16,11 +16,11 @@ mod tune;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use forage_rank::Weights;
+use forage_rank::RankWeights;
 
-use super::output::Output;
+use super::output::Terminal;
 use super::{Global, Status};
-use measure::Plan;
+use measure::MeasurePlan;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -98,20 +98,20 @@ impl FromStr for Commits {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     match &arguments.command {
         Some(Command::Tune(arguments)) => tune::run(arguments, global, output),
         None => evaluate(arguments, global, output),
     }
 }
 
-fn evaluate(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let plan = Plan::new(&arguments.source, global, output)?;
+fn evaluate(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let plan = MeasurePlan::new(&arguments.source, global, output)?;
     let own = plan.config().ranking();
     let source = own.as_ref().map(|_| plan.config().ranking_source().to_owned());
-    let weights = own.map_or_else(Weights::default, |own| Weights::clone(&own));
+    let weights = own.map_or_else(RankWeights::default, |own| RankWeights::clone(&own));
     let measured = plan.run(&weights, true)?;
-    let report = report::Report::new(&measured, &weights.rules, source, arguments.ablate);
+    let report = report::EvalReport::new(&measured, &weights.rules, source, arguments.ablate);
     if output.wants_json() {
         output.value(&report.records())?;
     } else {

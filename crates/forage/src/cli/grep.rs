@@ -3,10 +3,10 @@
 use forage_tools::Tool as _;
 use forage_tools::tools::{GrepRequest, GrepSearch};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -34,9 +34,14 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context =
-        session::open(global, Given::default(), GrepSearch::NAME, arguments.path.as_deref(), output)?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let context = session::open(
+        global,
+        CommandLineSettings::default(),
+        GrepSearch::NAME,
+        arguments.path.as_deref(),
+        output,
+    )?;
     let mut request = GrepRequest::new(&arguments.pattern);
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);

@@ -11,15 +11,15 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
-use forage_rank::{FileHit, Ranking, Request, search};
+use forage_rank::{FileHit, RankedSearch, Ranking, search};
 use forage_tools::registry::advertised;
 use forage_tools::{Context, FilterSettings, sanitize};
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::{Global, Status, session};
-use crate::config::{self, Config, Given, Needs};
-use crate::setup::{Client, Event, profile, texts};
+use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::setup::{Client, HookEvent, profile, texts};
 
 /// Time for all of it, from the start of the program. The rest of the 100 ms that are promised is the system's, which starts
 /// and ends it.
@@ -77,12 +77,12 @@ fn is_command(command: &str, mut arguments: impl Iterator<Item = String>, valued
     false
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> Status {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> Status {
     let began = Instant::now();
     let time = global.settings.said.limits.timeout_ms.map_or(TIME, Duration::from_millis);
     let (sender, receiver) = mpsc::sync_channel(1);
     let (event, client) = (arguments.event, arguments.client.clone());
-    let mut own = Own { config: global.config.clone(), given: Given::default() };
+    let mut own = Own { config: global.config.clone(), given: CommandLineSettings::default() };
     own.given.settings.general.roots = global.settings.said.general.roots.clone();
     let stop = Stop::after(time);
     let work = move || {
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 /// What the command line says.
 struct Own {
     config: Option<PathBuf>,
-    given: Given,
+    given: CommandLineSettings,
 }
 
 impl Own {
@@ -118,7 +118,7 @@ impl Own {
     }
 }
 
-fn names(client: &str, config: Option<&Config>) -> forage_tools::Names {
+fn names(client: &str, config: Option<&Config>) -> forage_tools::ToolNames {
     let choice = config.map(Config::served_tools).unwrap_or_default();
     texts::names(&advertised(&choice).unwrap_or_default(), Client::find(client).map(profile))
 }
@@ -126,7 +126,7 @@ fn names(client: &str, config: Option<&Config>) -> forage_tools::Names {
 /// The sentence for the start of a session.
 fn session_start(client: &str, global: &Own) -> Value {
     let text = texts::session_start(&names(client, global.config().as_ref()));
-    answer(client, Event::SessionStart, None, &text)
+    answer(client, HookEvent::SessionStart, None, &text)
 }
 
 /// What Forage ranks for the words of a search.
@@ -152,7 +152,7 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
          The MCP tool {tool} has their lines."
     );
     let text = context.without_secrets(&sanitize(&text));
-    answer(client, Event::Search, input["hook_event_name"].as_str(), &text).into()
+    answer(client, HookEvent::Search, input["hook_event_name"].as_str(), &text).into()
 }
 
 /// The best files of a root, a line each.
@@ -167,11 +167,11 @@ fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &S
     let allow = |path: &str| !is_left_out(path);
     let ranking: Ranking = search(
         &index,
-        &Request {
+        &RankedSearch {
             weights: context.ranking.as_deref(),
             allow: Some(&allow),
             stop: &is_over,
-            ..Request::new(query, 2 * FILES)
+            ..RankedSearch::new(query, 2 * FILES)
         },
     )
     .ok()?;
@@ -197,13 +197,13 @@ fn line(hit: &FileHit) -> String {
 }
 
 /// The answer in the client's form.
-fn answer(client: &str, event: Event, name: Option<&str>, text: &str) -> Value {
+fn answer(client: &str, event: HookEvent, name: Option<&str>, text: &str) -> Value {
     let is_name = |name: &&str| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
     match client {
         "copilot" => json!({ "additionalContext": text }),
         "cursor" => json!({ "additional_context": text }),
         _ => {
-            let usual = if event == Event::SessionStart { "SessionStart" } else { "PreToolUse" };
+            let usual = if event == HookEvent::SessionStart { "SessionStart" } else { "PreToolUse" };
             let name = name.filter(is_name).unwrap_or(usual);
             json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
         }

@@ -8,18 +8,18 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::{Root, WalkOptions};
-use forage_rank::tree::Effort;
+use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
 use forage_tools::Indexes as _;
-use forage_tools::kept::{Lifetime, Store, Update};
+use forage_tools::kept::{IndexStore, Lifetime, Update};
 use serde_json::{Value, json};
 
 use self::verify::Verified;
-use super::output::Output;
-use super::progress::Progress;
+use super::output::Terminal;
+use super::progress::ProgressBar;
 use super::session;
 use super::{Global, Status};
-use crate::config::{self, Config, Given, Needs};
+use crate::config::{self, CommandLineSettings, Config, Needs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -43,8 +43,8 @@ enum Command {
     Verify,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = session::load(global, Given::default())?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let config = session::load(global, CommandLineSettings::default())?;
     let working = config::working_directory()?;
     let directories = session::directories(&config, &working, None);
     let keeps = matches!(arguments.command, Command::Build { .. });
@@ -71,7 +71,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(status)
 }
 
-fn show(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+fn show(
+    root: &Arc<Root>,
+    store: &IndexStore,
+    walk: &WalkOptions,
+    output: &mut Terminal,
+) -> anyhow::Result<Status> {
     let path = root.path().display();
     let building = store.building();
     let (index, problems) = store.open_checked();
@@ -124,11 +129,16 @@ fn usable(root: &Arc<Root>, index: &Index, walk: &WalkOptions) -> anyhow::Result
     Ok((report.visited.saturating_sub(index.strangers()), report.visited))
 }
 
-fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+fn build(
+    root: &Arc<Root>,
+    store: &IndexStore,
+    walk: WalkOptions,
+    output: &mut Terminal,
+) -> anyhow::Result<Status> {
     let files = Arc::default();
     let walk = WalkOptions { progress: Some(Arc::clone(&files)), ..walk };
     let update = {
-        let _progress = Progress::start(&files, "files");
+        let _progress = ProgressBar::start(&files, "files");
         store.update(root, &walk, &Stop::never())?
     };
     let (what, files) = match update {
@@ -145,15 +155,15 @@ fn build(root: &Arc<Root>, store: &Store, walk: WalkOptions, output: &mut Output
 fn build_ranked(
     config: &Config,
     root: &Arc<Root>,
-    store: &Store,
+    store: &IndexStore,
     walk: &WalkOptions,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let kept = config.indexes(Lifetime::Search);
     let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
-    let effort = Effort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
+    let effort = UpdateEffort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
     let ranked = {
-        let _progress = Progress::start(&effort.progress, "files");
+        let _progress = ProgressBar::start(&effort.progress, "files");
         indexes.ranked(root, &effort).transpose()?.context("none is kept")?
     };
     if let Some(problem) = ranked.warning {
@@ -172,7 +182,7 @@ fn build_ranked(
     Ok(Status::Found)
 }
 
-fn remove(root: &Arc<Root>, store: &Store, output: &mut Output) -> anyhow::Result<Status> {
+fn remove(root: &Arc<Root>, store: &IndexStore, output: &mut Terminal) -> anyhow::Result<Status> {
     let was_there = store.remove()?;
     let path = root.path().display();
     let what = if was_there { "what there was is removed" } else { "there was no index" };
@@ -181,7 +191,12 @@ fn remove(root: &Arc<Root>, store: &Store, output: &mut Output) -> anyhow::Resul
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
 
-fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Output) -> anyhow::Result<Status> {
+fn check(
+    root: &Arc<Root>,
+    store: &IndexStore,
+    walk: &WalkOptions,
+    output: &mut Terminal,
+) -> anyhow::Result<Status> {
     let Some(index) = store.open() else {
         bail!("{} has no index; `forage index build` makes one", root.path().display());
     };
@@ -232,7 +247,7 @@ fn check(root: &Arc<Root>, store: &Store, walk: &WalkOptions, output: &mut Outpu
 }
 
 /// Prints the record or the text.
-fn tell(output: &mut Output, record: &Value, text: &str) -> anyhow::Result<()> {
+fn tell(output: &mut Terminal, record: &Value, text: &str) -> anyhow::Result<()> {
     if output.wants_json() {
         output.value(record)?;
     } else {

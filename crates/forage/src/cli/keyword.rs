@@ -4,11 +4,11 @@ use forage_tools::Tool as _;
 use forage_tools::tools::{KeywordRequest, KeywordSearch};
 
 use super::model_arguments::ModelArguments;
-use super::output::Output;
+use super::output::Terminal;
 use super::session;
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -26,8 +26,8 @@ pub(crate) struct Arguments {
     model: ModelArguments,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let given = Given { settings: arguments.settings.said.clone(), ..arguments.model.given() };
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let given = CommandLineSettings { settings: arguments.settings.said.clone(), ..arguments.model.given() };
     let context = session::open(global, given, KeywordSearch::NAME, None, output)?;
     let request = KeywordRequest::new(&arguments.query, &arguments.terms);
     session::call::<KeywordSearch>(request, &context, output)

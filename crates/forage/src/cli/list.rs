@@ -3,10 +3,10 @@
 use forage_tools::Tool as _;
 use forage_tools::tools::{ListDirectory, ListRequest};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -23,9 +23,14 @@ pub(crate) struct Arguments {
     include_ignored: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context =
-        session::open(global, Given::default(), ListDirectory::NAME, arguments.path.as_deref(), output)?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let context = session::open(
+        global,
+        CommandLineSettings::default(),
+        ListDirectory::NAME,
+        arguments.path.as_deref(),
+        output,
+    )?;
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);

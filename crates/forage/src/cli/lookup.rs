@@ -3,11 +3,11 @@
 use forage_tools::Tool as _;
 use forage_tools::tools::{KeywordLookup, LookupRequest};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session;
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -37,8 +37,9 @@ pub(crate) struct Arguments {
     limit: Option<i64>,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let given =
+        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let context = session::open(global, given, KeywordLookup::NAME, None, output)?;
     let mut request = LookupRequest::new(arguments.query.join(" "));
     request.repo.clone_from(&arguments.repo);

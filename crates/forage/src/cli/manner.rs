@@ -10,7 +10,7 @@ use forage_fs::{OpenError, RootError};
 use forage_rank::IndexError;
 use forage_sparse::{CollectionError, StoreError};
 use forage_tools::registry::{AnyTool, TOOLS};
-use forage_tools::{Manner, Names, ToolError};
+use forage_tools::{Manner, ToolError, ToolNames};
 
 use super::{Cli, of_tool};
 
@@ -76,7 +76,7 @@ fn shell_word(word: &str) -> String {
 
 /// What a person can do about an error, to be added to it.
 pub(super) fn advice(error: &anyhow::Error) -> String {
-    Names::clone(&Names::own()).told(&ForPeople).hint(error.chain().find_map(hint))
+    ToolNames::clone(&ToolNames::own()).told(&ForPeople).hint(error.chain().find_map(hint))
 }
 
 /// What can be done about one error of a library.
@@ -118,8 +118,8 @@ mod tests {
         Hint::EmbeddedEngine,
     ];
 
-    fn names(manner: &'static dyn Manner) -> Names {
-        Arc::unwrap_or_clone(Names::own()).told(manner)
+    fn names(manner: &'static dyn Manner) -> ToolNames {
+        Arc::unwrap_or_clone(ToolNames::own()).told(manner)
     }
 
     /// Every command and option that a text names is there.

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
-use forage::mcp::{HttpSettings, Server, Settings, Token, Workspace, serve_http, serve_stdio};
+use forage::mcp::{BearerToken, HttpSettings, McpServer, McpSettings, McpWorkspace, serve_http, serve_stdio};
 use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
-use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, Told, sanitize};
+use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, TelemetryTarget, sanitize};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::{self, load};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::{self, Config, Given, Needs};
+use crate::config::{self, CommandLineSettings, Config, Needs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     require_sandbox: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (server, indexes) = match server(arguments, global, output) {
         Ok(served) => served,
         // A person starts such a server, and reads why it ends.
@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
         }
         Some(address) => {
             let token = config::mcp_token().map(|text| {
-                Token::new(&text).context("FORAGE_MCP_TOKEN holds characters that no HTTP header can carry")
+                BearerToken::new(&text)
+                    .context("FORAGE_MCP_TOKEN holds characters that no HTTP header can carry")
             });
             let settings = HttpSettings {
                 address,
@@ -82,22 +83,29 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 fn server(
     arguments: &Arguments,
     global: &Global,
-    output: &mut Output,
-) -> anyhow::Result<(Server, Option<Arc<KeptIndexes>>)> {
-    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+    output: &mut Terminal,
+) -> anyhow::Result<(McpServer, Option<Arc<KeptIndexes>>)> {
+    let given =
+        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let config = load(global, given)?;
     let tools = registry::advertised(&config.served_tools())?;
     let workspace = Directories::choose(config, arguments, output)?;
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
     let indexes = workspace.indexes.clone();
-    let server = Server::new(Settings { tools, workspace: Box::new(workspace), tool_set, output: form })
-        .map_err(anyhow::Error::msg)?;
+    let server =
+        McpServer::new(McpSettings { tools, workspace: Box::new(workspace), tool_set, output: form })
+            .map_err(anyhow::Error::msg)?;
     Ok((server, indexes))
 }
 
 /// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
 /// its telemetry.
-fn tell_of_a_missing_store(config: &Config, lookup: &LookupSettings, told: &Told, output: &mut Output) {
+fn tell_of_a_missing_store(
+    config: &Config,
+    lookup: &LookupSettings,
+    told: &TelemetryTarget,
+    output: &mut Terminal,
+) {
     if let Some(problem) = config.lookup_problem() {
         output.note(&problem);
         if let Some(telemetry) = &told.to {
@@ -112,7 +120,7 @@ struct Directories {
     filter: FilterSettings,
     /// One for all calls: a store stays open between them.
     lookup: LookupSettings,
-    told: Told,
+    told: TelemetryTarget,
     working: PathBuf,
     own: Vec<PathBuf>,
     /// What a client may choose; `None` where the user has chosen.
@@ -130,7 +138,7 @@ struct Directories {
 }
 
 impl Directories {
-    fn choose(config: Config, arguments: &Arguments, output: &mut Output) -> anyhow::Result<Self> {
+    fn choose(config: Config, arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
         let named: Vec<PathBuf> =
@@ -243,7 +251,7 @@ impl Directories {
     }
 }
 
-impl Workspace for Directories {
+impl McpWorkspace for Directories {
     fn asks_clients(&self) -> bool {
         self.for_clients.is_some()
     }
@@ -261,8 +269,8 @@ impl Workspace for Directories {
     }
 
     fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
-        let Chosen { roots: allowed, standing, remark: refused } = match client_roots {
-            [] => Chosen { roots: self.own.clone(), standing: self.working.clone(), remark: None },
+        let CallRoots { roots: allowed, standing, remark: refused } = match client_roots {
+            [] => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
             _ => self.allowed(client_roots)?,
         };
         self.wall_in_call(&allowed)?;
@@ -323,7 +331,7 @@ impl ForClients {
 }
 
 /// The roots of a call whose client has named directories.
-struct Chosen {
+struct CallRoots {
     roots: Vec<PathBuf>,
     /// The directory of the client.
     standing: PathBuf,
@@ -333,7 +341,7 @@ struct Chosen {
 
 impl Directories {
     /// The projects of those directories that the client may choose. It stands in the first.
-    fn allowed(&self, client_roots: &[PathBuf]) -> Result<Chosen, String> {
+    fn allowed(&self, client_roots: &[PathBuf]) -> Result<CallRoots, String> {
         let list = |paths: &[PathBuf]| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
         };
@@ -362,7 +370,7 @@ impl Directories {
             ))
         });
         match (standing, remark) {
-            (Some(standing), remark) => Ok(Chosen { roots, standing, remark }),
+            (Some(standing), remark) => Ok(CallRoots { roots, standing, remark }),
             (None, why) => Err(format!(
                 "{}; start the server with --root DIR, or set `mcp.client_roots` in its configuration",
                 why.unwrap_or_default()

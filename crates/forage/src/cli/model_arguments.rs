@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{ExchangeFiles, Given, NamedModel};
+use crate::config::{CommandLineSettings, ExchangeFiles, NamedModel};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ModelArguments {
@@ -24,15 +24,15 @@ pub(super) struct ModelArguments {
 }
 
 impl ModelArguments {
-    pub(super) fn given(&self) -> Given {
-        Given {
+    pub(super) fn given(&self) -> CommandLineSettings {
+        CommandLineSettings {
             model: NamedModel {
                 model: self.model.clone(),
                 base_url: self.base_url.clone(),
                 key_env: self.key_env.clone(),
             },
             exchanges: ExchangeFiles { record: self.record.clone(), replay: self.replay.clone() },
-            ..Given::default()
+            ..CommandLineSettings::default()
         }
     }
 }

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Choice, Finish, Listing, Origin, PassedOver,
-    Redacted, Resolved, Role,
+    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, ModelChoice, ModelListing, ModelRole,
+    Origin, PassedOver, Redacted, ResolvedModel,
 };
 use forage_tools::sanitize;
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{Config, Given, KnownList, Market};
+use crate::config::{CommandLineSettings, Config, KnownList, Market};
 
 /// Candidates of a role that are shown, as text and as records. A gateway has hundreds.
 const CANDIDATES: usize = 5;
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 }
 
 /// What is known, and what would be asked.
-struct Report {
+struct ModelsReport {
     market: Market,
     /// Lists of this machine's servers, which are shown but decide nothing when something comes before them.
     shown: BTreeMap<String, KnownList>,
@@ -51,7 +51,7 @@ struct Report {
     named_by: Option<String>,
     named: Vec<String>,
     unusable: String,
-    choices: Vec<(Role, Choice)>,
+    choices: Vec<(ModelRole, ModelChoice)>,
     checks: Vec<Check>,
 }
 
@@ -61,8 +61,8 @@ struct Check {
     elapsed: Duration,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = load(global, Given::default())?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let config = load(global, CommandLineSettings::default())?;
     let (report, models) = report(&config, arguments)?;
     if output.wants_json() {
         output.value(&report.records())?;
@@ -75,7 +75,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     Ok(if all { Status::Found } else { Status::NothingFound })
 }
 
-fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec<Arc<dyn ChatModel>>)> {
+fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(ModelsReport, Vec<Arc<dyn ChatModel>>)> {
     let mut market = Market::open(config)?;
     let shown = market.read_all(arguments.refresh);
     let mut models: Vec<Arc<dyn ChatModel>> = Vec::new();
@@ -86,7 +86,7 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec
         let found = config.named_models()?;
         (models, unusable) = (found.models, found.passed_over);
     } else {
-        for role in Role::ALL {
+        for role in ModelRole::ALL {
             let choice = market.choose(role);
             for candidate in choice.picks(MAX_MODELS_PER_CALL) {
                 let model = market.model(candidate)?;
@@ -103,7 +103,7 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(Report, Vec
         Some(_) => models.iter().map(|model| model.name()).collect(),
         None => Vec::new(),
     };
-    Ok((Report { market, shown, named_by, named, unusable, choices, checks }, models))
+    Ok((ModelsReport { market, shown, named_by, named, unusable, choices, checks }, models))
 }
 
 fn check(model: &dyn ChatModel) -> Check {
@@ -122,12 +122,12 @@ fn is_answer(result: &Result<ChatAnswer, ChatError>) -> bool {
     matches!(result, Ok(_) | Err(ChatError::EmptyAnswer { finish: Finish::Length, .. }))
 }
 
-impl Report {
+impl ModelsReport {
     fn every_role_has_one(&self) -> bool {
         self.choices.iter().all(|(_, choice)| !choice.candidates.is_empty())
     }
 
-    fn list(&self, provider: &Resolved) -> Option<&KnownList> {
+    fn list(&self, provider: &ResolvedModel) -> Option<&KnownList> {
         self.market.list(&provider.name).or_else(|| self.shown.get(&provider.name))
     }
 
@@ -164,13 +164,14 @@ impl Report {
         Ok(text)
     }
 
-    fn write_choice(&self, text: &mut String, choice: &Choice) -> std::fmt::Result {
+    fn write_choice(&self, text: &mut String, choice: &ModelChoice) -> std::fmt::Result {
         if choice.candidates.is_empty() {
             writeln!(text, "  no model can be asked")?;
         }
         let picks = choice.picks(MAX_MODELS_PER_CALL);
-        let picked =
-            |candidate| picks.iter().position(|pick| std::ptr::eq::<forage_llm::Candidate>(*pick, candidate));
+        let picked = |candidate| {
+            picks.iter().position(|pick| std::ptr::eq::<forage_llm::ModelCandidate>(*pick, candidate))
+        };
         for (index, candidate) in choice.candidates.iter().enumerate() {
             let (mark, when) = match picked(candidate) {
                 Some(0) => ("*", " (asked first)"),
@@ -208,7 +209,7 @@ impl Report {
         Ok(())
     }
 
-    fn provider_line(&self, provider: &Resolved) -> String {
+    fn provider_line(&self, provider: &ResolvedModel) -> String {
         let mut parts = Vec::new();
         if let Some(url) = &provider.base_url {
             parts.push(match &provider.base_url_variable {
@@ -231,9 +232,9 @@ impl Report {
         parts.join("; ")
     }
 
-    fn list_words(&self, provider: &Resolved) -> String {
+    fn list_words(&self, provider: &ResolvedModel) -> String {
         match self.list(provider) {
-            Some(KnownList { listing: Listing::Read(models), source }) => {
+            Some(KnownList { listing: ModelListing::Read(models), source }) => {
                 format!("{} models ({source})", models.len())
             }
             Some(KnownList { source, .. }) => format!("no list: {source}"),
@@ -242,11 +243,11 @@ impl Report {
     }
 
     fn records(&self) -> Value {
-        let provider = |provider: &Resolved| {
+        let provider = |provider: &ResolvedModel| {
             let list = self.list(provider);
             let count = list.and_then(|list| match &list.listing {
-                Listing::Read(models) => Some(models.len()),
-                Listing::Failed(_) => None,
+                ModelListing::Read(models) => Some(models.len()),
+                ModelListing::Failed(_) => None,
             });
             json!({
                 "name": provider.name,
@@ -312,16 +313,16 @@ impl Check {
     }
 }
 
-fn purpose(role: Role) -> &'static str {
+fn purpose(role: ModelRole) -> &'static str {
     match role {
-        Role::Filter => "keyword_search",
-        Role::Agent => "answering questions",
+        ModelRole::Filter => "keyword_search",
+        ModelRole::Agent => "answering questions",
     }
 }
 
-fn choice_record(choice: &Choice) -> Value {
+fn choice_record(choice: &ModelChoice) -> Value {
     let picks = choice.picks(MAX_MODELS_PER_CALL);
-    let candidate = |candidate: &forage_llm::Candidate| {
+    let candidate = |candidate: &forage_llm::ModelCandidate| {
         let asked = picks.iter().position(|pick| std::ptr::eq(*pick, candidate));
         json!({
             "provider": candidate.provider,

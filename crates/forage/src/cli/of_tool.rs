@@ -4,9 +4,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use forage_tools::registry::AnyTool;
 use serde_json::{Map, Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::{Global, Status, session};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 /// Adds a command for each tool that no command, nor another name of one, is called by.
 pub(super) fn add(commands: Command, tools: &[&'static dyn AnyTool]) -> Command {
@@ -35,9 +35,10 @@ pub(super) fn run(
     tool: &'static dyn AnyTool,
     request: Value,
     global: &Global,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let context = session::open(global, Given::default(), tool.id(), request["path"].as_str(), output)?;
+    let context =
+        session::open(global, CommandLineSettings::default(), tool.id(), request["path"].as_str(), output)?;
     session::call_tool(tool, request, &context, output)
 }
 

@@ -11,7 +11,7 @@ use super::manner;
 ///
 /// A program that asked for JSON reads one document whatever happens, or lines that each have a `type`. So documents are
 /// held until the command has ended, and an error is a field of what there is, `error`, or a document of its own.
-pub(crate) struct Output {
+pub(crate) struct Terminal {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Output {
     answers_several: bool,
 }
 
-impl Output {
+impl Terminal {
     pub(crate) fn new(json: bool, explain: bool) -> Self {
         Self {
             stdout: BufWriter::with_capacity(64 << 10, io::stdout()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_tools::{Waiting, sanitize_line};
+use forage_tools::{WaitingFor, sanitize_line};
 
 use forage_base::Background;
 
@@ -13,17 +13,17 @@ const QUIET: Duration = Duration::from_millis(500);
 const BETWEEN: Duration = Duration::from_millis(200);
 
 /// Shows progress until it is dropped. Nothing is shown when stderr is no terminal.
-pub(crate) struct Progress {
+pub(crate) struct ProgressBar {
     _shown: Option<Background>,
 }
 
-impl Progress {
+impl ProgressBar {
     pub(crate) fn start(count: &Arc<AtomicU64>, what: &'static str) -> Self {
-        Self::waiting(count, what, &Waiting::default())
+        Self::waiting(count, what, &WaitingFor::default())
     }
 
-    /// As [`Progress::start`], of work that waits for others at times.
-    pub(crate) fn waiting(count: &Arc<AtomicU64>, what: &'static str, waiting: &Waiting) -> Self {
+    /// As [`ProgressBar::start`], of work that waits for others at times.
+    pub(crate) fn waiting(count: &Arc<AtomicU64>, what: &'static str, waiting: &WaitingFor) -> Self {
         if !io::stderr().is_terminal() {
             return Self { _shown: None };
         }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use forage_tools::Tool as _;
 use forage_tools::tools::{RankRequest, SearchIndex};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 /// Time for an index when a person waits who can see it grow, and can end it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
@@ -39,9 +39,14 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let mut context =
-        session::open(global, Given::default(), SearchIndex::NAME, arguments.path.as_deref(), output)?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let mut context = session::open(
+        global,
+        CommandLineSettings::default(),
+        SearchIndex::NAME,
+        arguments.path.as_deref(),
+        output,
+    )?;
     context.indexing_time = match global.settings.said.limits.timeout_ms {
         None => INDEXING_TIME,
         // All the time there is but what the search needs.

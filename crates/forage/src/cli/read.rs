@@ -3,10 +3,10 @@
 use forage_tools::Tool as _;
 use forage_tools::tools::{ReadFile, ReadRequest};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::{self, path_argument};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -20,8 +20,9 @@ pub(crate) struct Arguments {
     end_line: Option<i64>,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let context = session::open(global, Given::default(), ReadFile::NAME, Some(&arguments.path), output)?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let context =
+        session::open(global, CommandLineSettings::default(), ReadFile::NAME, Some(&arguments.path), output)?;
     let mut request = ReadRequest::new(path_argument(&context, Some(&arguments.path))?);
     (request.start_line, request.end_line) = (arguments.start_line, arguments.end_line);
     session::call::<ReadFile>(request, &context, output)

@@ -4,15 +4,15 @@ use std::time::Instant;
 
 use forage_tools::Tool as _;
 use forage_tools::telemetry;
-use forage_tools::tools::search::{Format, stream};
+use forage_tools::tools::search::{StreamFormat, stream};
 use forage_tools::tools::{CaseRule, Search, SearchRequest};
 
-use super::output::Output;
-use super::progress::Progress;
+use super::output::Terminal;
+use super::progress::ProgressBar;
 use super::session::{self, path_argument};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,8 +94,9 @@ impl Arguments {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let given = Given { settings: arguments.settings.said.clone(), ..Given::default() };
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let given =
+        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let context = session::open(global, given, Search::NAME, arguments.path.as_deref(), output)?;
     let mut request = SearchRequest::new(&arguments.pattern);
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
@@ -114,12 +115,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     request.cursor.clone_from(&arguments.cursor);
     let format = match (output.wants_json(), arguments.all) {
         (false, false) => return session::call::<Search>(request, &context, output),
-        (true, _) => Format::Records,
-        (false, true) => Format::Lines,
+        (true, _) => StreamFormat::Records,
+        (false, true) => StreamFormat::Lines,
     };
     let mut failed = None;
     let ended = {
-        let _progress = Progress::start(&context.progress, "files");
+        let _progress = ProgressBar::start(&context.progress, "files");
         let write = |text: &str| match output.text_now(text) {
             Ok(open) => open,
             Err(error) => {
@@ -137,7 +138,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
     }
     output.flush()?;
     session::explain(&context, output);
-    if format == Format::Lines {
+    if format == StreamFormat::Lines {
         ended.notes.iter().for_each(|note| output.note(note));
     }
     // That the result is one in part is among the notes, or in the summary behind the records.

@@ -8,29 +8,29 @@ use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_
 use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, Context, FilterSettings, Indexes, Names, Tool, ToolError, telemetry};
+use forage_tools::{Answer, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry};
 use serde_json::Value;
 
 use super::manner::ForPeople;
-use super::output::Output;
-use super::progress::Progress;
+use super::output::Terminal;
+use super::progress::ProgressBar;
 use super::{Global, Status, signals};
-use crate::config::{self, Config, Given, Needs};
+use crate::config::{self, CommandLineSettings, Config, Needs};
 
 /// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
 /// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
 /// the default one, its own project becomes the root.
 pub(crate) fn open(
     global: &Global,
-    given: Given,
+    given: CommandLineSettings,
     tool: &str,
     path: Option<&str>,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Context> {
     let needs = |config: &Config| config.needs_of_tool(tool);
     let (mut context, _) = open_with_config(global, given, needs, path, output)?;
     context.redactor = Arc::new(Redactor::off());
-    context.names = Arc::new(Names::clone(&context.names).told(&ForPeople));
+    context.names = Arc::new(ToolNames::clone(&context.names).told(&ForPeople));
     Ok(context)
 }
 
@@ -38,10 +38,10 @@ pub(crate) fn open(
 /// configuration says.
 pub(crate) fn open_with_config(
     global: &Global,
-    given: Given,
+    given: CommandLineSettings,
     needs: impl FnOnce(&Config) -> Needs,
     path: Option<&str>,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<(Context, Config)> {
     let config = load(global, given)?;
     let working = config::working_directory()?;
@@ -106,13 +106,13 @@ pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc
 }
 
 /// Reads the configuration with what the command line says.
-pub(crate) fn load(global: &Global, given: Given) -> anyhow::Result<Config> {
+pub(crate) fn load(global: &Global, given: CommandLineSettings) -> anyhow::Result<Config> {
     config::load(global.config.as_deref(), with_flags(global, given))
 }
 
 /// What the command line says.
-pub(crate) fn with_flags(global: &Global, given: Given) -> Given {
-    Given { by_every: global.settings.said.clone(), ..given }
+pub(crate) fn with_flags(global: &Global, given: CommandLineSettings) -> CommandLineSettings {
+    CommandLineSettings { by_every: global.settings.said.clone(), ..given }
 }
 
 fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
@@ -212,7 +212,7 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
 pub(crate) fn call<T: Tool>(
     request: T::Request,
     context: &Context,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let status = answer::<T>(request, context, output);
     explain(context, output);
@@ -224,7 +224,7 @@ pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
     context: &Context,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let status = print(tool.id(), context, output, |context| tool.call(context, request));
     explain(context, output);
@@ -235,7 +235,7 @@ pub(crate) fn call_tool(
 pub(crate) fn answer<T: Tool>(
     request: T::Request,
     context: &Context,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     print(T::NAME, context, output, |context| registry::answer::<T>(context, request))
 }
@@ -244,11 +244,11 @@ pub(crate) fn answer<T: Tool>(
 fn print(
     tool: &str,
     context: &Context,
-    output: &mut Output,
+    output: &mut Terminal,
     call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = Progress::waiting(&context.progress, "files", &context.waiting);
+        let _progress = ProgressBar::waiting(&context.progress, "files", &context.waiting);
         let name = context.names.called(tool);
         telemetry::watched(name, context, call).map_err(|error| for_people(error, &context.names))?
     };
@@ -267,7 +267,7 @@ pub(super) fn ended(
     context: &Context,
     (found, partial): (bool, bool),
     problem: Option<&str>,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> Status {
     if let Some(problem) = problem {
         output.failure(&with_option(problem));
@@ -289,7 +289,7 @@ fn with_option(problem: &str) -> String {
 }
 
 /// Says what the indexes of the roots could tell of the last search, if that was asked for.
-pub(crate) fn explain(context: &Context, output: &mut Output) {
+pub(crate) fn explain(context: &Context, output: &mut Terminal) {
     if !output.wants_explanation() {
         return;
     }
@@ -307,7 +307,7 @@ pub(crate) fn explain(context: &Context, output: &mut Output) {
 
 /// The message with what can be done about it: it says what its sources say. That the call was interrupted is left to be told
 /// from other errors.
-pub(super) fn for_people(error: ToolError, names: &Names) -> anyhow::Error {
+pub(super) fn for_people(error: ToolError, names: &ToolNames) -> anyhow::Error {
     match &error {
         ToolError::Cancelled => error.into(),
         ToolError::NoModel { looked_for, .. } => anyhow::anyhow!("{}\n{looked_for}", error.told(names)),

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::config::{Command, Overrides, Said as _};
+use crate::config::{Overrides, SettingsCommand, SourceSettings as _};
 
 /// The options that a command has for settings.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct SettingOptions<C> {
 
 /// Names a command.
 pub(crate) trait OfCommand {
-    const COMMAND: Command;
+    const COMMAND: SettingsCommand;
 }
 
 macro_rules! commands {
@@ -24,7 +24,7 @@ macro_rules! commands {
         #[derive(Debug)]
         pub(crate) struct $name;
         impl OfCommand for $name {
-            const COMMAND: Command = Command::$name;
+            const COMMAND: SettingsCommand = SettingsCommand::$name;
         }
     )*};
 }

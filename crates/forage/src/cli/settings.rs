@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{self, Given, Needs};
+use crate::config::{self, CommandLineSettings, Needs};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -17,12 +17,12 @@ pub(crate) struct Arguments {
     schema: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     if arguments.schema {
         output.value(&config::schema())?;
         return Ok(Status::Found);
     }
-    let mut config = load(global, Given::default())?;
+    let mut config = load(global, CommandLineSettings::default())?;
     let working = config::working_directory()?;
     let root = find_git_root(&working).unwrap_or(working);
     let policy =

@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use forage_fs::find_git_root;
-use forage_tools::registry::{Choice, advertised};
+use forage_tools::registry::{ToolSelection, advertised};
 use forage_tools::sanitize;
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::{Global, Status, check, session};
-use crate::config::{self, ClientDirectories, Given};
+use crate::config::{self, ClientDirectories, CommandLineSettings};
 use crate::setup::{
-    Addition, CLIENTS, Change, Client, Extension, Extra, NAME, Refusal, Scope, Site, State, With, Words,
-    detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
+    Addition, CLIENTS, Client, ClientState, Extension, Extra, ExtraParts, FileChange, NAME, SetupRefusal,
+    SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
 };
 use report::{refused, report};
 
@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     with: Vec<Vec<With>>,
     /// Whose file [default: user]
     #[arg(long, value_name = "SCOPE", value_enum)]
-    scope: Option<Scope>,
+    scope: Option<SetupScope>,
     /// The command that the client runs [default: `forage` if that is this program on the PATH, else its absolute path; in a
     /// project's file always `forage`]
     #[arg(long, value_name = "COMMAND")]
@@ -82,12 +82,12 @@ fn after_help() -> String {
 
 /// What all clients are set up with.
 struct Setup {
-    words: Words,
+    words: ExtraParts,
     /// The names of all variables that Forage may need.
     variables: Vec<String>,
     directories: ClientDirectories,
     project: PathBuf,
-    scope: Scope,
+    scope: SetupScope,
     with: Vec<With>,
     names_all: bool,
     is_removal: bool,
@@ -96,8 +96,8 @@ struct Setup {
     is_tried: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let scope = arguments.scope.unwrap_or(Scope::User);
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let scope = arguments.scope.unwrap_or(SetupScope::User);
     let command = match &arguments.command {
         Some(command) => command.clone(),
         None => default_command(scope)?,
@@ -137,17 +137,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 }
 
 /// What was done for a client, or would be.
-struct Done {
-    entry: Change,
+struct SetupOutcome {
+    entry: FileChange,
     /// Fields of the entry that were asked for.
     extensions: Vec<Extension>,
-    additions: Vec<(Addition, Result<Change, Refusal>)>,
+    additions: Vec<(Addition, Result<FileChange, SetupRefusal>)>,
     /// What the client does not take.
     lacking: Vec<With>,
 }
 
 impl Setup {
-    fn one(&self, client: &'static Client, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    fn one(&self, client: &'static Client, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (site, done) = self.carry_out(client)?;
         let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
         let failure = self.try_out(client, global, &mut record, &mut text);
@@ -180,7 +180,7 @@ impl Setup {
     }
 
     /// Sets up what is on this machine. What is refused for one does not keep the others.
-    fn detected(&self, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+    fn detected(&self, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
         output.answer_several();
         let is_there = |client: &&Client| !detect::found(client, &self.directories).is_empty();
@@ -234,7 +234,7 @@ impl Setup {
         })
     }
 
-    fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, Done)> {
+    fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, SetupOutcome)> {
         if !self.is_removal && !is_forage(&self.words.command) {
             bail!(
                 "{} is not called `{NAME}`: Forage would not know its entry again; name a program of that name with --command",
@@ -256,12 +256,12 @@ impl Setup {
         };
         let lacking: Vec<With> = self.with.iter().copied().filter(|with| !takes(with)).collect();
         if let (Some(with), false) = (lacking.first(), self.names_all) {
-            let scope = if self.scope == Scope::Project { " in a project" } else { "" };
+            let scope = if self.scope == SetupScope::Project { " in a project" } else { "" };
             bail!("{} takes no {}{scope}; leave `{}` out", client.title, with.about(), with.name());
         }
         let extensions: Vec<Extension> =
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
-        let mut done = Done { entry: Change::None, extensions, additions: Vec::new(), lacking };
+        let mut done = SetupOutcome { entry: FileChange::None, extensions, additions: Vec::new(), lacking };
         let (site, change) = match self.is_removal {
             true => self.take_out(site, &wanted, &mut done)?,
             false => {
@@ -285,17 +285,17 @@ impl Setup {
         &self,
         site: Site,
         wanted: &[&'static Extra],
-        done: &mut Done,
-    ) -> anyhow::Result<(Site, Change)> {
-        let removal = |site: &Site, done: &Done| {
+        done: &mut SetupOutcome,
+    ) -> anyhow::Result<(Site, FileChange)> {
+        let removal = |site: &Site, done: &SetupOutcome| {
             let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
             self.refused(site, done, change)
         };
         // What is refused for the entry is refused before anything beside it goes.
         let change = removal(&site, done)?;
         wanted.iter().rev().for_each(|extra| self.act(site.client, extra, done));
-        let shares = |(addition, change): &(Addition, Result<Change, Refusal>)| {
-            addition.path == site.path && change.as_ref().is_ok_and(|change| *change != Change::None)
+        let shares = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
+            addition.path == site.path && change.as_ref().is_ok_and(|change| *change != FileChange::None)
         };
         if !self.is_written || !done.additions.iter().any(shares) {
             return Ok((site, change));
@@ -308,7 +308,12 @@ impl Setup {
     }
 
     /// A refusal as the error that it ends in.
-    fn refused<T>(&self, site: &Site, done: &Done, result: Result<T, Refusal>) -> anyhow::Result<T> {
+    fn refused<T>(
+        &self,
+        site: &Site,
+        done: &SetupOutcome,
+        result: Result<T, SetupRefusal>,
+    ) -> anyhow::Result<T> {
         result.map_err(|refusal| {
             let all: Vec<&Extension> = done.extensions.iter().collect();
             refused(site, self.is_removal, &refusal, &snippet(site.client, &self.words.command, &all))
@@ -328,7 +333,7 @@ impl Setup {
         extension(extra, client, &self.words, &self.variables)
     }
 
-    fn act(&self, client: &'static Client, extra: &'static Extra, done: &mut Done) {
+    fn act(&self, client: &'static Client, extra: &'static Extra, done: &mut SetupOutcome) {
         let found = Addition::find(client, extra, self.scope, &self.directories, &self.project);
         let Some(addition) = found else { return };
         let change = if self.is_removal { addition.remove() } else { addition.add(&self.words) };
@@ -342,7 +347,7 @@ impl Setup {
     }
 
     /// That nothing was refused.
-    fn check(&self, done: &Done) -> anyhow::Result<()> {
+    fn check(&self, done: &SetupOutcome) -> anyhow::Result<()> {
         let refusals = done.additions.iter().filter_map(|(addition, change)| {
             let refusal = change.as_ref().err()?;
             let with = addition.extra.with.name();
@@ -355,15 +360,15 @@ impl Setup {
         }
     }
 
-    fn record(&self, site: &Site, done: &Done) -> Value {
+    fn record(&self, site: &Site, done: &SetupOutcome) -> Value {
         let (client, change) = (site.client, &done.entry);
-        let addition = |(addition, change): &(Addition, Result<Change, Refusal>)| {
+        let addition = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
             let change = change.as_ref();
             json!({
                 "name": addition.extra.with.name(),
                 "file": addition.path.display().to_string(),
-                "change": change.map_or("refused", Change::name),
-                "written": self.is_written && change.is_ok_and(|change| *change != Change::None),
+                "change": change.map_or("refused", FileChange::name),
+                "written": self.is_written && change.is_ok_and(|change| *change != FileChange::None),
                 "problem": change.err().map(ToString::to_string),
             })
         };
@@ -375,7 +380,7 @@ impl Setup {
             "section": client.section(),
             "state_before": state_name(&site.state),
             "change": change.name(),
-            "written": self.is_written && *change != Change::None,
+            "written": self.is_written && *change != FileChange::None,
             "entry": entry_with(client, &self.words.command, &done.extensions.iter().collect::<Vec<_>>()),
             "other_servers": site.neighbours,
             "with": done.additions.iter().map(addition).collect::<Vec<_>>(),
@@ -385,19 +390,19 @@ impl Setup {
 }
 
 /// One of several records, for programs.
-fn put(record: &Value, output: &mut Output) -> anyhow::Result<()> {
+fn put(record: &Value, output: &mut Terminal) -> anyhow::Result<()> {
     if output.wants_json() { output.value(record) } else { Ok(()) }
 }
 
 /// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
 /// configuration that can't be read does not keep a client from being set up.
-fn words(command: String, global: &Global) -> (Words, Vec<String>) {
-    let config = session::load(global, Given::default()).ok();
-    let choice = config.as_ref().map_or_else(Choice::default, |config| config.served_tools());
+fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
+    let config = session::load(global, CommandLineSettings::default()).ok();
+    let choice = config.as_ref().map_or_else(ToolSelection::default, |config| config.served_tools());
     let variables =
         |is_set| config.as_ref().map(|config| config.variables_of_the_server(is_set)).unwrap_or_default();
     let tools = advertised(&choice).unwrap_or_default();
-    (Words { command, tools, variables: variables(true) }, variables(false))
+    (ExtraParts { command, tools, variables: variables(true) }, variables(false))
 }
 
 /// The sites of all clients, for whoever tells where Forage is set up.
@@ -407,16 +412,16 @@ pub(crate) fn sites(global: &Global) -> anyhow::Result<Vec<Site>> {
 }
 
 fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<Site> {
-    let scopes = |client| Scope::ALL.into_iter().map(move |scope| (client, scope));
+    let scopes = |client| SetupScope::ALL.into_iter().map(move |scope| (client, scope));
     let pairs = CLIENTS.iter().flat_map(scopes);
     pairs.filter_map(|(client, scope)| Site::find(client, scope, directories, project)).collect()
 }
 
 /// `forage` where that is this program, else where this program is. In a file that others read, too, it is `forage` in any
 /// case: on their machines this program is elsewhere.
-fn default_command(scope: Scope) -> anyhow::Result<String> {
+fn default_command(scope: SetupScope) -> anyhow::Result<String> {
     let (program, is_found) = config::this_program()?;
-    if is_found || scope == Scope::Project {
+    if is_found || scope == SetupScope::Project {
         return Ok(NAME.to_owned());
     }
     let text = program.to_str().map(str::to_owned);
@@ -433,23 +438,23 @@ pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
 }
 
 /// How things stand, in a few words.
-pub(crate) fn state_words(state: &State) -> String {
+pub(crate) fn state_words(state: &ClientState) -> String {
     match state {
-        State::Absent { exists: true } => "not set up".to_owned(),
-        State::Absent { exists: false } => "not set up, no file yet".to_owned(),
-        State::SetUp { command } => format!("set up, runs {command}"),
-        State::Foreign => format!("has an entry `{NAME}` that Forage did not write"),
-        State::Unclear(refusal) => format!("not understood: {refusal}"),
+        ClientState::Absent { exists: true } => "not set up".to_owned(),
+        ClientState::Absent { exists: false } => "not set up, no file yet".to_owned(),
+        ClientState::SetUp { command } => format!("set up, runs {command}"),
+        ClientState::Foreign => format!("has an entry `{NAME}` that Forage did not write"),
+        ClientState::Unclear(refusal) => format!("not understood: {refusal}"),
     }
 }
 
 /// One word for records.
-pub(crate) fn state_name(state: &State) -> &'static str {
+pub(crate) fn state_name(state: &ClientState) -> &'static str {
     match state {
-        State::Absent { .. } => "absent",
-        State::SetUp { .. } => "set_up",
-        State::Foreign => "foreign",
-        State::Unclear(_) => "not_understood",
+        ClientState::Absent { .. } => "absent",
+        ClientState::SetUp { .. } => "set_up",
+        ClientState::Foreign => "foreign",
+        ClientState::Unclear(_) => "not_understood",
     }
 }
 
@@ -460,12 +465,12 @@ pub(crate) fn site_record(site: &Site) -> Value {
         "file": site.path.display().to_string(),
         "state": state_name(&site.state),
         "command": match &site.state {
-            State::SetUp { command } => Some(command),
+            ClientState::SetUp { command } => Some(command),
             _ => None,
         },
         "problem": match &site.state {
-            State::Foreign => Some(state_words(&site.state)),
-            State::Unclear(refusal) => Some(refusal.to_string()),
+            ClientState::Foreign => Some(state_words(&site.state)),
+            ClientState::Unclear(refusal) => Some(refusal.to_string()),
             _ => None,
         },
     })

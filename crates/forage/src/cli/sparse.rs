@@ -11,14 +11,14 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use forage_fs::WalkOptions;
 use forage_rank::language_of;
-use forage_sparse::{Filled, Filling, Filter, Store};
+use forage_sparse::{Filled, Filling, PointFilter, PointStore};
 use serde_json::json;
 
-use super::output::Output;
-use super::progress::Progress;
+use super::output::Terminal;
+use super::progress::ProgressBar;
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status, session, signals};
-use crate::config::{self, Config, Given};
+use crate::config::{self, CommandLineSettings, Config};
 use crate::retrieval::OnDemand;
 
 #[derive(Debug, clap::Args)]
@@ -64,18 +64,19 @@ enum Command {
     },
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let collection = match &arguments.command {
         Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection } => {
             collection
         }
         Command::Encode { text, form, settings } => {
-            let given = Given { settings: settings.said.clone(), ..Given::default() };
+            let given =
+                CommandLineSettings { settings: settings.said.clone(), ..CommandLineSettings::default() };
             let config = session::load(global, given)?;
             return encode::run(&config, text, form == "query", output);
         }
     };
-    let given = Given { settings: collection.said.clone(), ..Given::default() };
+    let given = CommandLineSettings { settings: collection.said.clone(), ..CommandLineSettings::default() };
     let config = session::load(global, given)?;
     let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
     let working = config::working_directory()?;
@@ -96,7 +97,7 @@ fn index(
     store: &OnDemand,
     paths: &[PathBuf],
     repo: Option<&str>,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     if repo.is_some() && paths.len() > 1 {
         bail!("--repo names one repository, and there are {} paths; call it once for each", paths.len());
@@ -146,7 +147,7 @@ fn index(
         };
         let began = Instant::now();
         let filled = {
-            let _progress = Progress::start(&written, "chunks");
+            let _progress = ProgressBar::start(&written, "chunks");
             let excludes = session::excludes(&narrowed)?;
             let walk = WalkOptions {
                 excludes,
@@ -173,11 +174,11 @@ fn repository_name(root: &Path) -> anyhow::Result<String> {
 }
 
 fn tell(
-    store: &dyn Store,
+    store: &dyn PointStore,
     name: &str,
     filled: &Filled,
     began: Instant,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<()> {
     let Filled { files, unchanged, removed, points, redacted, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count)));
@@ -207,7 +208,7 @@ fn tell(
     print(output, &record, &text)
 }
 
-fn show(config: &Config, store: &OnDemand, output: &mut Output) -> anyhow::Result<Status> {
+fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
     let stop = signals::stop()?;
     let place = store.place();
     let Some(collection) = store.collection(&stop)? else {
@@ -215,7 +216,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Output) -> anyhow::Resul
         print(output, &record, &format!("there is no {place}; `forage sparse index PATH` makes one\n"))?;
         return Ok(Status::NothingFound);
     };
-    let points = store.count(&Filter::default(), &stop)?;
+    let points = store.count(&PointFilter::default(), &stop)?;
     let vectors: Vec<_> = collection.sparse_vectors.iter().collect();
     let record = json!({
         "collection": place,
@@ -235,7 +236,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Output) -> anyhow::Resul
     Ok(Status::Found)
 }
 
-fn remove(store: &OnDemand, output: &mut Output) -> anyhow::Result<Status> {
+fn remove(store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
     let was_there = store.drop_collection(&stop)?;
     let text = if was_there { format!("{place}: removed\n") } else { format!("there is no {place}\n") };
@@ -243,7 +244,7 @@ fn remove(store: &OnDemand, output: &mut Output) -> anyhow::Result<Status> {
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
 
-fn print(output: &mut Output, record: &serde_json::Value, text: &str) -> anyhow::Result<()> {
+fn print(output: &mut Terminal, record: &serde_json::Value, text: &str) -> anyhow::Result<()> {
     if output.wants_json() {
         output.value(record)?;
     } else {

@@ -11,10 +11,10 @@ use forage_fs::open_named;
 use forage_tools::sanitize_line;
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 use crate::telemetry::timestamp;
 
 /// Bytes of a file that is read: a hundred times what the default keeps.
@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     since: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let since = arguments.since.as_deref().map(|when| since(when, SystemTime::now())).transpose()?;
     let mut sums = Sums { since, ..Sums::default() };
     if arguments.files.is_empty() {
-        let config = load(global, Given::default())?;
+        let config = load(global, CommandLineSettings::default())?;
         let Some(path) = config.telemetry_path() else {
             bail!(
                 "nothing is told of calls: set `telemetry.path` in {}, or name a file of such lines",

@@ -4,20 +4,20 @@ use std::fmt::Write as _;
 
 use forage::mcp::{Profile, instructions};
 use forage_tools::registry::{AnyTool, advertised};
-use forage_tools::schema::{Format, definition};
-use forage_tools::{Egress, Names};
+use forage_tools::schema::{SchemaFormat, definition};
+use forage_tools::{Egress, ToolNames};
 use serde_json::{Value, json};
 
-use super::output::Output;
+use super::output::Terminal;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::Given;
+use crate::config::CommandLineSettings;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Print the definitions in this shape
     #[arg(long, value_name = "FORMAT")]
-    format: Option<Shape>,
+    format: Option<SchemaShape>,
     /// Show the tools that are off too
     #[arg(long)]
     all: bool,
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Shape {
+enum SchemaShape {
     Mcp,
     Openai,
     OpenaiStrict,
@@ -35,8 +35,8 @@ enum Shape {
     Gemini,
 }
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let config = load(global, Given::default())?;
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let config = load(global, CommandLineSettings::default())?;
     // Who calls them by `forage call` may leave a server's prefix out.
     let served = config.served_tools();
     let tools = advertised(&if arguments.all { served.with_all() } else { served })?;
@@ -57,13 +57,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
             output.flush()?;
             return Ok(Status::Found);
         }
-        None | Some(Shape::Mcp) => Format::Mcp,
-        Some(Shape::Openai) => Format::OpenAi,
-        Some(Shape::OpenaiStrict) => Format::OpenAiStrict,
-        Some(Shape::Anthropic) => Format::Anthropic,
-        Some(Shape::Gemini) => Format::Gemini,
+        None | Some(SchemaShape::Mcp) => SchemaFormat::Mcp,
+        Some(SchemaShape::Openai) => SchemaFormat::OpenAi,
+        Some(SchemaShape::OpenaiStrict) => SchemaFormat::OpenAiStrict,
+        Some(SchemaShape::Anthropic) => SchemaFormat::Anthropic,
+        Some(SchemaShape::Gemini) => SchemaFormat::Gemini,
     };
-    let names = Names::of(&tools);
+    let names = ToolNames::of(&tools);
     output.value(&Value::Array(tools.iter().map(|tool| definition(*tool, &names, format)).collect()))?;
     Ok(Status::Found)
 }
@@ -73,12 +73,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -
 const BYTES_PER_TOKEN: f64 = 4.3;
 
 /// What a client hands to a model of each tool, name, description and arguments, in tokens.
-fn cost(tools: &[&'static dyn AnyTool], output: &mut Output) -> anyhow::Result<Status> {
+fn cost(tools: &[&'static dyn AnyTool], output: &mut Terminal) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
-    let names = Names::of(tools);
+    let names = ToolNames::of(tools);
     let mut rows: Vec<(&str, u64)> = tools
         .iter()
-        .map(|tool| (tool.name(), tokens(definition(*tool, &names, Format::Anthropic).to_string().len())))
+        .map(|tool| {
+            (tool.name(), tokens(definition(*tool, &names, SchemaFormat::Anthropic).to_string().len()))
+        })
         .collect();
     let definitions = rows.iter().map(|(_, tokens)| tokens).sum();
     rows.push(("all definitions", definitions));

@@ -10,7 +10,7 @@ use forage_tools::sanitize;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::kinds::Kind;
+use super::kinds::SettingType;
 use super::settings::{Setting, Wrong};
 use super::table::Ask;
 use super::{Config, environment};
@@ -21,7 +21,7 @@ use crate::limits::{ASK_PROMPT_BYTES, SERVERS};
 /// An MCP server whose tools the agent may call.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ServerSettings {
+pub(crate) struct AgentServer {
     pub(crate) command: String,
     #[serde(default)]
     pub(crate) args: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct ServerSettings {
     pub(crate) tools: Option<Vec<String>>,
 }
 
-impl Kind for BTreeMap<String, ServerSettings> {
+impl SettingType for BTreeMap<String, AgentServer> {
     fn shown(&self) -> Value {
         json!(self.keys().collect::<Vec<_>>())
     }
@@ -50,7 +50,7 @@ impl Kind for BTreeMap<String, ServerSettings> {
 }
 
 /// What is wrong with the servers.
-pub(super) fn wrong_server(servers: &BTreeMap<String, ServerSettings>) -> Option<Wrong> {
+pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wrong> {
     for (name, server) in servers {
         if name.len() > 20 || !forage_tools::registry::is_name(name) {
             return Some(format!("{name:?} is not 1 to 20 letters, digits, `_` and `-`").into());
@@ -77,7 +77,7 @@ impl Config {
     }
 
     /// The servers whose tools the agent may call.
-    pub(crate) fn ask_servers(&self) -> &BTreeMap<String, ServerSettings> {
+    pub(crate) fn ask_servers(&self) -> &BTreeMap<String, AgentServer> {
         &self.settings.ask.servers.value
     }
 

@@ -9,7 +9,8 @@ use anyhow::{Context as _, bail};
 use forage::sandbox::Outside;
 use forage_fs::{NamedFile, open_named};
 use forage_llm::{
-    ChatModel, Endpoint, EndpointSettings, Exchange, ExchangeSink, Exchanges, RecordedModel, Recordings,
+    ChatModel, Endpoint, EndpointSettings, ExchangeSink, Exchanges, RecordedExchange, RecordedModel,
+    Recordings,
 };
 
 use super::Config;
@@ -80,7 +81,7 @@ impl Drop for RecordingFile {
 }
 
 impl ExchangeSink for RecordingFile {
-    fn take(&self, exchange: &Exchange) -> Result<(), String> {
+    fn take(&self, exchange: &RecordedExchange) -> Result<(), String> {
         let line = exchange.to_line() + "\n";
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(line.as_bytes()).map_err(|error| format!("{}: {error}", self.path.display()))

@@ -9,15 +9,15 @@ use forage_fs::PrivatePlace;
 use super::Config;
 use super::table::IndexUse;
 use crate::answer_cache;
-use forage_tools::kept::{self, KeptIndexes, Lifetime, Mode, Store};
+use forage_tools::kept::{self, IndexMode, IndexStore, KeptIndexes, Lifetime};
 
 impl Config {
     /// When indexes are used; `None` for never.
-    pub(crate) fn index_mode(&self) -> Option<Mode> {
+    pub(crate) fn index_mode(&self) -> Option<IndexMode> {
         match self.settings.general.index.value.get() {
             IndexUse::Off => None,
-            IndexUse::Auto => Some(Mode::Auto),
-            IndexUse::Always => Some(Mode::Always),
+            IndexUse::Auto => Some(IndexMode::Auto),
+            IndexUse::Always => Some(IndexMode::Always),
         }
     }
 
@@ -34,7 +34,7 @@ impl Config {
     }
 
     /// The files of the index of a root.
-    pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<Store> {
+    pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<IndexStore> {
         let directory = index_directory()?;
         let path = answer_cache::resolved(&directory.path());
         if path.starts_with(root.path()) {
@@ -48,7 +48,7 @@ impl Config {
         if let Some(reason) = root.no_states() {
             bail!("{} has no index, and every search reads every file: {reason}", root.path().display());
         }
-        Ok(Store::new(directory, root.path()))
+        Ok(IndexStore::new(directory, root.path()))
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 /// A type that a setting can have.
-pub(crate) trait Kind {
+pub(crate) trait SettingType {
     /// The value as `forage config` prints it.
     fn shown(&self) -> Value;
     /// Its JSON Schema.
@@ -20,7 +20,7 @@ pub(crate) trait Kind {
 }
 
 /// A type of which a value can be given as text: by a variable, or as an option of the command line.
-pub(crate) trait FromText: Kind + Sized {
+pub(crate) trait FromText: SettingType + Sized {
     /// What a text has to be.
     const EXPECTED: &str;
     fn from_text(text: &str) -> Option<Self>;
@@ -32,7 +32,7 @@ pub(crate) trait FromText: Kind + Sized {
 
 macro_rules! numbers {
     ($($number:ident),*) => {$(
-        impl Kind for $number {
+        impl SettingType for $number {
             fn shown(&self) -> Value { json!(self) }
             fn schema() -> Value { json!({ "type": "integer", "minimum": 0 }) }
         }
@@ -46,7 +46,7 @@ macro_rules! numbers {
 }
 numbers!(u32, u64, usize);
 
-impl Kind for bool {
+impl SettingType for bool {
     fn shown(&self) -> Value {
         json!(self)
     }
@@ -68,7 +68,7 @@ impl FromText for bool {
     }
 }
 
-impl Kind for String {
+impl SettingType for String {
     fn shown(&self) -> Value {
         json!(self)
     }
@@ -90,7 +90,7 @@ impl FromText for String {
     }
 }
 
-impl Kind for PathBuf {
+impl SettingType for PathBuf {
     fn shown(&self) -> Value {
         json!(self)
     }
@@ -99,7 +99,7 @@ impl Kind for PathBuf {
     }
 }
 
-impl<T: Kind> Kind for Option<T> {
+impl<T: SettingType> SettingType for Option<T> {
     fn shown(&self) -> Value {
         self.as_ref().map_or(Value::Null, T::shown)
     }
@@ -113,7 +113,7 @@ impl<T: Kind> Kind for Option<T> {
 
 macro_rules! lists {
     ($($element:ident),*) => {$(
-        impl Kind for Vec<$element> {
+        impl SettingType for Vec<$element> {
             fn shown(&self) -> Value {
                 json!(self)
             }
@@ -138,7 +138,7 @@ impl FromText for Vec<PathBuf> {
     }
 }
 
-impl Kind for BTreeMap<String, f64> {
+impl SettingType for BTreeMap<String, f64> {
     fn shown(&self) -> Value {
         json!(self)
     }
@@ -148,14 +148,14 @@ impl Kind for BTreeMap<String, f64> {
 }
 
 /// What one of a few words means.
-pub(crate) trait Words: Copy + Default + PartialEq + 'static {
+pub(crate) trait SettingWords: Copy + Default + PartialEq + 'static {
     const WORDS: &[(&str, Self)];
 }
 
 /// The words of a setting and their meanings.
 macro_rules! words {
     ($($meaning:ident: $($word:literal => $variant:ident),+;)*) => {$(
-        impl $crate::config::kinds::Words for $meaning {
+        impl $crate::config::kinds::SettingWords for $meaning {
             const WORDS: &[(&str, Self)] = &[$(($word, Self::$variant)),+];
         }
     )*};
@@ -164,14 +164,14 @@ pub(super) use words;
 
 /// A setting that is one of a few words; another one is kept for the error about it, as a later source may replace it.
 #[derive(Clone, Debug)]
-pub(crate) struct Word<T>(Result<T, String>);
+pub(crate) struct SettingWord<T>(Result<T, String>);
 
-impl<T: Words> Word<T> {
+impl<T: SettingWords> SettingWord<T> {
     pub(super) fn new(meaning: T) -> Self {
         Self(Ok(meaning))
     }
 
-    /// Its meaning; the default of what is no word of them, which [`Kind::problem`] refuses.
+    /// Its meaning; the default of what is no word of them, which [`SettingType::problem`] refuses.
     pub(super) fn get(&self) -> T {
         self.0.as_ref().copied().unwrap_or_default()
     }
@@ -185,20 +185,20 @@ impl<T: Words> Word<T> {
     }
 }
 
-impl<T: Words> From<&str> for Word<T> {
+impl<T: SettingWords> From<&str> for SettingWord<T> {
     fn from(text: &str) -> Self {
         let known = T::WORDS.iter().find(|(word, _)| *word == text);
         Self(known.map(|(_, meaning)| *meaning).ok_or_else(|| text.to_owned()))
     }
 }
 
-impl<'de, T: Words> Deserialize<'de> for Word<T> {
+impl<'de, T: SettingWords> Deserialize<'de> for SettingWord<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Ok(Self::from(String::deserialize(deserializer)?.as_str()))
     }
 }
 
-impl<T: Words> Kind for Word<T> {
+impl<T: SettingWords> SettingType for SettingWord<T> {
     fn shown(&self) -> Value {
         json!(self.name())
     }
@@ -215,7 +215,7 @@ impl<T: Words> Kind for Word<T> {
     }
 }
 
-impl<T: Words> FromText for Word<T> {
+impl<T: SettingWords> FromText for SettingWord<T> {
     const EXPECTED: &str = "a word";
     fn from_text(text: &str) -> Option<Self> {
         Some(Self::from(text))

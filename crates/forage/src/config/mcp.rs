@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use forage::mcp::OutputForm;
 
 use super::Config;
-use super::kinds::Word;
+use super::kinds::SettingWord;
 
 /// The beginning of what a server says of itself whose settings can't be used.
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
 /// The form that the command line asks for.
-pub(crate) fn output_form(word: Option<&Word<OutputForm>>) -> OutputForm {
-    word.map(Word::get).unwrap_or_default()
+pub(crate) fn output_form(word: Option<&SettingWord<OutputForm>>) -> OutputForm {
+    word.map(SettingWord::get).unwrap_or_default()
 }
 
 impl Config {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use forage_fs::PrivatePlace;
 use forage_llm::limits::LOCAL_LIST_TIMEOUT;
-use forage_llm::{CallBudget, ListFailure, ListedModel, Listing, ModelLister, Price, Resolved};
+use forage_llm::{CallBudget, ListFailure, ListedModel, ModelLister, ModelListing, Price, ResolvedModel};
 use serde::{Deserialize, Serialize};
 
 /// How long a list counts as the provider's, in seconds: providers change theirs every few days.
@@ -34,7 +34,7 @@ pub(crate) struct ModelLists {
 /// A list, and in words where it is from.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownList {
-    pub(crate) listing: Listing,
+    pub(crate) listing: ModelListing,
     pub(crate) source: String,
 }
 
@@ -71,7 +71,7 @@ impl ModelLists {
     }
 
     /// The list without asking for it; none when it is time to ask.
-    pub(super) fn kept(&self, provider: &Resolved) -> Option<KnownList> {
+    pub(super) fn kept(&self, provider: &ResolvedModel) -> Option<KnownList> {
         let stored = self.load(provider)?;
         let now = now();
         match age(stored.read_at, now) {
@@ -87,12 +87,12 @@ impl ModelLists {
     /// Asks for the lists, all at once, and keeps them. By the deadline it has returned.
     pub(super) fn read(
         &self,
-        providers: &[&Resolved],
+        providers: &[&ResolvedModel],
         lister: &dyn ModelLister,
         deadline: Instant,
     ) -> BTreeMap<String, KnownList> {
         std::thread::scope(|scope| {
-            let ask = |provider: &Resolved| {
+            let ask = |provider: &ResolvedModel| {
                 // Of this machine's servers nothing is kept: they come and go.
                 let own = if provider.is_local { LOCAL_LIST_TIMEOUT } else { Duration::MAX };
                 let until = Instant::now().checked_add(own).map_or(deadline, |own| own.min(deadline));
@@ -111,7 +111,7 @@ impl ModelLists {
     }
 
     /// Keeps what came of asking.
-    fn note(&self, provider: &Resolved, result: Result<Vec<ListedModel>, ListFailure>) -> KnownList {
+    fn note(&self, provider: &ResolvedModel, result: Result<Vec<ListedModel>, ListFailure>) -> KnownList {
         let now = now();
         match result {
             Ok(models) => {
@@ -121,10 +121,10 @@ impl ModelLists {
                     Ok(()) => "read now".to_owned(),
                     Err(problem) => format!("read now; it could not be cached: {problem}"),
                 };
-                KnownList { listing: Listing::Read(models), source }
+                KnownList { listing: ModelListing::Read(models), source }
             }
             Err(failure) if failure.key_refused || provider.is_local => {
-                KnownList { source: failure.why.clone(), listing: Listing::Failed(failure) }
+                KnownList { source: failure.why.clone(), listing: ModelListing::Failed(failure) }
             }
             Err(failure) => {
                 let mut stored = self.load(provider).unwrap_or_else(|| Stored::new(provider, &[], 0));
@@ -136,7 +136,7 @@ impl ModelLists {
         }
     }
 
-    fn name(provider: &Resolved) -> Option<String> {
+    fn name(provider: &ResolvedModel) -> Option<String> {
         let key = format!("{}\0{}", provider.wire.name(), provider.base_url.as_deref()?);
         // FNV-1a: names must be the same in every build. What is in the file says whose it is.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -145,7 +145,7 @@ impl ModelLists {
         Some(format!("{}-{hash:016x}.json", provider.name))
     }
 
-    fn load(&self, provider: &Resolved) -> Option<Stored> {
+    fn load(&self, provider: &ResolvedModel) -> Option<Stored> {
         if provider.is_local {
             return None;
         }
@@ -160,7 +160,7 @@ impl ModelLists {
     }
 
     /// Replaces the file as a whole; or says why that fails, which leaves the one before.
-    fn store(&self, provider: &Resolved, stored: &Stored) -> Result<(), String> {
+    fn store(&self, provider: &ResolvedModel, stored: &Stored) -> Result<(), String> {
         let place = self.place.as_ref().ok_or("there is no telling where your cache directory is")?;
         let name = Self::name(provider).ok_or("the provider has no address")?;
         let text = serde_json::to_vec(stored).map_err(|error| error.to_string())?;
@@ -170,7 +170,7 @@ impl ModelLists {
 }
 
 impl Stored {
-    fn new(provider: &Resolved, models: &[ListedModel], read_at: u64) -> Self {
+    fn new(provider: &ResolvedModel, models: &[ListedModel], read_at: u64) -> Self {
         let model = |model: &ListedModel| StoredModel {
             id: model.id.clone(),
             created: model.created,
@@ -195,14 +195,14 @@ impl Stored {
             context_tokens: stored.context_tokens,
             price: stored.price.map(|[input, cached_input, output]| Price { input, cached_input, output }),
         };
-        KnownList { listing: Listing::Read(self.models.iter().map(model).collect()), source }
+        KnownList { listing: ModelListing::Read(self.models.iter().map(model).collect()), source }
     }
 
     /// The kept list in place of one that can't be read; the failure when it is too old.
     fn instead_of(&self, failure: ListFailure, now: u64) -> KnownList {
         match age(self.read_at, now).filter(|age| *age < USABLE) {
             Some(age) => self.known(format!("{}; the list of {} ago is used", failure.why, duration(age))),
-            None => KnownList { source: failure.why.clone(), listing: Listing::Failed(failure) },
+            None => KnownList { source: failure.why.clone(), listing: ModelListing::Failed(failure) },
         }
     }
 }
@@ -237,11 +237,15 @@ mod tests {
         ]);
         forage_fuzz::target!(&seeds, |input| {
             let Ok(stored) = serde_json::from_slice::<Stored>(input) else { return };
-            let Listing::Read(models) = stored.known(String::new()).listing else { panic!("a list is one") };
+            let ModelListing::Read(models) = stored.known(String::new()).listing else {
+                panic!("a list is one")
+            };
             assert_eq!(models.len(), stored.models.len());
             for now in [0, stored.read_at, stored.read_at.saturating_add(USABLE), u64::MAX] {
-                let is_used =
-                    matches!(stored.instead_of(ListFailure::because("no"), now).listing, Listing::Read(_));
+                let is_used = matches!(
+                    stored.instead_of(ListFailure::because("no"), now).listing,
+                    ModelListing::Read(_)
+                );
                 let is_young = now >= stored.read_at && stored.read_at > 0 && now - stored.read_at < USABLE;
                 assert_eq!(is_used, is_young, "{} {now}", stored.read_at);
             }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use forage_llm::{
-    ChatModel, Endpoint, EndpointSettings, Exchanges, ModelFacts, OutputLimitField, ProviderTable, Resolved,
-    Wire, is_loopback_url,
+    ChatModel, Endpoint, EndpointSettings, Exchanges, ModelFacts, OutputLimitField, ProviderTable,
+    ResolvedModel, Wire, is_loopback_url,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::environment::variable;
-use super::kinds::Kind;
+use super::kinds::SettingType;
 use super::providers::key;
 
 /// One model of the list, as it is configured.
@@ -35,7 +35,7 @@ pub(crate) struct ModelSetting {
     pub(super) accepts_temperature: Option<bool>,
 }
 
-impl Kind for Vec<ModelSetting> {
+impl SettingType for Vec<ModelSetting> {
     fn shown(&self) -> Value {
         self.iter().map(|model| model.shown_with(None)).collect()
     }
@@ -89,7 +89,7 @@ impl ModelSetting {
     }
 
     /// The provider of the table that this is a model of, with its own key variable where one is given.
-    fn resolve(&self, table: &ProviderTable) -> Option<Resolved> {
+    fn resolve(&self, table: &ProviderTable) -> Option<ResolvedModel> {
         let name = self.provider.as_deref().filter(|_| self.base_url.is_none())?;
         match &self.key_env {
             None => table.resolve(name, &variable),

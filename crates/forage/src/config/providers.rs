@@ -7,14 +7,14 @@ use std::time::Instant;
 use anyhow::Context as _;
 use forage_llm::limits::{LIST_TIMEOUT, MAX_MODELS_PER_CALL};
 use forage_llm::{
-    ApiKey, Candidate, ChatModel, Choice, Exchanges, FactSettings, ListFailure, Listing, ProviderSettings,
-    ProviderTable, Resolved, Role, RoleTable, TableSettings, WireLister, choose,
+    ApiKey, ChatModel, Exchanges, FactSettings, ListFailure, ModelCandidate, ModelChoice, ModelListing,
+    ModelRole, ProviderSettings, ProviderTable, ResolvedModel, RoleTable, TableSettings, WireLister, choose,
 };
 use forage_tools::FoundModels;
 use serde_json::{Value, json};
 
 use super::environment::{self, variable};
-use super::kinds::Kind;
+use super::kinds::SettingType;
 use super::model_lists::{KnownList, ModelLists};
 use super::table::General;
 use super::{Config, ModelSetting};
@@ -25,7 +25,7 @@ pub(super) const CUSTOM: &str = "custom";
 /// Providers as they are found in the environment, and what is known of their lists.
 pub(crate) struct Market {
     pub(crate) table: ProviderTable,
-    pub(crate) providers: Vec<Resolved>,
+    pub(crate) providers: Vec<ResolvedModel>,
     lists: BTreeMap<String, KnownList>,
     files: ModelLists,
     /// When all reading of lists has to be over.
@@ -34,7 +34,7 @@ pub(crate) struct Market {
     exchanges: Exchanges,
 }
 
-impl Kind for BTreeMap<String, ProviderSettings> {
+impl SettingType for BTreeMap<String, ProviderSettings> {
     fn shown(&self) -> Value {
         json!(self.keys().collect::<Vec<_>>())
     }
@@ -43,7 +43,7 @@ impl Kind for BTreeMap<String, ProviderSettings> {
     }
 }
 
-impl Kind for RoleTable {
+impl SettingType for RoleTable {
     fn shown(&self) -> Value {
         json!(self.names())
     }
@@ -52,7 +52,7 @@ impl Kind for RoleTable {
     }
 }
 
-impl Kind for Vec<FactSettings> {
+impl SettingType for Vec<FactSettings> {
     fn shown(&self) -> Value {
         json!(self.len())
     }
@@ -174,11 +174,11 @@ impl Config {
         if self.names_models() {
             return self.named_models();
         }
-        Ok(self.chosen_models(Role::Agent))
+        Ok(self.chosen_models(ModelRole::Agent))
     }
 
     /// The models that are chosen for a role.
-    pub(super) fn chosen_models(&self, role: Role) -> FoundModels {
+    pub(super) fn chosen_models(&self, role: ModelRole) -> FoundModels {
         let chosen = Market::open(self).and_then(|mut market| {
             let choice = market.choose(role);
             let picks = choice.picks(MAX_MODELS_PER_CALL);
@@ -190,7 +190,7 @@ impl Config {
 }
 
 /// For the error without models.
-fn passed_over(choice: &Choice) -> String {
+fn passed_over(choice: &ModelChoice) -> String {
     let line = |passed: &forage_llm::PassedOver| match &passed.models[..] {
         [] => format!("\n- {}: {}", passed.provider, passed.reason),
         [one] => format!("\n- {}/{one}: {}", passed.provider, passed.reason),
@@ -242,16 +242,16 @@ impl Market {
     }
 
     /// Chooses for a role, and reads the lists that this needs.
-    pub(crate) fn choose(&mut self, role: Role) -> Choice {
+    pub(crate) fn choose(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, true)
     }
 
     /// Chooses by the lists that are kept, and asks nobody.
-    pub(crate) fn choose_from_kept(&mut self, role: Role) -> Choice {
+    pub(crate) fn choose_from_kept(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, false)
     }
 
-    fn choose_with(&mut self, role: Role, may_ask: bool) -> Choice {
+    fn choose_with(&mut self, role: ModelRole, may_ask: bool) -> ModelChoice {
         loop {
             let lists = self.lists.iter().map(|(name, list)| (name.clone(), list.listing.clone())).collect();
             let choice = choose(&self.table, role, &self.providers, &lists);
@@ -265,7 +265,7 @@ impl Market {
             // Whatever was asked for must be there now, or this would not end.
             for name in choice.needs {
                 self.lists.entry(name).or_insert_with(|| KnownList {
-                    listing: Listing::Failed(ListFailure::because("it was not read")),
+                    listing: ModelListing::Failed(ListFailure::because("it was not read")),
                     source: "it was not read".to_owned(),
                 });
             }
@@ -282,9 +282,9 @@ impl Market {
         local
     }
 
-    fn read(&self, wanted: impl Fn(&Resolved) -> bool) -> BTreeMap<String, KnownList> {
+    fn read(&self, wanted: impl Fn(&ResolvedModel) -> bool) -> BTreeMap<String, KnownList> {
         let usable = self.providers.iter().filter(|provider| provider.obstacle.is_none());
-        let wanted: Vec<&Resolved> = usable.filter(|provider| wanted(provider)).collect();
+        let wanted: Vec<&ResolvedModel> = usable.filter(|provider| wanted(provider)).collect();
         self.files.read(&wanted, &WireLister::default(), self.deadline)
     }
 
@@ -294,7 +294,7 @@ impl Market {
     }
 
     /// The client of a candidate.
-    pub(crate) fn model(&self, candidate: &Candidate) -> anyhow::Result<Arc<dyn ChatModel>> {
+    pub(crate) fn model(&self, candidate: &ModelCandidate) -> anyhow::Result<Arc<dyn ChatModel>> {
         let provider = self.providers.iter().find(|provider| provider.name == candidate.provider);
         let provider = provider.with_context(|| format!("there is no provider {}", candidate.provider))?;
         let endpoint = provider.endpoint(&candidate.model, candidate.facts).map_err(anyhow::Error::msg)?;

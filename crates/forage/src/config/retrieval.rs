@@ -8,13 +8,13 @@ use anyhow::bail;
 use forage::sandbox::Outside;
 use forage_llm::Redactor;
 use forage_sparse::{CodeSuperset, EncoderSource, Language, Prose, Retriever, Sharding};
-use forage_tools::{LookupSettings, Telemetry, Told};
+use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
 
 use super::sandbox::port;
-use super::table::{EncoderName, Retrieval, Store};
+use super::table::{EncoderName, Retrieval, StoreSetting};
 use super::{Config, environment};
-use crate::retrieval::{Home, OnDemand, Place, encoder};
+use crate::retrieval::{CollectionPlace, Home, OnDemand, encoder};
 use crate::telemetry::TelemetryFile;
 
 /// The port of Qdrant's gRPC, where an address names none.
@@ -23,7 +23,7 @@ const GRPC_PORT: u16 = 6334;
 impl Retrieval {
     /// Whether the settings go together.
     pub(super) fn check_together(&self) -> anyhow::Result<()> {
-        if self.store.value.get() == Store::Qdrant && self.url().is_none() {
+        if self.store.value.get() == StoreSetting::Qdrant && self.url().is_none() {
             bail!(
                 "`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL",
                 self.store.source()
@@ -71,9 +71,9 @@ impl Retrieval {
 
     fn is_on_server(&self) -> bool {
         match self.store.value.get() {
-            Store::Qdrant => true,
-            Store::Embedded => false,
-            Store::Auto => self.url().is_some(),
+            StoreSetting::Qdrant => true,
+            StoreSetting::Embedded => false,
+            StoreSetting::Auto => self.url().is_some(),
         }
     }
 }
@@ -106,7 +106,7 @@ impl Config {
     }
 
     /// Where collections are.
-    pub(crate) fn collection_place(&self) -> anyhow::Result<Place> {
+    pub(crate) fn collection_place(&self) -> anyhow::Result<CollectionPlace> {
         let retrieval = &self.settings.retrieval;
         let collection = retrieval.collection.value.clone();
         let home = match (retrieval.is_on_server(), retrieval.url()) {
@@ -119,7 +119,7 @@ impl Config {
             },
             _ => Home::Embedded { directory: self.collections_directory()? },
         };
-        Ok(Place { home, collection })
+        Ok(CollectionPlace { home, collection })
     }
 
     /// Where the embedded store keeps collections.
@@ -219,9 +219,9 @@ impl Config {
     }
 
     /// Who is told of calls that come from here. To be made before the wall is put up.
-    pub(crate) fn told(&self, surface: &'static str) -> Told {
+    pub(crate) fn told(&self, surface: &'static str) -> TelemetryTarget {
         let path = self.telemetry_path();
         let to = path.map(|path| telemetry_at(path, self.settings.telemetry.rotate_bytes.value));
-        Told::new(to, surface)
+        TelemetryTarget::new(to, surface)
     }
 }

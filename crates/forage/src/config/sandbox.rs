@@ -7,7 +7,7 @@ use forage::sandbox::{self, Access, Level};
 use forage_fs::PrivatePlace;
 use forage_llm::Exchanges;
 use forage_tools::EngineSetting;
-use forage_tools::kept::Mode;
+use forage_tools::kept::IndexMode;
 use forage_tools::registry::{AnyTool, TOOLS};
 
 use super::table::Sandbox;
@@ -104,7 +104,7 @@ impl Config {
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
         // An index that is always wanted is made before the search.
-        needs.keeps |= self.index_mode() == Some(Mode::Always);
+        needs.keeps |= self.index_mode() == Some(IndexMode::Always);
         match tool.id() {
             "keyword_search" if !self.is_lexical() => {
                 // Of models that are named no list is read.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use forage_rank::{RULES, Weights, limits};
+use forage_rank::{RULES, RankWeights, limits};
 
 use super::Config;
 use super::settings::Wrong;
@@ -26,11 +26,11 @@ pub(super) fn wrong_weight(weights: &BTreeMap<String, f64>) -> Option<Wrong> {
 
 impl Config {
     /// What files are ranked with, if the user has said so; rules that aren't mentioned weigh what is built in.
-    pub(crate) fn ranking(&self) -> Option<Arc<Weights>> {
+    pub(crate) fn ranking(&self) -> Option<Arc<RankWeights>> {
         if self.settings.tools.search_index.weights.value.is_empty() {
             return None;
         }
-        let mut weights = Weights::default();
+        let mut weights = RankWeights::default();
         for (name, value) in &self.settings.tools.search_index.weights.value {
             if let Some(weight) = weights.rules.get_mut(name) {
                 *weight = *value as f32;

@@ -6,13 +6,13 @@ use std::time::Duration;
 use forage_tools::{EngineSetting, Program, SearchSettings};
 
 use super::environment;
-use super::table::{Engine, SearchTool};
+use super::table::{EngineName, SearchTool};
 
 impl SearchTool {
     /// A program that was named and is not used.
     pub(super) fn problem(&self) -> Option<String> {
         let named = [("binary", &self.binary), ("fallback_binary", &self.fallback_binary)];
-        let is_used = self.engine.value.get() == Engine::External;
+        let is_used = self.engine.value.get() == EngineName::External;
         let named = named.iter().filter(|(_, setting)| setting.is_set() && !is_used);
         let named: Vec<String> =
             named.map(|(name, setting)| format!("`tools.search.{name}` ({})", setting.source)).collect();
@@ -36,10 +36,10 @@ impl SearchTool {
     /// Looks the programs up, once. One that is missing is no error before somebody searches with it.
     fn engine(&self, roots: &[&Path]) -> EngineSetting {
         let names: &[&str] = match self.engine.value.get() {
-            Engine::Embedded => return EngineSetting::Embedded,
-            Engine::External => &[&self.binary.value, &self.fallback_binary.value],
-            Engine::Ugrep => &["ugrep"],
-            Engine::Rg => &["rg"],
+            EngineName::Embedded => return EngineSetting::Embedded,
+            EngineName::External => &[&self.binary.value, &self.fallback_binary.value],
+            EngineName::Ugrep => &["ugrep"],
+            EngineName::Rg => &["rg"],
         };
         let search_path = environment::search_path();
         let (mut programs, mut missing) = (Vec::new(), Vec::new());

@@ -71,7 +71,7 @@ impl From<String> for Wrong {
 
 /// The commands that have options for settings; an option of `Every` is taken by all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum SettingsCommand {
     Every,
     Keyword,
     Search,
@@ -104,7 +104,7 @@ pub(crate) struct Row {
 /// The settings of a section in effect.
 pub(crate) trait Section: Default {
     /// What one source says of them.
-    type Said: Said;
+    type Said: SourceSettings;
     fn apply(&mut self, said: Self::Said, source: &str);
     /// Whether each value is one that its key can have.
     fn check(&self) -> anyhow::Result<()>;
@@ -114,7 +114,7 @@ pub(crate) trait Section: Default {
 }
 
 /// What one source says of the settings of a section.
-pub(crate) trait Said: Default {
+pub(crate) trait SourceSettings: Default {
     /// The names of the section's keys.
     fn keys() -> Vec<String>;
     /// Reads the value of one of these keys.
@@ -126,13 +126,13 @@ pub(crate) trait Said: Default {
     /// Reads the section's variables.
     fn read_environment(&mut self, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()>;
     /// Adds the options that a command has for the section.
-    fn add_options(command: Command, options: clap::Command) -> clap::Command;
+    fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command;
     /// Reads these options.
-    fn read_options(&mut self, command: Command, matches: &ArgMatches);
+    fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches);
 }
 
 /// Two sections that share a table; only the first may have variables and options.
-impl<A: Said, B: Said> Said for (A, B) {
+impl<A: SourceSettings, B: SourceSettings> SourceSettings for (A, B) {
     fn keys() -> Vec<String> {
         [A::keys(), B::keys()].concat()
     }
@@ -143,10 +143,10 @@ impl<A: Said, B: Said> Said for (A, B) {
         self.0.read_environment(variable)?;
         self.1.read_environment(variable)
     }
-    fn add_options(command: Command, options: clap::Command) -> clap::Command {
+    fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
         B::add_options(command, A::add_options(command, options))
     }
-    fn read_options(&mut self, command: Command, matches: &ArgMatches) {
+    fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
         self.0.read_options(command, matches);
         self.1.read_options(command, matches);
     }
@@ -161,14 +161,14 @@ impl<S> TableOf<S> {
     }
 }
 
-impl<'de, S: Said> DeserializeSeed<'de> for TableOf<S> {
+impl<'de, S: SourceSettings> DeserializeSeed<'de> for TableOf<S> {
     type Value = S;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de, S: Said> Visitor<'de> for TableOf<S> {
+impl<'de, S: SourceSettings> Visitor<'de> for TableOf<S> {
     type Value = S;
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a table")
@@ -219,7 +219,7 @@ pub(super) fn out_of_range<T: PartialOrd + fmt::Display>(
 
 /// An option for a setting.
 pub(super) fn option<T: FromText, S: Section>(
-    command: Command,
+    command: SettingsCommand,
     path: &'static str,
     (flag, value): (&'static str, &'static str),
 ) -> Arg {
@@ -237,7 +237,7 @@ pub(super) fn option<T: FromText, S: Section>(
     if !default.is_empty() {
         help.push_str(&format!(" [default: {default}]"));
     }
-    let option = Arg::new(path).long(flag).help(help).global(command == Command::Every);
+    let option = Arg::new(path).long(flag).help(help).global(command == SettingsCommand::Every);
     T::option(if value.is_empty() { option } else { option.value_name(value) })
 }
 
@@ -306,7 +306,7 @@ macro_rules! settings {
                 let default = Self::default();
                 vec![$({
                     #[allow(unused_mut, reason = "not every row has a range")]
-                    let mut schema = <$type as Kind>::schema();
+                    let mut schema = <$type as SettingType>::schema();
                     $(
                         let range = $range;
                         (schema["minimum"], schema["maximum"]) = (json!(range.start()), json!(range.end()));
@@ -324,7 +324,7 @@ macro_rules! settings {
             }
         }
 
-        impl Said for $said {
+        impl SourceSettings for $said {
             fn keys() -> Vec<String> {
                 vec![$(stringify!($field).to_owned(),)*]
             }
@@ -355,10 +355,10 @@ macro_rules! settings {
                 Ok(())
             }
 
-            fn add_options(command: Command, options: clap::Command) -> clap::Command {
+            fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
                 let _ = command;
                 $($($(
-                    let options = match [$(Command::$command),+].contains(&command) {
+                    let options = match [$(SettingsCommand::$command),+].contains(&command) {
                         true => {
                             let path = concat!($prefix, stringify!($field));
                             options.arg(option::<$type, $section>(command, path, ($flag, $value)))
@@ -369,10 +369,10 @@ macro_rules! settings {
                 options
             }
 
-            fn read_options(&mut self, command: Command, matches: &ArgMatches) {
+            fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
                 let _ = (command, matches);
                 $($($(
-                    if [$(Command::$command),+].contains(&command) {
+                    if [$(SettingsCommand::$command),+].contains(&command) {
                         self.$field = <$type>::given(matches, concat!($prefix, stringify!($field)));
                     }
                 )?)?)*

@@ -16,11 +16,13 @@ use forage_tools::{EvidenceForm, FilterBreadth, FilterMode, OnModelFailure, limi
 use serde::de::{Error as _, MapAccess};
 use serde_json::{Value, json};
 
-use super::ask::{ServerSettings, wrong_server};
-use super::kinds::{FromText, Kind, Word, Words, words};
+use super::ask::{AgentServer, wrong_server};
+use super::kinds::{FromText, SettingType, SettingWord, SettingWords, words};
 use super::models::ModelSetting;
 use super::search_index::wrong_weight;
-use super::settings::{Command, Row, Said, Section, Setting, TableOf, option, out_of_range, settings};
+use super::settings::{
+    Row, Section, Setting, SettingsCommand, SourceSettings, TableOf, option, out_of_range, settings,
+};
 use super::tools::{Tools, wrong_description};
 
 settings! {
@@ -32,11 +34,11 @@ settings! {
         /// Allow `/`, the home directory and its parents as roots.
         allow_broad_root: bool = false;
         /// Whether searches use an index, and whether they wait for one: see [index.md](index.md).
-        index: Word<IndexUse> = Word::new(IndexUse::Auto), from ("FORAGE_INDEX");
+        index: SettingWord<IndexUse> = SettingWord::new(IndexUse::Auto), from ("FORAGE_INDEX");
         /// The kernel's wall around every command that reads a repository (Linux, Landlock).
-        sandbox: Word<Sandbox> = Word::new(Sandbox::Auto);
+        sandbox: SettingWord<Sandbox> = SettingWord::new(Sandbox::Auto);
         /// What `keyword_search` does when no model answers.
-        on_model_failure: Word<OnModelFailure> = Word::new(OnModelFailure::Error), from ("FORAGE_ON_MODEL_FAILURE");
+        on_model_failure: SettingWord<OnModelFailure> = SettingWord::new(OnModelFailure::Error), from ("FORAGE_ON_MODEL_FAILURE");
         /// Time for an answer of a model in milliseconds.
         model_timeout_ms: u64 = milliseconds(limits::MODEL_TIMEOUT), in 100..=600_000;
         /// Models by name, asked in this order: see [models.md](models.md).
@@ -84,10 +86,10 @@ settings! {
     /// `[filter]`: the forms in which `keyword_search` asks its model: see [keyword-search.md](keyword-search.md).
     Filter FilterOverrides at "filter." or mode {
         /// Who keeps the relevant files: a model, or a deterministic ranking
-        mode: Word<FilterMode> = Word::new(FilterMode::Model), as "filter",
+        mode: SettingWord<FilterMode> = SettingWord::new(FilterMode::Model), as "filter",
             from ("FORAGE_FILTER"), "filter" "MODE" for Keyword;
         /// What becomes of terms that match too much: less is shown of them, or they are left out by the requirement's rule
-        breadth: Word<FilterBreadth> = Word::new(FilterBreadth::Adaptive),
+        breadth: SettingWord<FilterBreadth> = SettingWord::new(FilterBreadth::Adaptive),
             from ("FORAGE_FILTER_BREADTH"), "breadth" "RULE" for Keyword;
         /// Bytes of the evidence for one term.
         term_bytes: u64 = forage_search::limits::TERM_BYTES,
@@ -98,9 +100,9 @@ settings! {
         /// Lines of context around a match.
         context_lines: u64 = forage_search::limits::EVIDENCE_CONTEXT, in 0..=limits::EVIDENCE_CONTEXT_MAX;
         /// What the model is shown.
-        evidence: Word<EvidenceForm> = Word::new(EvidenceForm::Requirement);
+        evidence: SettingWord<EvidenceForm> = SettingWord::new(EvidenceForm::Requirement);
         /// What the model is asked for.
-        answer: Word<AnswerWord> = Word::new(AnswerWord::Paths);
+        answer: SettingWord<AnswerWord> = SettingWord::new(AnswerWord::Paths);
         /// Models' calls that a large body of evidence is divided among; needs `answer = "ids"`.
         shards: usize = 1, in 1..=limits::FILTER_SHARDS_MAX;
         /// Tokens of compact evidence.
@@ -126,7 +128,7 @@ settings! {
     /// The other settings of `[tools.search]`: see [search.md](search.md).
     SearchTool SearchToolOverrides at "tools.search." {
         /// What searches: `embedded` (ours), `external` (the configured programs), `ugrep` or `rg`
-        engine: Word<Engine> = Word::new(Engine::Embedded), from (), "engine" "ENGINE" for Search;
+        engine: SettingWord<EngineName> = SettingWord::new(EngineName::Embedded), from (), "engine" "ENGINE" for Search;
         /// The program of `engine = "external"`.
         binary: String = "ugrep".to_owned();
         /// The program in its place where that is not installed.
@@ -151,7 +153,7 @@ settings! {
         /// What it is called; the same as `tools.keyword_lookup.name`.
         tool_name: String, check wrong_id;
         /// Where collections are: with `auto` on the server if there is an address, else in a directory.
-        store: Word<Store> = Word::new(Store::Auto);
+        store: SettingWord<StoreSetting> = SettingWord::new(StoreSetting::Auto);
         /// Address of the Qdrant server; without it that in QDRANT_URL.
         url: String;
         /// Environment variable that holds the server's key.
@@ -166,7 +168,7 @@ settings! {
         /// Name of the sparse vector.
         vector: String = "text-sparse".to_owned();
         /// Encoder
-        encoder: Word<EncoderName> = Word::new(EncoderName::Auto), from (), "encoder" "NAME" for Encode;
+        encoder: SettingWord<EncoderName> = SettingWord::new(EncoderName::Auto), from (), "encoder" "NAME" for Encode;
         /// Directory of the files of BM42.
         encoder_directory: PathBuf;
         /// Language of the words; english without it
@@ -223,20 +225,20 @@ settings! {
         /// Keep answers for the next question, which `--continue` asks.
         keep: bool = true;
         /// MCP servers whose tools the model may call, by name.
-        servers: BTreeMap<String, ServerSettings> = BTreeMap::new(), check wrong_server;
+        servers: BTreeMap<String, AgentServer> = BTreeMap::new(), check wrong_server;
     }
 
     /// `[mcp]`: the settings of the server: see [mcp.md](mcp.md).
     Mcp McpOverrides at "mcp." {
         /// Form of the answers: text, or records beside it
-        output: Word<OutputForm> = Word::new(OutputForm::ByClient), from (), "output" "FORM" for Mcp;
+        output: SettingWord<OutputForm> = SettingWord::new(OutputForm::ByClient), from (), "output" "FORM" for Mcp;
         /// Directories beneath which a client may choose the roots; any git repository, too, unless this is set. Over HTTP
         /// none by default.
         client_roots: Vec<PathBuf> = vec![PathBuf::from("~"), PathBuf::from(".")];
         /// Stands in front of the names of all tools in the server.
         prefix: String = String::new(), check wrong_prefix;
         /// Which tools clients are shown.
-        profile: Word<ToolSet> = Word::new(ToolSet::ByClient);
+        profile: SettingWord<ToolSet> = SettingWord::new(ToolSet::ByClient);
     }
 }
 
@@ -248,8 +250,8 @@ words! {
     AnswerWord: "paths" => Paths, "ids" => Ids;
     IndexUse: "auto" => Auto, "off" => Off, "always" => Always;
     Sandbox: "auto" => Auto, "off" => Off, "require" => Require;
-    Engine: "embedded" => Embedded, "external" => External, "ugrep" => Ugrep, "rg" => Rg;
-    Store: "auto" => Auto, "embedded" => Embedded, "qdrant" => Qdrant;
+    EngineName: "embedded" => Embedded, "external" => External, "ugrep" => Ugrep, "rg" => Rg;
+    StoreSetting: "auto" => Auto, "embedded" => Embedded, "qdrant" => Qdrant;
     OutputForm: "auto" => ByClient, "text" => Text, "structured" => Structured;
     ToolSet: "auto" => ByClient, "agent" => Agent, "all" => All;
 }
@@ -282,7 +284,7 @@ pub(crate) enum Sandbox {
 
 /// What `Search` searches with; a program by name, and no other in its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Engine {
+pub(crate) enum EngineName {
     #[default]
     Embedded,
     External,
@@ -292,7 +294,7 @@ pub(crate) enum Engine {
 
 /// Where collections are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Store {
+pub(crate) enum StoreSetting {
     #[default]
     Auto,
     Embedded,
@@ -309,7 +311,7 @@ pub(crate) enum EncoderName {
     Bm42,
 }
 
-impl Words for EncoderName {
+impl SettingWords for EncoderName {
     const WORDS: &[(&str, Self)] = &[
         ("auto", Self::Auto),
         (CodeSuperset::NAME, Self::CodeSuperset),
@@ -397,7 +399,7 @@ macro_rules! sections {
             }
         }
 
-        impl Said for Overrides {
+        impl SourceSettings for Overrides {
             fn keys() -> Vec<String> {
                 let mut keys = GeneralOverrides::keys();
                 keys.extend([$($name.to_owned()),*]);
@@ -415,12 +417,12 @@ macro_rules! sections {
                 $(self.$field.read_environment(variable)?;)*
                 Ok(())
             }
-            fn add_options(command: Command, options: clap::Command) -> clap::Command {
+            fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
                 let options = GeneralOverrides::add_options(command, options);
                 $(let options = <$section as Section>::Said::add_options(command, options);)*
                 options
             }
-            fn read_options(&mut self, command: Command, matches: &ArgMatches) {
+            fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
                 self.general.read_options(command, matches);
                 $(self.$field.read_options(command, matches);)*
             }

@@ -6,13 +6,13 @@ use anyhow::bail;
 use clap::ArgMatches;
 use forage::manner::ForAgents;
 use forage::mcp::Profile;
-use forage_tools::registry::{AnyTool, Choice, TOOLS, advertised, find_among, setting};
-use forage_tools::{Names, ToolError, sanitize};
+use forage_tools::registry::{AnyTool, TOOLS, ToolSelection, advertised, find_among, setting};
+use forage_tools::{ToolError, ToolNames, sanitize};
 use serde::de::{Error as _, MapAccess};
 use serde_json::{Value, json};
 
 use super::Config;
-use super::settings::{Command, Row, Said, Section, Setting, TableOf};
+use super::settings::{Row, Section, Setting, SettingsCommand, SourceSettings, TableOf};
 use super::table::{
     SearchIndexTool, SearchIndexToolOverrides, SearchTool, SearchToolOverrides, Settings, Tool, ToolOverrides,
 };
@@ -46,7 +46,7 @@ fn tool_of(table: &str) -> Option<&'static str> {
     TOOLS.iter().map(|tool| tool.id()).find(|id| id.to_ascii_lowercase() == table)
 }
 
-impl Said for ToolsOverrides {
+impl SourceSettings for ToolsOverrides {
     fn keys() -> Vec<String> {
         TOOLS.iter().map(|tool| tool.id().to_ascii_lowercase()).collect()
     }
@@ -75,12 +75,12 @@ impl Said for ToolsOverrides {
         self.search_index.read_environment(variable)
     }
 
-    fn add_options(command: Command, options: clap::Command) -> clap::Command {
+    fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
         let options = SearchToolOverrides::add_options(command, options);
         SearchIndexToolOverrides::add_options(command, options)
     }
 
-    fn read_options(&mut self, command: Command, matches: &ArgMatches) {
+    fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
         self.search.read_options(command, matches);
         self.search_index.read_options(command, matches);
     }
@@ -175,7 +175,7 @@ impl Settings {
 
 impl Config {
     /// Which tools agents are told of, and how.
-    pub(crate) fn tools(&self) -> Choice {
+    pub(crate) fn tools(&self) -> ToolSelection {
         let mut choice = self.wanted_tools();
         if self.lookup_problem().is_some() {
             choice.off.push(LOOKUP);
@@ -184,8 +184,8 @@ impl Config {
     }
 
     /// The same, whether they can be offered or not.
-    fn wanted_tools(&self) -> Choice {
-        let mut choice = Choice::default();
+    fn wanted_tools(&self) -> ToolSelection {
+        let mut choice = ToolSelection::default();
         if self.settings.retrieval.enable_keyword_tool.value {
             choice.on.push(LOOKUP);
         }
@@ -215,7 +215,7 @@ impl Config {
 
     /// What agents of a server know the tool by that looks words up, or would if it could be offered.
     pub(crate) fn lookup_name(&self) -> String {
-        let choice = Choice { prefix: self.settings.mcp.prefix.value.clone(), ..self.wanted_tools() };
+        let choice = ToolSelection { prefix: self.settings.mcp.prefix.value.clone(), ..self.wanted_tools() };
         let named = choice.names().unwrap_or_default();
         let name = named.into_iter().find_map(|(tool, name)| (tool.id() == LOOKUP).then_some(name));
         name.unwrap_or_else(|| LOOKUP.to_owned())
@@ -256,21 +256,21 @@ impl Config {
     }
 
     /// The same tools as a server names them.
-    pub(crate) fn served_tools(&self) -> Choice {
-        Choice { prefix: self.settings.mcp.prefix.value.clone(), ..self.tools() }
+    pub(crate) fn served_tools(&self) -> ToolSelection {
+        ToolSelection { prefix: self.settings.mcp.prefix.value.clone(), ..self.tools() }
     }
 
     /// What the tools are called that agents are told of.
-    pub(crate) fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> ToolNames {
         let named = self.tools().names().unwrap_or_default();
         let named = named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name));
-        Names::new(named.collect()).told(&ForAgents)
+        ToolNames::new(named.collect()).told(&ForAgents)
     }
 
     /// What they are called there.
-    pub(crate) fn served_names(&self) -> Names {
+    pub(crate) fn served_names(&self) -> ToolNames {
         let named = self.served_tools().names().unwrap_or_default();
-        Names::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
+        ToolNames::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
     }
 
     /// The tool that a caller means by a name: one that agents are told of, by the name that it has for them with the

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_tools::registry::AnyTool;
-use forage_tools::{Answer, Context, Names, Telemetry, ToolError, Waiting, clip, sanitize_line, telemetry};
+use forage_tools::{
+    Answer, Context, Telemetry, ToolError, ToolNames, WaitingFor, clip, sanitize_line, telemetry,
+};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -17,22 +19,22 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use super::client::{self, ClientDirectories, ClientRoots, Known};
+use super::client::{self, ClientRoots, NamedRoots, RememberedRoots};
 use super::client_model::{self, ClientModel, Questions};
-use super::gate::{Cost, Place, WithoutPlace};
+use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
-use super::server::{Served, Server, Shared};
+use super::server::{McpServer, Served, Shared};
 use crate::manner::ForAgents;
 
 /// What became of a call on its thread.
-enum Done {
+enum CallEnd {
     Answered(Answer),
     /// In words for the model.
     Failed(String),
 }
 
-impl Server {
+impl McpServer {
     /// A call from its beginning to its answer; its end, whatever brings it, is the end of its work.
     pub(super) async fn call(
         &self,
@@ -57,8 +59,8 @@ impl Server {
             let (can_filter, _) = self.shared.can_filter(&context).await;
             return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
         };
-        let (visited, waiting) = (Arc::<AtomicU64>::default(), Waiting::default());
-        let progress = context.meta.get_progress_token().map(|token| Progress {
+        let (visited, waiting) = (Arc::<AtomicU64>::default(), WaitingFor::default());
+        let progress = context.meta.get_progress_token().map(|token| CallProgress {
             peer: context.peer.clone(),
             token,
             visited: Arc::clone(&visited),
@@ -77,21 +79,19 @@ impl Server {
 
 async fn answer(
     shared: &Arc<Shared>,
-    known: &Arc<Known>,
+    known: &Arc<RememberedRoots>,
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    (visited, waiting): (Arc<AtomicU64>, Waiting),
+    (visited, waiting): (Arc<AtomicU64>, WaitingFor),
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
     let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
     let roots = match shared.workspace.asks_clients() {
-        false => ClientDirectories::default(),
+        false => NamedRoots::default(),
         true => match client::roots(context, rounds.said(), known).await {
-            Ok(ClientRoots::None) => ClientDirectories::default(),
-            Ok(ClientRoots::Silent(remark)) => {
-                ClientDirectories { found: Vec::new(), left_out: Some(remark) }
-            }
+            Ok(ClientRoots::None) => NamedRoots::default(),
+            Ok(ClientRoots::Silent(remark)) => NamedRoots { found: Vec::new(), left_out: Some(remark) },
             Ok(ClientRoots::Directories(directories)) => directories,
             Ok(ClientRoots::Ask(questions)) => {
                 return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
@@ -106,7 +106,7 @@ async fn answer(
     let profile = client::profile(context);
     // As this client writes them.
     let names = Arc::new(
-        Names::written(&shared.offered(profile, true), |name| profile.written(name)).told(&ForAgents),
+        ToolNames::written(&shared.offered(profile, true), |name| profile.written(name)).told(&ForAgents),
     );
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
@@ -118,10 +118,10 @@ async fn answer(
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
-            let place = Place::new(place, Arc::clone(&shared));
+            let place = CallPermit::new(place, Arc::clone(&shared));
             let mut context = match shared.workspace.open(&roots.found) {
                 Ok(context) => context,
-                Err(problem) => return Done::Failed(problem),
+                Err(problem) => return CallEnd::Failed(problem),
             };
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
             context.names_root = !known.is_told(&root_paths);
@@ -148,9 +148,9 @@ async fn answer(
             match called(tool, &context, arguments) {
                 Ok(answer) => {
                     known.tell(root_paths);
-                    Done::Answered(answer)
+                    CallEnd::Answered(answer)
                 }
-                Err(problem) => Done::Failed(context.without_secrets(&problem)),
+                Err(problem) => CallEnd::Failed(context.without_secrets(&problem)),
             }
         }
     };
@@ -165,13 +165,13 @@ async fn answer(
         return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
     }
     Ok(match done {
-        Some(Done::Answered(answer)) => {
+        Some(CallEnd::Answered(answer)) => {
             let records = shared.has_records(client::profile(context)).then(|| answer.records().clone());
             let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
             result.structured_content = records;
             result.into()
         }
-        Some(Done::Failed(problem)) => failure(&problem),
+        Some(CallEnd::Failed(problem)) => failure(&problem),
         None => failure(&format!(
             "internal error in {}: it panicked; please report it, and try another tool",
             names.called(tool.id())
@@ -228,7 +228,7 @@ impl Telemetry for OnceAnswered {
 }
 
 /// Waits for the answer, and tells of its progress to a client that asked for that.
-async fn told<T>(answer: impl Future<Output = T>, progress: Option<Progress>) -> T {
+async fn told<T>(answer: impl Future<Output = T>, progress: Option<CallProgress>) -> T {
     let Some(progress) = progress else { return answer.await };
     let mut answer = std::pin::pin!(answer);
     loop {
@@ -239,15 +239,15 @@ async fn told<T>(answer: impl Future<Output = T>, progress: Option<Progress>) ->
     }
 }
 
-struct Progress {
+struct CallProgress {
     peer: Peer<RoleServer>,
     token: ProgressToken,
     visited: Arc<AtomicU64>,
-    waiting: Waiting,
+    waiting: WaitingFor,
     started: Instant,
 }
 
-impl Progress {
+impl CallProgress {
     /// Progress is told in seconds: they always increase, also while a model is thinking, and nobody knows how many
     /// files there will be.
     async fn tell(&self) {

@@ -41,21 +41,21 @@ pub(super) enum ClientRoots {
     /// It offers them and does not name them: what the answer says of that, once.
     Silent(String),
     /// Their directories.
-    Directories(ClientDirectories),
+    Directories(NamedRoots),
     /// It must be asked, by this answer.
     Ask(InputRequests),
 }
 
 /// What is remembered of the roots of a connection.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct RememberedRoots {
     /// The client offers roots and has not named them when it was asked: it is not waited for again.
     is_silent: AtomicBool,
     /// The roots that an answer has named last.
     told: Mutex<Vec<PathBuf>>,
 }
 
-impl Known {
+impl RememberedRoots {
     /// The client says that its roots have changed: so it can say which they are.
     pub(super) fn has_changed(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
@@ -79,7 +79,7 @@ impl Known {
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
     answers: &InputResponses,
-    known: &Known,
+    known: &RememberedRoots,
 ) -> Result<ClientRoots, String> {
     if request.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
         return Ok(ClientRoots::None);
@@ -111,7 +111,7 @@ const ADVICE: &str = "to choose others, start it with --root DIR";
 
 /// The client's roots that are directories here, and a remark on those that are not.
 #[derive(Default)]
-pub(super) struct ClientDirectories {
+pub(super) struct NamedRoots {
     pub(super) found: Vec<PathBuf>,
     pub(super) left_out: Option<String>,
 }
@@ -129,7 +129,7 @@ fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, S
         format!("roots of the client that are not searched: {}", others.join(", "))
     });
     match (found.is_empty(), left_out) {
-        (false, left_out) => Ok(ClientRoots::Directories(ClientDirectories { found, left_out })),
+        (false, left_out) => Ok(ClientRoots::Directories(NamedRoots { found, left_out })),
         (true, None) => Ok(ClientRoots::None),
         (true, Some(others)) => Err(format!("{others}; {ADVICE}")),
     }

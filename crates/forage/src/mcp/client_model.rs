@@ -28,12 +28,12 @@ pub(super) type Questions = Arc<Mutex<InputRequests>>;
 
 /// A client that lets servers ask its model.
 pub(super) struct ClientModel {
-    way: Way,
+    way: SamplingRoute,
 }
 
-enum Way {
+enum SamplingRoute {
     /// With a handshake: the server sends a request of its own and waits.
-    Request(mpsc::UnboundedSender<Asked>),
+    Request(mpsc::UnboundedSender<SamplingRequest>),
     /// Without: the call is answered with the questions, and comes again with what was said to them.
     Answer { said: InputResponses, questions: Questions },
 }
@@ -45,20 +45,20 @@ impl ClientModel {
         request: &RequestContext<RoleServer>,
         said: &InputResponses,
         questions: &Questions,
-    ) -> (Option<Self>, mpsc::UnboundedReceiver<Asked>) {
+    ) -> (Option<Self>, mpsc::UnboundedReceiver<SamplingRequest>) {
         let (ask, asked) = mpsc::unbounded_channel();
         let offered = request.client_capabilities().is_some_and(|client| client.sampling.is_some())
             && !client::profile(request).sampling_hangs();
         let way = match is_stateless(request) {
-            true => Way::Answer { said: said.clone(), questions: Arc::clone(questions) },
-            false => Way::Request(ask),
+            true => SamplingRoute::Answer { said: said.clone(), questions: Arc::clone(questions) },
+            false => SamplingRoute::Request(ask),
         };
         (offered.then_some(Self { way }), asked)
     }
 }
 
 /// A question for the client, and where its answer goes.
-pub(super) struct Asked {
+pub(super) struct SamplingRequest {
     question: CreateMessageRequestParams,
     answer: SyncSender<Result<Value, String>>,
 }
@@ -66,9 +66,9 @@ pub(super) struct Asked {
 /// Asks the client what the call wants to know, one after the other, for as long as it is awaited.
 pub(super) async fn ask(
     peer: &Peer<RoleServer>,
-    mut asked: mpsc::UnboundedReceiver<Asked>,
+    mut asked: mpsc::UnboundedReceiver<SamplingRequest>,
 ) -> std::convert::Infallible {
-    while let Some(Asked { question, answer }) = asked.recv().await {
+    while let Some(SamplingRequest { question, answer }) = asked.recv().await {
         let said = match peer.create_message(question).await {
             Ok(message) => serde_json::to_value(message).map_err(|error| error.to_string()),
             Err(ServiceError::McpError(error)) => Err(format!("the client says: {}", error.message)),
@@ -87,8 +87,8 @@ impl ChatModel for ClientModel {
 
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         let message = match &self.way {
-            Way::Request(client) => self.ask(client, request, budget)?,
-            Way::Answer { said, questions } => {
+            SamplingRoute::Request(client) => self.ask(client, request, budget)?,
+            SamplingRoute::Answer { said, questions } => {
                 let key = key(request);
                 match said.get(&key) {
                     Some(answer) => answer.clone(),
@@ -107,13 +107,13 @@ impl ChatModel for ClientModel {
 impl ClientModel {
     fn ask(
         &self,
-        client: &mpsc::UnboundedSender<Asked>,
+        client: &mpsc::UnboundedSender<SamplingRequest>,
         request: &ChatRequest,
         budget: &CallBudget,
     ) -> Result<Value, ChatError> {
         let (answer, said) = sync_channel(1);
         let gone = || self.declined("the client has gone");
-        client.send(Asked { question: params(request), answer }).map_err(|_| gone())?;
+        client.send(SamplingRequest { question: params(request), answer }).map_err(|_| gone())?;
         loop {
             match said.recv_timeout(WAIT_SLICE) {
                 Ok(said) => return said.map_err(|why| self.declined(&why)),

@@ -64,16 +64,16 @@ impl Lane {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(permit);
         }
-        let _waiting = Waiting::among(&self.waiting)?;
+        let _waiting = QueuedCall::among(&self.waiting)?;
         // Nobody closes the semaphore.
         Arc::clone(&self.places).acquire_owned().await.map_err(|_| Busy)
     }
 }
 
 /// Counts a waiting call until it goes on or is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+struct QueuedCall<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
+impl<'a> QueuedCall<'a> {
     fn among(count: &'a AtomicUsize) -> Result<Self, Busy> {
         let waiting = Self(count);
         match count.fetch_add(1, Ordering::Relaxed) < limits::WAITING_CALLS {
@@ -83,7 +83,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -91,12 +91,12 @@ impl Drop for Waiting<'_> {
 
 /// The place of a call that is running. Waiting for a model takes no processor, so that the place is given to the next
 /// call then.
-pub(super) struct Place {
+pub(super) struct CallPermit {
     permit: Mutex<Option<OwnedSemaphorePermit>>,
     shared: Arc<Shared>,
 }
 
-impl Place {
+impl CallPermit {
     pub(super) fn new(permit: OwnedSemaphorePermit, shared: Arc<Shared>) -> Self {
         Self { permit: Mutex::new(Some(permit)), shared }
     }
@@ -112,7 +112,7 @@ impl Place {
 /// A model before which a call leaves its place.
 pub(super) struct WithoutPlace {
     pub(super) model: Arc<dyn ChatModel>,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<CallPermit>,
 }
 
 impl ChatModel for WithoutPlace {

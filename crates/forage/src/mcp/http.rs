@@ -35,9 +35,9 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use self::answer::Answer;
-use self::clients::{Clients, Place};
-use self::refusal::Refusal;
+use self::answer::AnswerBody;
+use self::clients::{Clients, ConnectionPermit};
+use self::refusal::HttpRefusal;
 use super::limits;
 
 const PATH: &str = "/mcp";
@@ -49,7 +49,7 @@ pub struct HttpSettings {
     /// The address. Port 0 takes a free one.
     pub address: SocketAddr,
     /// The token that every request must bear; without one, only this machine is listened to.
-    pub token: Option<Token>,
+    pub token: Option<BearerToken>,
     /// Names of hosts, beside those of this machine, by which clients may call the server.
     pub hosts: Vec<String>,
     /// Sessions at the same time, for clients of older revisions that let the server ask them; 0 for none.
@@ -58,9 +58,9 @@ pub struct HttpSettings {
 
 /// A secret that clients send.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct BearerToken(String);
 
-impl Token {
+impl BearerToken {
     /// A token; `None` when the text can't be one.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -75,7 +75,7 @@ impl Token {
     }
 }
 
-impl std::fmt::Debug for Token {
+impl std::fmt::Debug for BearerToken {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("Token(***)")
     }
@@ -125,7 +125,7 @@ pub fn serve<H: ServerHandler + Clone>(
         let listener = listen(settings.address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         let listener = listener.into_std()?;
-        let front = Arc::new(Front::new(handler, settings, address, shutdown));
+        let front = Arc::new(HttpGuard::new(handler, settings, address, shutdown));
         let end = asked_to_end()?;
         let door = door::open(listener, front, &runtime, shutdown)?;
         listening(address);
@@ -201,17 +201,17 @@ fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
 type Body = BoxBody<Bytes, Infallible>;
 
 /// What stands before the protocol: path, host, token, sizes and times.
-struct Front<H: ServerHandler + Clone> {
+struct HttpGuard<H: ServerHandler + Clone> {
     clients: Clients,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most_sessions: usize,
     /// Held while a session is opened, so that they are counted.
     opening: Mutex<()>,
-    token: Option<Token>,
+    token: Option<BearerToken>,
 }
 
-impl<H: ServerHandler + Clone> Front<H> {
+impl<H: ServerHandler + Clone> HttpGuard<H> {
     fn new(handler: H, settings: &HttpSettings, address: SocketAddr, shutdown: &CancellationToken) -> Self {
         let port = address.port();
         let own = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
@@ -237,21 +237,26 @@ impl<H: ServerHandler + Clone> Front<H> {
     }
 
     /// Whether a request may come in, by its head alone.
-    async fn admits(&self, head: &Parts) -> Result<(), Refusal> {
+    async fn admits(&self, head: &Parts) -> Result<(), HttpRefusal> {
         if head.uri.path().trim_end_matches('/') != PATH {
-            return Err(Refusal::new(StatusCode::NOT_FOUND, "the server is at /mcp"));
+            return Err(HttpRefusal::new(StatusCode::NOT_FOUND, "the server is at /mcp"));
         }
         match self.host(head).await {
             StatusCode::METHOD_NOT_ALLOWED => {}
             StatusCode::FORBIDDEN => {
                 let message = "the Host or the Origin is none of this server's; other names are allowed with --allow-host";
-                return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+                return Err(HttpRefusal::new(StatusCode::FORBIDDEN, message));
             }
-            _ => return Err(Refusal::new(StatusCode::BAD_REQUEST, "the Host header is missing or invalid")),
+            _ => {
+                return Err(HttpRefusal::new(
+                    StatusCode::BAD_REQUEST,
+                    "the Host header is missing or invalid",
+                ));
+            }
         }
         match &self.token {
             Some(token) if !bearer(&head.headers).is_some_and(|shown| token.is(shown)) => {
-                Err(Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
+                Err(HttpRefusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
             }
             _ => Ok(()),
         }
@@ -272,7 +277,7 @@ impl<H: ServerHandler + Clone> Front<H> {
     }
 
     /// Serves a connection of which `read` was read already, and whose first request may come in.
-    async fn serve(self: Arc<Self>, stream: std::net::TcpStream, read: Vec<u8>, place: Place) {
+    async fn serve(self: Arc<Self>, stream: std::net::TcpStream, read: Vec<u8>, place: ConnectionPermit) {
         let Ok(stream) = TcpStream::from_std(stream) else { return };
         let _ = stream.set_nodelay(true);
         let (input, output) = stream.into_split();
@@ -297,9 +302,9 @@ impl<H: ServerHandler + Clone> Front<H> {
         let _ = tokio::time::timeout(limits::EVICTION, connection).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, place: &Place) -> Response<Body> {
+    async fn answer(&self, request: Request<Incoming>, place: &ConnectionPermit) -> Response<Body> {
         place.asks();
-        let mut response = self.respond(request, place).await.unwrap_or_else(Refusal::into_response);
+        let mut response = self.respond(request, place).await.unwrap_or_else(HttpRefusal::into_response);
         // Who may not come in does not stay, and who asks for what is not there can ask again.
         if matches!(
             response.status(),
@@ -310,7 +315,11 @@ impl<H: ServerHandler + Clone> Front<H> {
         response
     }
 
-    async fn respond(&self, request: Request<Incoming>, place: &Place) -> Result<Response<Body>, Refusal> {
+    async fn respond(
+        &self,
+        request: Request<Incoming>,
+        place: &ConnectionPermit,
+    ) -> Result<Response<Body>, HttpRefusal> {
         let (head, body) = request.into_parts();
         self.admits(&head).await?;
         let collected =
@@ -318,13 +327,16 @@ impl<H: ServerHandler + Clone> Front<H> {
         let body = match collected.await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
+                return Err(HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
             }
             Ok(Err(_)) => {
-                return Err(Refusal::new(StatusCode::BAD_REQUEST, "the request could not be read"));
+                return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "the request could not be read"));
             }
             Err(_) => {
-                return Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive"));
+                return Err(HttpRefusal::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "the request took too long to arrive",
+                ));
             }
         };
         let _opening = match self.most_sessions > 0
@@ -337,7 +349,7 @@ impl<H: ServerHandler + Clone> Front<H> {
                 let opening = self.opening.lock().await;
                 if self.sessions.sessions.read().await.len() >= self.most_sessions {
                     let message = "there are too many sessions; try again later";
-                    return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
+                    return Err(HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
                 }
                 Some(opening)
             }
@@ -352,23 +364,23 @@ impl<H: ServerHandler + Clone> Front<H> {
             // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
             StatusCode::ACCEPTED if ends_session => *response.status_mut() = StatusCode::NO_CONTENT,
             // rmcp says the same of a body that is no message as of one that is no JSON by its own account.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(Refusal::no_message(&body)),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(HttpRefusal::no_message(&body)),
             _ => {}
         }
         let place = is_call.then(|| place.clone());
-        Ok(response.map(|body| Answer { body, place, call }.boxed()))
+        Ok(response.map(|body| AnswerBody { body, place, call }.boxed()))
     }
 }
 
 fn opens_session(body: &[u8]) -> bool {
     #[derive(Deserialize)]
-    struct Message<'a> {
+    struct HttpMessage<'a> {
         #[serde(borrow)]
         method: std::borrow::Cow<'a, str>,
     }
     // What is not read of a message need not be text, and what is no text is no message.
     let message =
-        std::str::from_utf8(body).ok().and_then(|body| serde_json::from_str::<Message<'_>>(body).ok());
+        std::str::from_utf8(body).ok().and_then(|body| serde_json::from_str::<HttpMessage<'_>>(body).ok());
     message.is_some_and(|message| message.method == "initialize")
 }
 

@@ -1,11 +1,11 @@
 //! What the model reads of the server as a whole.
 
-use forage_tools::Names;
+use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 
 use super::profiles::Profile;
 
-/// The text about all tools, a template for [`Names::fill`]. Its first paragraph is all that some clients show.
+/// The text about all tools, a template for [`forage_tools::ToolNames::fill`]. Its first paragraph is all that some clients show.
 const TEMPLATE: &str = include_str!("instructions.md");
 
 /// The first paragraph where one of the tools that it is about is off.
@@ -14,7 +14,7 @@ const SHORT: &str = "Forage searches this code base: read-only, fast, and it say
 
 /// The instructions for a client that these tools are offered to.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
-    let text = Names::written(tools, |name| profile.written(name)).fill(TEMPLATE);
+    let text = ToolNames::written(tools, |name| profile.written(name)).fill(TEMPLATE);
     let text = text.trim();
     match text.starts_with("Forage") {
         true => text.to_owned(),
@@ -24,7 +24,7 @@ pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String 
 
 #[cfg(test)]
 mod tests {
-    use forage_tools::registry::{Choice, TOOLS, advertised};
+    use forage_tools::registry::{TOOLS, ToolSelection, advertised};
 
     use super::*;
     use crate::mcp::limits;
@@ -34,7 +34,7 @@ mod tests {
         for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
             let profile = Profile::of(client);
             for off in TOOLS.iter().map(|tool| tool.id()) {
-                let choice = Choice { off: vec![off], ..Choice::all() };
+                let choice = ToolSelection { off: vec![off], ..ToolSelection::all() };
                 let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup", "")).unwrap();
                 let text = instructions(&tools, profile);
                 assert!(!text.contains(&format!("`{}`", profile.written(off))), "{off}: {text}");

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
-use forage_tools::schema::{self, Format};
-use forage_tools::{Context, Names, ToolError, clip, registry};
+use forage_tools::schema::{self, SchemaFormat};
+use forage_tools::{Context, ToolError, ToolNames, clip, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -21,7 +21,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{self, Known, is_stateless};
+use super::client::{self, RememberedRoots, is_stateless};
 use super::gate::{Cost, Gate};
 use super::instructions::instructions;
 use super::limits;
@@ -29,7 +29,7 @@ use super::profiles::Profile;
 use crate::sandbox::Starter;
 
 /// Where calls run.
-pub trait Workspace: Send + Sync + 'static {
+pub trait McpWorkspace: Send + Sync + 'static {
     /// Whether clients that offer roots are asked for them.
     fn asks_clients(&self) -> bool;
 
@@ -88,11 +88,11 @@ pub enum ToolSet {
 }
 
 /// What a server is made of.
-pub struct Settings {
+pub struct McpSettings {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<&'static dyn AnyTool>,
     /// Where calls run.
-    pub workspace: Box<dyn Workspace>,
+    pub workspace: Box<dyn McpWorkspace>,
     /// Which of them are listed.
     pub tool_set: ToolSet,
     /// How answers come.
@@ -100,14 +100,14 @@ pub struct Settings {
 }
 
 /// The server of one connection; its clone is the same server for another one.
-pub struct Server {
+pub struct McpServer {
     pub(super) shared: Arc<Shared>,
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<RememberedRoots>,
 }
 
 pub(super) struct Shared {
     tools: Vec<Served>,
-    pub(super) workspace: Box<dyn Workspace>,
+    pub(super) workspace: Box<dyn McpWorkspace>,
     tool_set: ToolSet,
     pub(super) output: OutputForm,
     pub(super) gate: Gate,
@@ -121,18 +121,18 @@ pub(super) struct Served {
     pub(super) cost: Cost,
 }
 
-impl Clone for Server {
+impl Clone for McpServer {
     fn clone(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), known: Arc::default() }
     }
 }
 
-impl Server {
+impl McpServer {
     /// A server.
     ///
     /// # Errors
     /// Two tools have one name, or a definition is none that the protocol takes.
-    pub fn new(settings: Settings) -> Result<Self, String> {
+    pub fn new(settings: McpSettings) -> Result<Self, String> {
         let mut tools: Vec<Served> = Vec::new();
         for tool in settings.tools {
             let name = Profile::unknown().listed(tool.name());
@@ -143,7 +143,7 @@ impl Server {
             tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let Settings { workspace, tool_set, output, .. } = settings;
+        let McpSettings { workspace, tool_set, output, .. } = settings;
         let gate = Gate::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
@@ -229,9 +229,9 @@ impl Shared {
         profile: Profile,
     ) -> Result<Tool, ErrorData> {
         let has_records = self.has_records(profile);
-        let names = Names::written(others, |name| profile.written(name));
+        let names = ToolNames::written(others, |name| profile.written(name));
         let names = if has_records { names.with_records() } else { names };
-        let mut definition = schema::definition(tool, &names, Format::Mcp);
+        let mut definition = schema::definition(tool, &names, SchemaFormat::Mcp);
         definition["name"] = json!(profile.listed(tool.name()));
         if has_records {
             definition["outputSchema"] = tool.output_schema();
@@ -305,7 +305,7 @@ pub(super) fn implementation() -> Implementation {
     Implementation::new("forage", env!("CARGO_PKG_VERSION")).with_title("Forage code search")
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         self.shared.info(Profile::unknown(), true)
     }

@@ -52,7 +52,7 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let served = runtime.block_on(async {
         let (reader, writer) = stdio_pipes();
-        let transport = Lines::new(reader, writer, shutdown.clone());
+        let transport = StdinLines::new(reader, writer, shutdown.clone());
         let session = async {
             match handler.serve(transport).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
@@ -76,8 +76,8 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
 }
 
 /// The messages of one client.
-struct Lines {
-    lines: mpsc::Receiver<Line>,
+struct StdinLines {
+    lines: mpsc::Receiver<StdinLine>,
     output: mpsc::UnboundedSender<Vec<u8>>,
     /// Bytes of `output` that are not written yet.
     unwritten: Arc<AtomicUsize>,
@@ -91,24 +91,24 @@ struct Lines {
     bad_lines: u32,
     /// The client has chosen how it talks; what is no request belongs to nothing before that.
     opened: bool,
-    ending: Option<Ending>,
+    ending: Option<GracePeriod>,
     shutdown: CancellationToken,
 }
 
 /// The time after the end of input.
-struct Ending {
+struct GracePeriod {
     since: Instant,
     /// Bytes that were not written at the last look, and since when there are so many.
     unwritten: (usize, Instant),
 }
 
-enum Line {
+enum StdinLine {
     Whole(Vec<u8>),
     /// Longer than allowed; with the id that its ends show.
     TooLong(Option<RequestId>),
 }
 
-impl Lines {
+impl StdinLines {
     /// Reads and writes on tasks of their own: neither the end of input nor an answer waits for the other.
     fn new(
         reader: impl AsyncRead + Unpin + Send + 'static,
@@ -179,7 +179,7 @@ impl Lines {
 
     fn is_waited_for(&mut self) -> bool {
         let (now, unwritten) = (Instant::now(), self.unwritten.load(Ordering::Relaxed));
-        let ending = self.ending.get_or_insert(Ending { since: now, unwritten: (unwritten, now) });
+        let ending = self.ending.get_or_insert(GracePeriod { since: now, unwritten: (unwritten, now) });
         if ending.unwritten.0 != unwritten {
             ending.unwritten = (unwritten, now);
         }
@@ -291,7 +291,7 @@ fn nobody_reads() -> bool {
 }
 
 /// The next line, without its end; `None` at the end of input. What has no end of line is no message.
-async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Line> {
+async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<StdinLine> {
     let (mut line, mut tail, mut too_long) = (Vec::new(), Vec::new(), false);
     loop {
         let available = reader.fill_buf().await.ok().filter(|bytes| !bytes.is_empty())?;
@@ -311,14 +311,14 @@ async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<Line> 
         reader.consume(consumed);
         if newline.is_some() {
             return Some(match too_long {
-                false => Line::Whole(line),
-                true => Line::TooLong(request_id(&line).or_else(|| last_id(&tail))),
+                false => StdinLine::Whole(line),
+                true => StdinLine::TooLong(request_id(&line).or_else(|| last_id(&tail))),
             });
         }
     }
 }
 
-impl Transport<RoleServer> for Lines {
+impl Transport<RoleServer> for StdinLines {
     type Error = io::Error;
 
     fn send(
@@ -344,13 +344,13 @@ impl Transport<RoleServer> for Lines {
                 return None;
             };
             match line {
-                Line::Whole(line) => {
+                StdinLine::Whole(line) => {
                     let message = self.parse(&line);
                     if message.is_some() {
                         return message;
                     }
                 }
-                Line::TooLong(id) => {
+                StdinLine::TooLong(id) => {
                     let data = json!({ "limit_bytes": limits::REQUEST_BYTES });
                     let message = format!("the line is longer than {} bytes", limits::REQUEST_BYTES);
                     self.answer_error(ErrorData::invalid_request(message, Some(data)), id);
@@ -461,7 +461,7 @@ mod tests {
         forage_fuzz::target!(&seeds, |line| {
             let (_unread, lines) = mpsc::channel(1);
             let (output, mut written) = mpsc::unbounded_channel();
-            let mut reader = Lines {
+            let mut reader = StdinLines {
                 lines,
                 output,
                 unwritten: Arc::default(),
@@ -506,8 +506,8 @@ mod tests {
                     let (mut reader, mut read) = (BufReader::with_capacity(capacity, input), Vec::new());
                     while let Some(line) = read_line(&mut reader).await {
                         match line {
-                            Line::Whole(line) => read.push(line),
-                            Line::TooLong(_) => panic!("no input is as long"),
+                            StdinLine::Whole(line) => read.push(line),
+                            StdinLine::TooLong(_) => panic!("no input is as long"),
                         }
                     }
                     read

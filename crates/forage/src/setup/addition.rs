@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use forage::mcp::Profile;
-use forage_tools::Names;
+use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 
-use super::extras::{AgentForm, Extra, How, Piece, Text};
+use super::extras::{AgentForm, Extra, ExtraPiece, How, OwnFileText};
 use super::owned::{self, Comment};
 use super::pieces::{self, slots, tool_slots};
-use super::{Change, Client, Refusal, Scope, file, markdown, texts};
+use super::{Client, FileChange, SetupRefusal, SetupScope, file, markdown, texts};
 use crate::config::ClientDirectories;
 
 /// What extras are made of.
-pub(crate) struct Words {
+pub(crate) struct ExtraParts {
     /// What runs Forage.
     pub(crate) command: String,
     /// The tools that agents are told of.
@@ -22,7 +22,7 @@ pub(crate) struct Words {
     pub(crate) variables: Vec<String>,
 }
 
-impl Words {
+impl ExtraParts {
     /// Those that are offered to a client.
     fn offered(&self, client: &Client) -> Vec<&'static dyn AnyTool> {
         let has_files = profile(client).has_files();
@@ -32,7 +32,7 @@ impl Words {
         self.tools.iter().filter(is_offered).copied().collect()
     }
 
-    fn names(&self, client: &Client, is_bare: bool) -> Names {
+    fn names(&self, client: &Client, is_bare: bool) -> ToolNames {
         texts::names(&self.offered(client), (!is_bare).then(|| profile(client)))
     }
 
@@ -56,9 +56,9 @@ pub(crate) fn profile(client: &Client) -> Profile {
 pub(crate) struct Addition {
     pub(crate) extra: &'static Extra,
     client: &'static Client,
-    scope: Scope,
+    scope: SetupScope,
     pub(crate) path: PathBuf,
-    file: Result<file::Found, Refusal>,
+    file: Result<file::FoundFile, SetupRefusal>,
 }
 
 impl Addition {
@@ -66,14 +66,14 @@ impl Addition {
     pub(crate) fn find(
         client: &'static Client,
         extra: &'static Extra,
-        scope: Scope,
+        scope: SetupScope,
         directories: &ClientDirectories,
         project: &Path,
     ) -> Option<Self> {
         let place = extra.place(scope)?;
         let (path, project) = match scope {
-            Scope::User => (directories.resolve(place)?, None),
-            Scope::Project => (project.join(place), Some(project)),
+            SetupScope::User => (directories.resolve(place)?, None),
+            SetupScope::Project => (project.join(place), Some(project)),
         };
         let file = file::read(&path, project);
         Some(Self { extra, client, scope, path, file })
@@ -91,7 +91,7 @@ impl Addition {
             How::Json(pieces) => pieces.iter().any(|piece| {
                 let slots = slots(*piece, &pieces::known_tools());
                 // A version is not Forage's alone.
-                !matches!(piece, Piece::Version(..))
+                !matches!(piece, ExtraPiece::Version(..))
                     && slots.iter().any(|slot| matches!(slot.find(text), Ok(Some(_))))
             }),
             How::File(text_of) => owned::check(text, comment(*text_of)).is_ok(),
@@ -100,11 +100,11 @@ impl Addition {
     }
 
     /// What it takes to have it there.
-    pub(crate) fn add(&self, words: &Words) -> Result<Change, Refusal> {
+    pub(crate) fn add(&self, words: &ExtraParts) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let text = file.text.as_deref();
         let new = match &self.extra.how {
-            How::Entry(_) => return Ok(Change::None),
+            How::Entry(_) => return Ok(FileChange::None),
             How::Json(pieces) => pieces::add(pieces, text, self.client, words)?,
             How::File(text_of) => {
                 if let Some(text) = text {
@@ -121,42 +121,42 @@ impl Addition {
             }
         };
         Ok(match text {
-            Some(text) if text == new => Change::None,
-            Some(_) if self.is_there() => Change::Update(new),
-            Some(_) => Change::Add(new),
-            None => Change::Create(new),
+            Some(text) if text == new => FileChange::None,
+            Some(_) if self.is_there() => FileChange::Update(new),
+            Some(_) => FileChange::Add(new),
+            None => FileChange::Create(new),
         })
     }
 
     /// What it takes to have it there no longer.
-    pub(crate) fn remove(&self) -> Result<Change, Refusal> {
+    pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
-        let Some(text) = file.text.as_deref() else { return Ok(Change::None) };
+        let Some(text) = file.text.as_deref() else { return Ok(FileChange::None) };
         let rest = match &self.extra.how {
-            How::Entry(_) => return Ok(Change::None),
+            How::Entry(_) => return Ok(FileChange::None),
             How::Json(pieces) => pieces::remove(pieces, text)?,
             // Somebody else's is none of ours; one that was changed is, and stays.
             How::File(text_of) => match owned::check(text, comment(*text_of)) {
                 Ok(()) => None,
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),
-                Err(_) => return Ok(Change::None),
+                Err(_) => return Ok(FileChange::None),
             },
             How::Block => markdown::remove(text, self.client.name)?,
         };
         Ok(match rest {
-            Some(rest) if rest == text => Change::None,
-            None if file.may_go() => Change::Delete,
-            rest => Change::Remove(rest.unwrap_or_default()),
+            Some(rest) if rest == text => FileChange::None,
+            None if file.may_go() => FileChange::Delete,
+            rest => FileChange::Remove(rest.unwrap_or_default()),
         })
     }
 
     /// Does it.
-    pub(crate) fn apply(&self, change: &Change) -> Result<(), Refusal> {
+    pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_err(Clone::clone)?.apply(change)
     }
 
     /// The lines that come into the file, and whether each is one of its own or belongs to what may be there already.
-    pub(crate) fn shown(&self, words: &Words) -> Vec<(bool, String)> {
+    pub(crate) fn shown(&self, words: &ExtraParts) -> Vec<(bool, String)> {
         let own = |text: String| text.lines().map(|line| (true, line.to_owned())).collect::<Vec<_>>();
         match &self.extra.how {
             How::Entry(_) => Vec::new(),
@@ -165,7 +165,7 @@ impl Addition {
             How::Json(pieces) => {
                 let mut lines = Vec::new();
                 for piece in *pieces {
-                    if matches!(piece, Piece::Version(..)) && self.text().is_some() {
+                    if matches!(piece, ExtraPiece::Version(..)) && self.text().is_some() {
                         continue;
                     }
                     for slot in slots(*piece, &tool_slots(*piece, self.client, words)) {
@@ -184,18 +184,18 @@ impl Addition {
         }
     }
 
-    fn lines_of_block(&self, words: &Words) -> Vec<String> {
-        let is_shared = self.scope == Scope::Project && self.path.ends_with("AGENTS.md");
+    fn lines_of_block(&self, words: &ExtraParts) -> Vec<String> {
+        let is_shared = self.scope == SetupScope::Project && self.path.ends_with("AGENTS.md");
         texts::instructions(&words.names(self.client, is_shared))
     }
 
-    fn whole(&self, text: Text, words: &Words) -> String {
+    fn whole(&self, text: OwnFileText, words: &ExtraParts) -> String {
         let names = words.names(self.client, false);
         let written = |name: &String| profile(self.client).written(name);
         let body = match text {
-            Text::Rule(front) => texts::rule(front, &names),
-            Text::Skill => texts::skill(&names),
-            Text::Agent(form) => {
+            OwnFileText::Rule(front) => texts::rule(front, &names),
+            OwnFileText::Skill => texts::skill(&names),
+            OwnFileText::Agent(form) => {
                 let tools: Vec<String> = words.tool_names(self.client).iter().map(written).collect();
                 texts::agent(form, &tools, &names)
             }
@@ -204,9 +204,9 @@ impl Addition {
     }
 }
 
-fn comment(text: Text) -> Comment {
+fn comment(text: OwnFileText) -> Comment {
     match text {
-        Text::Agent(AgentForm::Codex) => Comment::Hash,
+        OwnFileText::Agent(AgentForm::Codex) => Comment::Hash,
         _ => Comment::Markdown,
     }
 }

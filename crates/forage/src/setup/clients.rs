@@ -23,14 +23,14 @@ const ARGUMENTS: [&str; 1] = ["mcp"];
 
 /// How a configuration file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum FileFormat {
     /// JSON; some clients take comments and trailing commas, and those are kept for all.
     Json,
     Toml,
     Yaml,
 }
 
-impl Format {
+impl FileFormat {
     /// The name for a fenced block.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -43,14 +43,14 @@ impl Format {
 
 /// For whom a client is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum SetupScope {
     /// For you, in every project
     User,
     /// For everyone who opens this project
     Project,
 }
 
-impl Scope {
+impl SetupScope {
     pub(crate) const ALL: [Self; 2] = [Self::User, Self::Project];
 
     pub(crate) fn name(self) -> &'static str {
@@ -67,10 +67,10 @@ pub(crate) struct Client {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) launch: Launch,
-    pub(crate) format: Format,
+    pub(crate) format: FileFormat,
     /// The object or table that holds the servers.
     section: &'static str,
-    fields: &'static [Field],
+    fields: &'static [ServerField],
     /// The user's file as people write it.
     user_place: &'static str,
     /// The project's file, from its root.
@@ -82,7 +82,7 @@ pub(crate) struct Client {
 
 /// A field of the entry.
 #[derive(Debug)]
-enum Field {
+enum ServerField {
     Command(&'static str),
     Arguments,
     /// The command and its arguments in one list.
@@ -96,9 +96,9 @@ enum Field {
     All(&'static str),
 }
 
-use Field::{All, Arguments, Command, CommandLine, EmptyList, EmptyObject, Number, Text, True};
+use ServerField::{All, Arguments, Command, CommandLine, EmptyList, EmptyObject, Number, Text, True};
 
-const STDIO: &[Field] = &[Text("type", "stdio"), Command("command"), Arguments];
+const STDIO: &[ServerField] = &[Text("type", "stdio"), Command("command"), Arguments];
 
 /// In the order in which they are shown.
 pub(crate) static CLIENTS: &[Client] = &[
@@ -106,7 +106,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "claude-code",
         title: "Claude Code",
         launch: launch::CLAUDE_CODE,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: STDIO,
         user_place: "~/.claude.json",
@@ -120,7 +120,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "cursor",
         title: "Cursor",
         launch: Launch { name: "cursor-vscode", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: STDIO,
         user_place: "~/.cursor/mcp.json",
@@ -132,7 +132,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "vscode",
         title: "VS Code",
         launch: Launch { name: "Visual Studio Code", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "servers",
         fields: STDIO,
         user_place: "~/.config/Code/User/mcp.json",
@@ -147,7 +147,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "codex",
         title: "Codex",
         launch: launch::CODEX,
-        format: Format::Toml,
+        format: FileFormat::Toml,
         section: "mcp_servers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.codex/config.toml",
@@ -162,7 +162,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "zed",
         title: "Zed",
         launch: Launch { name: "Zed", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "context_servers",
         fields: &[Command("command"), Arguments, EmptyObject("env")],
         user_place: "~/.config/zed/settings.json",
@@ -178,7 +178,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "goose",
         title: "Goose",
         launch: launch::GOOSE,
-        format: Format::Yaml,
+        format: FileFormat::Yaml,
         section: "extensions",
         fields: &[
             Text("type", "stdio"),
@@ -206,7 +206,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "gemini-cli",
         title: "Gemini CLI",
         launch: launch::GEMINI_CLI,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.gemini/settings.json",
@@ -219,7 +219,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "claude-desktop",
         title: "Claude Desktop",
         launch: launch::CLAUDE_DESKTOP,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/Library/Application Support/Claude/claude_desktop_config.json",
@@ -235,7 +235,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "copilot",
         title: "GitHub Copilot CLI",
         launch: launch::COPILOT,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Text("type", "local"), Command("command"), Arguments, All("tools")],
         user_place: "~/.copilot/mcp-config.json",
@@ -252,7 +252,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "qwen",
         title: "Qwen Code",
         launch: launch::QWEN,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.qwen/settings.json",
@@ -265,7 +265,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "opencode",
         title: "opencode",
         launch: launch::OPENCODE,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcp",
         fields: &[Text("type", "local"), CommandLine("command"), True("enabled")],
         user_place: "~/.config/opencode/opencode.json",
@@ -278,7 +278,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "cline",
         title: "Cline CLI",
         launch: launch::CLINE,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.cline/data/settings/cline_mcp_settings.json",
@@ -292,7 +292,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "continue",
         title: "Continue",
         launch: Launch { name: "continue-client", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.continue/mcpServers/forage.json",
@@ -309,7 +309,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "windsurf",
         title: "Windsurf",
         launch: Launch { name: "windsurf-client", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.codeium/windsurf/mcp_config.json",
@@ -322,7 +322,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "kilo",
         title: "Kilo Code",
         launch: launch::KILO,
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.config/Code/User/globalStorage/kilocode.kilo-code/settings/mcp_settings.json",
@@ -338,7 +338,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "kiro",
         title: "Kiro",
         launch: Launch { name: "Kiro", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.kiro/settings/mcp.json",
@@ -351,7 +351,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "junie",
         title: "Junie (JetBrains)",
         launch: Launch { name: "Junie", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.junie/mcp/mcp.json",
@@ -366,7 +366,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "antigravity",
         title: "Antigravity",
         launch: Launch { name: "antigravity-client", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.gemini/antigravity/mcp_config.json",
@@ -379,7 +379,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "amp",
         title: "Amp",
         launch: Launch { name: "amp-mcp-client", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "amp.mcpServers",
         fields: &[Command("command"), Arguments],
         user_place: "~/.config/amp/settings.json",
@@ -392,7 +392,7 @@ pub(crate) static CLIENTS: &[Client] = &[
         name: "crush",
         title: "Crush",
         launch: Launch { name: "crush", ..launch::PLAIN },
-        format: Format::Json,
+        format: FileFormat::Json,
         section: "mcp",
         fields: STDIO,
         user_place: "~/.config/crush/crush.json",
@@ -407,7 +407,7 @@ static CONTINUE_LIST: Client = Client {
     name: "continue",
     title: "Continue",
     launch: Launch { name: "continue-client", ..launch::PLAIN },
-    format: Format::Yaml,
+    format: FileFormat::Yaml,
     section: "mcpServers",
     fields: &[Text("name", NAME), Command("command"), Arguments],
     user_place: "~/.continue/config.yaml",
@@ -418,9 +418,13 @@ static CONTINUE_LIST: Client = Client {
 
 impl Client {
     /// The client as it is to be set up here: where it takes the entry from one of two files, with the one that there is.
-    pub(super) fn variant(&'static self, scope: Scope, directories: &ClientDirectories) -> &'static Self {
+    pub(super) fn variant(
+        &'static self,
+        scope: SetupScope,
+        directories: &ClientDirectories,
+    ) -> &'static Self {
         let is_there = |client: &Self| (client.user_file)(directories).is_some_and(|path| path.is_file());
-        let has_list = self.name == CONTINUE_LIST.name && scope == Scope::User;
+        let has_list = self.name == CONTINUE_LIST.name && scope == SetupScope::User;
         // What was put into the other file before is to be found there.
         if has_list && !is_there(self) && is_there(&CONTINUE_LIST) { &CONTINUE_LIST } else { self }
     }
@@ -443,10 +447,10 @@ impl Client {
     }
 
     /// The file as people write it; `None` when the client has none of that scope.
-    pub(crate) fn place(&self, scope: Scope) -> Option<&'static str> {
+    pub(crate) fn place(&self, scope: SetupScope) -> Option<&'static str> {
         match scope {
-            Scope::User => Some(self.user_place),
-            Scope::Project => self.project_place,
+            SetupScope::User => Some(self.user_place),
+            SetupScope::Project => self.project_place,
         }
     }
 
@@ -459,19 +463,19 @@ impl Client {
     /// The file of a scope.
     pub(super) fn file(
         &self,
-        scope: Scope,
+        scope: SetupScope,
         directories: &ClientDirectories,
         project: &Path,
     ) -> Option<PathBuf> {
         match scope {
-            Scope::User => (self.user_file)(directories),
-            Scope::Project => Some(project.join(self.project_place?)),
+            SetupScope::User => (self.user_file)(directories),
+            SetupScope::Project => Some(project.join(self.project_place?)),
         }
     }
 
     /// The entry that runs `command`.
     pub(crate) fn entry(&self, command: &str) -> Value {
-        let field = |field: &Field| match *field {
+        let field = |field: &ServerField| match *field {
             Command(key) => (key.to_owned(), Value::from(command)),
             Arguments => ("args".to_owned(), Value::from(ARGUMENTS.to_vec())),
             Text(key, text) => (key.to_owned(), Value::from(text)),

@@ -6,7 +6,7 @@ use super::{Client, Site};
 
 /// What there is to start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ServerEntry {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,
     /// Variables of its own, with values that may be secret.
@@ -69,7 +69,7 @@ const MISTYPED: usize = 2;
 
 impl Site {
     /// Forage's entry; `None` where there is none that runs it.
-    pub(crate) fn entry(&self) -> Option<Entry> {
+    pub(crate) fn entry(&self) -> Option<ServerEntry> {
         read(self.client, self.entry.as_ref()?)
     }
 
@@ -82,7 +82,7 @@ impl Site {
     }
 }
 
-fn read(client: &Client, entry: &Value) -> Option<Entry> {
+fn read(client: &Client, entry: &Value) -> Option<ServerEntry> {
     client.command_of(entry)?;
     let (command, arguments) = client.command_line(entry)?;
     let is = |name: &str, value: bool| entry.get(name).and_then(Value::as_bool) == Some(value);
@@ -93,7 +93,7 @@ fn read(client: &Client, entry: &Value) -> Option<Entry> {
     let handed_on = entry.get("env_vars").and_then(Value::as_array).into_iter().flatten();
     let named = |value: &Value| value.as_str().or_else(|| value.get("name")?.as_str()).map(str::to_owned);
     let fields = entry.as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    Some(Entry {
+    Some(ServerEntry {
         command,
         arguments,
         variables: variables.collect(),

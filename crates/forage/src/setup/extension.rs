@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::Client;
-use super::addition::Words;
-use super::extras::{Extra, Field, How};
+use super::addition::ExtraParts;
+use super::extras::{Extra, ExtraField, How};
 use super::pieces::known_tools;
 
 /// A field of the entry, with what comes into it.
 #[derive(Debug)]
 pub(crate) struct Extension {
-    field: Field,
+    field: ExtraField,
     names: Vec<String>,
     /// All names that may be Forage's in it.
     known: Vec<String>,
@@ -19,7 +19,10 @@ pub(crate) struct Extension {
 impl Extension {
     fn key(&self) -> &'static str {
         match self.field {
-            Field::True(key) | Field::Tools(key) | Field::Variables(key) | Field::References(key, _) => key,
+            ExtraField::True(key)
+            | ExtraField::Tools(key)
+            | ExtraField::Variables(key)
+            | ExtraField::References(key, _) => key,
         }
     }
 
@@ -28,9 +31,9 @@ impl Extension {
         let key = self.key();
         let Some(fields) = entry.as_object_mut() else { return };
         match self.field {
-            Field::True(_) => drop(fields.insert(key.to_owned(), Value::from(true))),
-            Field::Tools(_) | Field::Variables(_) if self.names.is_empty() => {}
-            Field::Tools(_) | Field::Variables(_) => {
+            ExtraField::True(_) => drop(fields.insert(key.to_owned(), Value::from(true))),
+            ExtraField::Tools(_) | ExtraField::Variables(_) if self.names.is_empty() => {}
+            ExtraField::Tools(_) | ExtraField::Variables(_) => {
                 let list = fields.entry(key).or_insert_with(|| json!([]));
                 let Some(list) = list.as_array_mut() else { return };
                 let new: Vec<Value> = self.names.iter().map(|name| Value::from(name.as_str())).collect();
@@ -40,7 +43,7 @@ impl Extension {
                     }
                 }
             }
-            Field::References(_, form) => {
+            ExtraField::References(_, form) => {
                 if self.names.is_empty() {
                     return;
                 }
@@ -58,13 +61,13 @@ impl Extension {
         let key = self.key();
         let Some(fields) = entry.as_object_mut() else { return };
         let is_empty = match (self.field, fields.get_mut(key)) {
-            (Field::True(_), value) => value.is_some_and(|value| *value == true),
-            (Field::Tools(_) | Field::Variables(_), Some(Value::Array(list))) => {
+            (ExtraField::True(_), value) => value.is_some_and(|value| *value == true),
+            (ExtraField::Tools(_) | ExtraField::Variables(_), Some(Value::Array(list))) => {
                 let all = list.len();
                 list.retain(|item| !item.as_str().is_some_and(|item| self.is_known(item)));
                 list.is_empty() && all > 0
             }
-            (Field::References(_, form), Some(Value::Object(object))) => {
+            (ExtraField::References(_, form), Some(Value::Object(object))) => {
                 let all = object.len();
                 object.retain(|name, value| !self.is_known(name) || *value != form.replace("NAME", name));
                 object.is_empty() && all > 0
@@ -85,14 +88,16 @@ impl Extension {
 pub(crate) fn extension(
     extra: &Extra,
     client: &Client,
-    words: &Words,
+    words: &ExtraParts,
     all_variables: &[String],
 ) -> Option<Extension> {
     let How::Entry(field) = extra.how else { return None };
     let (names, known) = match field {
-        Field::True(_) => (Vec::new(), Vec::new()),
-        Field::Tools(_) => (words.tool_names(client), known_tools()),
-        Field::Variables(_) | Field::References(..) => (words.variables.clone(), all_variables.to_vec()),
+        ExtraField::True(_) => (Vec::new(), Vec::new()),
+        ExtraField::Tools(_) => (words.tool_names(client), known_tools()),
+        ExtraField::Variables(_) | ExtraField::References(..) => {
+            (words.variables.clone(), all_variables.to_vec())
+        }
     };
     Some(Extension { field, names, known })
 }

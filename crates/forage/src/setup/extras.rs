@@ -3,7 +3,7 @@
 //! Where clients were at hand, the forms were tried or read in them, in November 2026; else they are those of their
 //! documentation. The sources stand beside the rows.
 
-use super::clients::Scope;
+use super::clients::SetupScope;
 
 /// What can be asked for beside the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,17 +77,17 @@ pub(crate) struct Extra {
 /// How it is put in.
 #[derive(Debug)]
 pub(super) enum How {
-    Entry(Field),
-    Json(&'static [Piece]),
+    Entry(ExtraField),
+    Json(&'static [ExtraPiece]),
     /// A file of Forage's own.
-    File(Text),
+    File(OwnFileText),
     /// Lines between marks. `AGENTS.md` is read by many clients, so that names are as the server has them there.
     Block,
 }
 
 /// A field of the entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Field {
+pub(super) enum ExtraField {
     True(&'static str),
     /// A list with the names of the tools.
     Tools(&'static str),
@@ -99,7 +99,7 @@ pub(super) enum Field {
 
 /// A value in a file of JSON, below these objects.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Piece {
+pub(super) enum ExtraPiece {
     /// An element of a list.
     Text(&'static [&'static str], &'static str),
     /// An element for each tool, and what stands in front of its name.
@@ -119,19 +119,19 @@ pub(super) enum Piece {
 pub(super) struct Hook {
     /// The lists below which it stands.
     pub(super) path: &'static [&'static str],
-    pub(super) event: Event,
+    pub(super) event: HookEvent,
     pub(super) matcher: Option<&'static str>,
     pub(super) form: HookForm,
 }
 
 /// When a hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum HookEvent {
     SessionStart,
     Search,
 }
 
-impl Event {
+impl HookEvent {
     /// The argument of `forage hook`.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -154,7 +154,7 @@ pub(super) enum HookForm {
 
 /// What a file of Forage's own says.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Text {
+pub(super) enum OwnFileText {
     /// The instructions, with lines in front.
     Rule(&'static [&'static str]),
     Skill,
@@ -175,10 +175,10 @@ pub(crate) enum AgentForm {
 
 impl Extra {
     /// The file as people write it.
-    pub(crate) fn place(&self, scope: Scope) -> Option<&'static str> {
+    pub(crate) fn place(&self, scope: SetupScope) -> Option<&'static str> {
         match scope {
-            Scope::User => self.user,
-            Scope::Project => self.project,
+            SetupScope::User => self.user,
+            SetupScope::Project => self.project,
         }
     }
 
@@ -186,18 +186,21 @@ impl Extra {
     pub(crate) fn about(&self) -> String {
         match &self.how {
             How::Entry(
-                Field::True(key) | Field::Tools(key) | Field::Variables(key) | Field::References(key, _),
+                ExtraField::True(key)
+                | ExtraField::Tools(key)
+                | ExtraField::Variables(key)
+                | ExtraField::References(key, _),
             ) => format!("`{key}` in the entry"),
             How::Json(pieces) => {
                 let mut keys: Vec<String> = Vec::new();
                 for piece in *pieces {
                     let key = match piece {
-                        Piece::Text(path, _) | Piece::Tools(path, _) | Piece::Fields(path, _) => {
-                            path.join(".")
-                        }
-                        Piece::Member(path, name, _) => format!("{}.{name}", path.join(".")),
-                        Piece::Hook(hook) => hook.path.join("."),
-                        Piece::Version(..) => continue,
+                        ExtraPiece::Text(path, _)
+                        | ExtraPiece::Tools(path, _)
+                        | ExtraPiece::Fields(path, _) => path.join("."),
+                        ExtraPiece::Member(path, name, _) => format!("{}.{name}", path.join(".")),
+                        ExtraPiece::Hook(hook) => hook.path.join("."),
+                        ExtraPiece::Version(..) => continue,
                     };
                     if !keys.contains(&key) {
                         keys.push(key);
@@ -215,7 +218,7 @@ const fn extra(with: With, user: Option<&'static str>, project: Option<&'static 
     Extra { with, user, project, how }
 }
 
-const fn entry(with: With, field: Field) -> Extra {
+const fn entry(with: With, field: ExtraField) -> Extra {
     extra(with, None, None, How::Entry(field))
 }
 
@@ -227,11 +230,11 @@ const BEFORE: &[&str] = &["hooks", "PreToolUse"];
 
 const fn hook(
     path: &'static [&'static str],
-    event: Event,
+    event: HookEvent,
     matcher: Option<&'static str>,
     form: HookForm,
-) -> Piece {
-    Piece::Hook(Hook { path, event, matcher, form })
+) -> ExtraPiece {
+    ExtraPiece::Hook(Hook { path, event, matcher, form })
 }
 
 /// https://code.claude.com/docs/en/settings, /memory, /skills, /sub-agents, /hooks; the hooks' form in 2.1.330.
@@ -240,28 +243,28 @@ static CLAUDE_CODE: &[Extra] = &[
         Permission,
         Some("~/.claude/settings.json"),
         Some(".claude/settings.json"),
-        How::Json(&[Piece::Text(&["permissions", "allow"], "mcp__forage")]),
+        How::Json(&[ExtraPiece::Text(&["permissions", "allow"], "mcp__forage")]),
     ),
     extra(Instructions, Some("~/.claude/CLAUDE.md"), Some("CLAUDE.md"), How::Block),
     extra(
         Skill,
         Some("~/.claude/skills/forage/SKILL.md"),
         Some(".claude/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.claude/agents/forage-search.md"),
         Some(".claude/agents/forage-search.md"),
-        How::File(Text::Agent(AgentForm::Claude)),
+        How::File(OwnFileText::Agent(AgentForm::Claude)),
     ),
     extra(
         Hooks,
         Some("~/.claude/settings.json"),
         Some(".claude/settings.json"),
         How::Json(&[
-            hook(BEGIN, Event::SessionStart, None, CLAUDE),
-            hook(BEFORE, Event::Search, Some("Bash|Grep|Glob"), CLAUDE),
+            hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
+            hook(BEFORE, HookEvent::Search, Some("Bash|Grep|Glob"), CLAUDE),
         ]),
     ),
 ];
@@ -269,27 +272,27 @@ static CLAUDE_CODE: &[Extra] = &[
 /// https://developers.openai.com/codex/config-reference, /hooks, /skills, /subagents; 0.169.0. It asks for no permission:
 /// the tools say that they only read.
 static CODEX: &[Extra] = &[
-    entry(Variables, Field::Variables("env_vars")),
+    entry(Variables, ExtraField::Variables("env_vars")),
     extra(Instructions, Some("~/.codex/AGENTS.md"), Some("AGENTS.md"), How::Block),
     extra(
         Skill,
         Some("~/.codex/skills/forage/SKILL.md"),
         Some(".agents/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.codex/agents/forage-search.toml"),
         Some(".codex/agents/forage-search.toml"),
-        How::File(Text::Agent(AgentForm::Codex)),
+        How::File(OwnFileText::Agent(AgentForm::Codex)),
     ),
     extra(
         Hooks,
         Some("~/.codex/hooks.json"),
         Some(".codex/hooks.json"),
         How::Json(&[
-            hook(BEGIN, Event::SessionStart, None, CLAUDE),
-            hook(BEFORE, Event::Search, Some("Bash"), CLAUDE),
+            hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
+            hook(BEFORE, HookEvent::Search, Some("Bash"), CLAUDE),
         ]),
     ),
 ];
@@ -297,30 +300,30 @@ static CODEX: &[Extra] = &[
 /// The documentation in its package, 0.61.0: tools/mcp-server.md, cli/gemini-md.md, cli/creating-skills.md,
 /// core/subagents.md, hooks/reference.md. Only what a hook says after a tool reaches the model.
 static GEMINI_CLI: &[Extra] = &[
-    entry(Permission, Field::True("trust")),
-    entry(Variables, Field::References("env", "$NAME")),
+    entry(Permission, ExtraField::True("trust")),
+    entry(Variables, ExtraField::References("env", "$NAME")),
     extra(Instructions, Some("~/.gemini/GEMINI.md"), Some("GEMINI.md"), How::Block),
     extra(
         Skill,
         Some("~/.gemini/skills/forage/SKILL.md"),
         Some(".gemini/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.gemini/agents/forage-search.md"),
         Some(".gemini/agents/forage-search.md"),
-        How::File(Text::Agent(AgentForm::Gemini)),
+        How::File(OwnFileText::Agent(AgentForm::Gemini)),
     ),
     extra(
         Hooks,
         Some("~/.gemini/settings.json"),
         Some(".gemini/settings.json"),
         How::Json(&[
-            hook(BEGIN, Event::SessionStart, None, HookForm::Gemini(5_000)),
+            hook(BEGIN, HookEvent::SessionStart, None, HookForm::Gemini(5_000)),
             hook(
                 &["hooks", "AfterTool"],
-                Event::Search,
+                HookEvent::Search,
                 Some("run_shell_command|grep_search|search_file_content|glob"),
                 HookForm::Gemini(5_000),
             ),
@@ -331,29 +334,29 @@ static GEMINI_CLI: &[Extra] = &[
 /// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. A hook before a tool has
 /// to decide whether it runs; one after it only adds.
 static QWEN: &[Extra] = &[
-    entry(Permission, Field::True("trust")),
+    entry(Permission, ExtraField::True("trust")),
     extra(Instructions, Some("~/.qwen/QWEN.md"), Some("QWEN.md"), How::Block),
     extra(
         Skill,
         Some("~/.qwen/skills/forage/SKILL.md"),
         Some(".qwen/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.qwen/agents/forage-search.md"),
         Some(".qwen/agents/forage-search.md"),
-        How::File(Text::Agent(AgentForm::Qwen)),
+        How::File(OwnFileText::Agent(AgentForm::Qwen)),
     ),
     extra(
         Hooks,
         Some("~/.qwen/settings.json"),
         Some(".qwen/settings.json"),
         How::Json(&[
-            hook(BEGIN, Event::SessionStart, None, CLAUDE),
+            hook(BEGIN, HookEvent::SessionStart, None, CLAUDE),
             hook(
                 &["hooks", "PostToolUse"],
-                Event::Search,
+                HookEvent::Search,
                 Some("run_shell_command|grep_search|glob"),
                 CLAUDE,
             ),
@@ -364,23 +367,23 @@ static QWEN: &[Extra] = &[
 /// https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot and /reference/hooks-configuration; 1.0.102. It
 /// hands on no variable but `PATH` that the entry does not name.
 static COPILOT: &[Extra] = &[
-    entry(Variables, Field::References("env", "${NAME}")),
+    entry(Variables, ExtraField::References("env", "${NAME}")),
     extra(Instructions, Some("~/.copilot/copilot-instructions.md"), None, How::Block),
-    extra(Skill, Some("~/.copilot/skills/forage/SKILL.md"), None, How::File(Text::Skill)),
+    extra(Skill, Some("~/.copilot/skills/forage/SKILL.md"), None, How::File(OwnFileText::Skill)),
     extra(
         Agent,
         Some("~/.copilot/agents/forage-search.agent.md"),
         None,
-        How::File(Text::Agent(AgentForm::Copilot)),
+        How::File(OwnFileText::Agent(AgentForm::Copilot)),
     ),
     extra(
         Hooks,
         Some("~/.copilot/hooks/forage.json"),
         None,
         How::Json(&[
-            hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Copilot),
-            hook(&["hooks", "preToolUse"], Event::Search, None, HookForm::Copilot),
-            Piece::Version("version", 1),
+            hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Copilot),
+            hook(&["hooks", "preToolUse"], HookEvent::Search, None, HookForm::Copilot),
+            ExtraPiece::Version("version", 1),
         ]),
     ),
 ];
@@ -392,20 +395,20 @@ static OPENCODE: &[Extra] = &[
         Permission,
         Some("~/.config/opencode/opencode.json"),
         Some("opencode.json"),
-        How::Json(&[Piece::Member(&["permission"], "forage_*", "allow")]),
+        How::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
     ),
     extra(Instructions, Some("~/.config/opencode/AGENTS.md"), Some("AGENTS.md"), How::Block),
     extra(
         Skill,
         Some("~/.config/opencode/skills/forage/SKILL.md"),
         Some(".opencode/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.config/opencode/agents/forage-search.md"),
         Some(".opencode/agents/forage-search.md"),
-        How::File(Text::Agent(AgentForm::Opencode)),
+        How::File(OwnFileText::Agent(AgentForm::Opencode)),
     ),
 ];
 
@@ -415,28 +418,28 @@ static CURSOR: &[Extra] = &[
         Instructions,
         None,
         Some(".cursor/rules/forage.mdc"),
-        How::File(Text::Rule(&["description: Searching code", "alwaysApply: true"])),
+        How::File(OwnFileText::Rule(&["description: Searching code", "alwaysApply: true"])),
     ),
     extra(
         Skill,
         Some("~/.cursor/skills/forage/SKILL.md"),
         Some(".cursor/skills/forage/SKILL.md"),
-        How::File(Text::Skill),
+        How::File(OwnFileText::Skill),
     ),
     extra(
         Agent,
         Some("~/.cursor/agents/forage-search.md"),
         Some(".cursor/agents/forage-search.md"),
-        How::File(Text::Agent(AgentForm::Cursor)),
+        How::File(OwnFileText::Agent(AgentForm::Cursor)),
     ),
     extra(
         Hooks,
         Some("~/.cursor/hooks.json"),
         Some(".cursor/hooks.json"),
         How::Json(&[
-            hook(&["hooks", "sessionStart"], Event::SessionStart, None, HookForm::Cursor),
-            hook(&["hooks", "postToolUse"], Event::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
-            Piece::Version("version", 1),
+            hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Cursor),
+            hook(&["hooks", "postToolUse"], HookEvent::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
+            ExtraPiece::Version("version", 1),
         ]),
     ),
 ];
@@ -447,14 +450,14 @@ static VSCODE: &[Extra] = &[
         Instructions,
         Some("~/.config/Code/User/prompts/forage.instructions.md"),
         Some(".github/instructions/forage.instructions.md"),
-        How::File(Text::Rule(&["applyTo: \"**\""])),
+        How::File(OwnFileText::Rule(&["applyTo: \"**\""])),
     ),
-    extra(Skill, None, Some(".github/skills/forage/SKILL.md"), How::File(Text::Skill)),
+    extra(Skill, None, Some(".github/skills/forage/SKILL.md"), How::File(OwnFileText::Skill)),
     extra(
         Agent,
         None,
         Some(".github/agents/forage-search.agent.md"),
-        How::File(Text::Agent(AgentForm::Copilot)),
+        How::File(OwnFileText::Agent(AgentForm::Copilot)),
     ),
 ];
 
@@ -476,8 +479,13 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     (
         "cline",
         &[
-            entry(Permission, Field::Tools("autoApprove")),
-            extra(Instructions, Some("~/Documents/Cline/Rules/forage.md"), None, How::File(Text::Rule(&[]))),
+            entry(Permission, ExtraField::Tools("autoApprove")),
+            extra(
+                Instructions,
+                Some("~/Documents/Cline/Rules/forage.md"),
+                None,
+                How::File(OwnFileText::Rule(&[])),
+            ),
         ],
     ),
     // https://docs.continue.dev/customize/deep-dives/rules
@@ -487,7 +495,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
             Instructions,
             Some("~/.continue/rules/forage.md"),
             Some(".continue/rules/forage.md"),
-            How::File(Text::Rule(&["name: Searching code", "alwaysApply: true"])),
+            How::File(OwnFileText::Rule(&["name: Searching code", "alwaysApply: true"])),
         )],
     ),
     // https://docs.windsurf.com/windsurf/cascade/memories
@@ -499,12 +507,12 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     (
         "kilo",
         &[
-            entry(Permission, Field::Tools("alwaysAllow")),
+            entry(Permission, ExtraField::Tools("alwaysAllow")),
             extra(
                 Instructions,
                 Some("~/.kilocode/rules/forage.md"),
                 Some(".kilocode/rules/forage.md"),
-                How::File(Text::Rule(&[])),
+                How::File(OwnFileText::Rule(&[])),
             ),
         ],
     ),
@@ -512,12 +520,12 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     (
         "kiro",
         &[
-            entry(Permission, Field::Tools("autoApprove")),
+            entry(Permission, ExtraField::Tools("autoApprove")),
             extra(
                 Instructions,
                 Some("~/.kiro/steering/forage.md"),
                 Some(".kiro/steering/forage.md"),
-                How::File(Text::Rule(&["inclusion: always"])),
+                How::File(OwnFileText::Rule(&["inclusion: always"])),
             ),
         ],
     ),
@@ -531,7 +539,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Permission,
                 Some("~/.config/amp/settings.json"),
                 Some(".amp/settings.json"),
-                How::Json(&[Piece::Fields(
+                How::Json(&[ExtraPiece::Fields(
                     &["amp.permissions"],
                     &[("tool", "mcp__forage__*"), ("action", "allow")],
                 )]),
@@ -547,7 +555,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Permission,
                 Some("~/.config/crush/crush.json"),
                 Some("crush.json"),
-                How::Json(&[Piece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
+                How::Json(&[ExtraPiece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
             ),
             extra(Instructions, Some("~/.config/crush/CRUSH.md"), Some("AGENTS.md"), How::Block),
         ],

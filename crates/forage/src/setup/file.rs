@@ -9,7 +9,7 @@ use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-use super::{Change, Refusal};
+use super::{FileChange, SetupRefusal};
 use crate::private_file;
 
 /// Bytes of a configuration file that are read. Claude Code keeps its history in one, which may take some megabytes.
@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// A file as it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundFile {
     /// The file itself, behind all links.
     target: PathBuf,
     is_link: bool,
@@ -28,8 +28,8 @@ pub(super) struct Found {
 }
 
 /// Reads the file. One of a project may not lead out of it, since the project may be anybody's.
-pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal> {
-    let refuse = |problem: String| Refusal::new(problem);
+pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
+    let refuse = |problem: String| SetupRefusal::new(problem);
     let link = fs::symlink_metadata(path);
     let is_link = link.as_ref().is_ok_and(Metadata::is_symlink);
     let target = match fs::canonicalize(path) {
@@ -47,25 +47,25 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<Found, Refusal
         return Err(refuse("it is not a file".to_owned()));
     }
     let text = Some(text_of(&target)?);
-    Ok(Found { target, is_link, text, project: project.map(real) })
+    Ok(FoundFile { target, is_link, text, project: project.map(real) })
 }
 
 /// A file that does not exist yet, below directories of which the last ones may not exist either.
-fn missing(path: &Path, project: Option<&Path>) -> Result<Found, Refusal> {
+fn missing(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
     let there = path.ancestors().skip(1).find(|directory| fs::symlink_metadata(directory).is_ok());
     if let Some(there) = there {
         let real = fs::canonicalize(there)
-            .map_err(|error| Refusal::new(format!("{} can't be looked at: {error}", there.display())))?;
+            .map_err(|error| SetupRefusal::new(format!("{} can't be looked at: {error}", there.display())))?;
         check_within(&real, project)?;
     }
-    Ok(Found { target: path.to_owned(), is_link: false, text: None, project: project.map(real) })
+    Ok(FoundFile { target: path.to_owned(), is_link: false, text: None, project: project.map(real) })
 }
 
-fn check_within(target: &Path, project: Option<&Path>) -> Result<(), Refusal> {
+fn check_within(target: &Path, project: Option<&Path>) -> Result<(), SetupRefusal> {
     let Some(project) = project else { return Ok(()) };
     match target.starts_with(real(project)) {
         true => Ok(()),
-        false => Err(Refusal::new(format!("it leads out of the project, to {}", target.display()))),
+        false => Err(SetupRefusal::new(format!("it leads out of the project, to {}", target.display()))),
     }
 }
 
@@ -73,50 +73,51 @@ fn real(directory: &Path) -> PathBuf {
     fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned())
 }
 
-fn text_of(target: &Path) -> Result<String, Refusal> {
-    let failed = |error: std::io::Error| Refusal::new(format!("it can't be read: {error}"));
+fn text_of(target: &Path) -> Result<String, SetupRefusal> {
+    let failed = |error: std::io::Error| SetupRefusal::new(format!("it can't be read: {error}"));
     let mut bytes = Vec::new();
     let file = fs::File::open(target).map_err(failed)?;
     file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MOST_BYTES {
-        return Err(Refusal::new(format!("it is over {MOST_BYTES} bytes")));
+        return Err(SetupRefusal::new(format!("it is over {MOST_BYTES} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::new("it is not UTF-8".to_owned()))
+    String::from_utf8(bytes).map_err(|_| SetupRefusal::new("it is not UTF-8".to_owned()))
 }
 
-impl Found {
+impl FoundFile {
     /// Whether the file may be removed when nothing is left in it: behind a link it was somebody else's before.
     pub(super) fn may_go(&self) -> bool {
         !self.is_link
     }
 
     /// Replaces the file's text; owner, group and permissions stay.
-    pub(super) fn write(&self, text: &str) -> Result<(), Refusal> {
+    pub(super) fn write(&self, text: &str) -> Result<(), SetupRefusal> {
         self.check_unchanged()?;
         let written = match &self.text {
             None if self.project.is_some() => private_file::create_shared(&self.target, text.as_bytes()),
             None => private_file::replace(&self.target, text.as_bytes()),
             Some(_) => private_file::replace_like(&self.target, text.as_bytes()),
         };
-        written.map_err(|error| Refusal::new(format!("it can't be written: {error}")))
+        written.map_err(|error| SetupRefusal::new(format!("it can't be written: {error}")))
     }
 
     /// Does what is to be done.
-    pub(super) fn apply(&self, change: &Change) -> Result<(), Refusal> {
+    pub(super) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         match change {
-            Change::None => Ok(()),
-            Change::Create(text) | Change::Add(text) | Change::Update(text) | Change::Remove(text) => {
-                self.write(text)
-            }
-            Change::Delete => self.remove(),
+            FileChange::None => Ok(()),
+            FileChange::Create(text)
+            | FileChange::Add(text)
+            | FileChange::Update(text)
+            | FileChange::Remove(text) => self.write(text),
+            FileChange::Delete => self.remove(),
         }
     }
 
     /// Removes the file, and the directory that was made for it if nothing else is in that.
-    pub(super) fn remove(&self) -> Result<(), Refusal> {
+    pub(super) fn remove(&self) -> Result<(), SetupRefusal> {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
-            .map_err(|error| Refusal::new(format!("it can't be removed: {error}")))?;
+            .map_err(|error| SetupRefusal::new(format!("it can't be removed: {error}")))?;
         // Directories that were made for it: those of a project that are empty, and of the user's the one of our name.
         for directory in self.target.ancestors().skip(1) {
             let is_own = match &self.project {
@@ -131,14 +132,14 @@ impl Found {
         Ok(())
     }
 
-    fn check_unchanged(&self) -> Result<(), Refusal> {
+    fn check_unchanged(&self) -> Result<(), SetupRefusal> {
         let now = match fs::symlink_metadata(&self.target) {
             Ok(_) => Some(text_of(&self.target)?),
             Err(_) => None,
         };
         match now == self.text {
             true => Ok(()),
-            false => Err(Refusal::new("somebody else has just changed it; try again".to_owned())),
+            false => Err(SetupRefusal::new("somebody else has just changed it; try again".to_owned())),
         }
     }
 }

@@ -3,7 +3,7 @@
 use forage_fuzz::{seeds, target};
 use serde_json::{Value, json};
 
-use super::{CLIENTS, Client, Format, added, jsonc, removed, toml, yaml};
+use super::{CLIENTS, Client, FileFormat, added, jsonc, removed, toml, yaml};
 
 /// Whether all of a text is in another, in its order.
 fn is_within(text: &str, longer: &str) -> bool {
@@ -12,12 +12,12 @@ fn is_within(text: &str, longer: &str) -> bool {
 }
 
 /// What a file means, by a reader that is not ours; `None` where it can't read it.
-fn meaning(format: Format, text: &str) -> Option<Value> {
+fn meaning(format: FileFormat, text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let value = match format {
-        Format::Json => serde_json::from_str(text).ok()?,
-        Format::Toml => serde_json::to_value(text.parse::<::toml::Table>().ok()?).ok()?,
-        Format::Yaml => serde_yaml_ng::from_str(text).ok()?,
+        FileFormat::Json => serde_json::from_str(text).ok()?,
+        FileFormat::Toml => serde_json::to_value(text.parse::<::toml::Table>().ok()?).ok()?,
+        FileFormat::Yaml => serde_yaml_ng::from_str(text).ok()?,
     };
     match value {
         Value::Null => Some(json!({})),
@@ -28,9 +28,9 @@ fn meaning(format: Format, text: &str) -> Option<Value> {
 fn check(client: &Client, text: &str) {
     let (entry, spot, name) = (client.entry("/opt/a b/forage"), client.spot(), client.name);
     let found = match client.format {
-        Format::Json => jsonc::inspect(text, spot),
-        Format::Toml => toml::inspect(text, spot),
-        Format::Yaml => yaml::inspect(text, spot),
+        FileFormat::Json => jsonc::inspect(text, spot),
+        FileFormat::Toml => toml::inspect(text, spot),
+        FileFormat::Yaml => yaml::inspect(text, spot),
     };
     // What is not understood, and an entry that is somebody else's, is left as it is before it comes to an edit.
     let Ok(found) = found else { return };
@@ -64,7 +64,7 @@ fn check(client: &Client, text: &str) {
     }
 }
 
-fn check_all(format: Format, text: &str) {
+fn check_all(format: FileFormat, text: &str) {
     let mut seen = Vec::new();
     for client in CLIENTS.iter().filter(|client| client.format == format) {
         // Some differ in where their file is and in nothing else.
@@ -89,7 +89,7 @@ fn any_json_is_refused_or_keeps_every_byte() {
         // Found: an entry was put behind what is no JSON.
         "\r\n\u{2028}",
     ]);
-    target!(&seeds, |input| check_all(Format::Json, &String::from_utf8_lossy(input)));
+    target!(&seeds, |input| check_all(FileFormat::Json, &String::from_utf8_lossy(input)));
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn any_toml_is_refused_or_keeps_every_byte() {
         // Found: what somebody has put between the marks went.
         "# >>> forage\n# [mcp_servers.forage]\n# <<< forage\n[z]\n",
     ]);
-    target!(&seeds, |input| check_all(Format::Toml, &String::from_utf8_lossy(input)));
+    target!(&seeds, |input| check_all(FileFormat::Toml, &String::from_utf8_lossy(input)));
 }
 
 #[test]
@@ -121,14 +121,14 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         // Found: a text in block form behind a name that is no plain one, which got a line end.
         "extensions:\n  a:\n    \u{fffd}: |\n      o",
     ]);
-    target!(&seeds, |input| check_all(Format::Yaml, &String::from_utf8_lossy(input)));
+    target!(&seeds, |input| check_all(FileFormat::Yaml, &String::from_utf8_lossy(input)));
 }
 
 #[test]
 fn any_json_beside_the_entry_is_refused_or_keeps_every_byte() {
     use super::extras::How;
-    use super::{addition::Words, pieces};
-    let words = Words { command: "forage".to_owned(), tools: Vec::new(), variables: Vec::new() };
+    use super::{addition::ExtraParts, pieces};
+    let words = ExtraParts { command: "forage".to_owned(), tools: Vec::new(), variables: Vec::new() };
     let seeds = seeds([
         "{\n  \"permissions\": {\n    \"allow\": [\n      \"Bash(ls)\", // mine\n    ]\n  }\n}\n",
         "{\"hooks\": {\"PreToolUse\": [], \"Stop\": [{\"hooks\": [{\"command\": \"forage hook search\"}]}]}}",

@@ -1,5 +1,8 @@
 //! JSON with comments and trailing commas, edited in place: a member goes in or out, every other byte stays.
 //!
+//! The syntax is `jsonc-parser`'s. The editing is not: its concrete syntax tree spreads an object of one line over
+//! several when a member comes in, and leaves it so when that goes out.
+//!
 //! What goes in comes out again exactly. Where two files would look the same with the entry in them, its form tells
 //! which one it was: it begins on the line of the brace in an object that was empty, and on a line of its own in an
 //! object that was created for it.
@@ -9,9 +12,9 @@ mod parse;
 
 use serde_json::{Map, Value};
 
-use super::Refusal;
-use layout::{New, Style, Text, cut, insert, line_indent, splice};
-use parse::{Member, Node};
+use super::SetupRefusal;
+use layout::{LayoutStyle, LayoutValue, New, cut, insert, line_indent, splice};
+use parse::{JsonNode, Member};
 
 /// Where an entry stands: `name` within the object `section` of the top level.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +27,7 @@ pub(super) struct Spot<'a> {
 
 /// What is in a file.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct JsoncContents {
     pub(super) entry: Option<Value>,
     /// Names of the other entries of the section.
     pub(super) neighbours: Vec<String>,
@@ -33,7 +36,7 @@ pub(super) struct Found {
 
 /// Where something of ours stands: below these objects, which are made where they are missing.
 #[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
+pub(super) struct JsonTarget<'a> {
     pub(super) path: &'a [&'a str],
     pub(super) leaf: Leaf<'a>,
 }
@@ -48,29 +51,29 @@ pub(super) enum Leaf<'a> {
 }
 
 /// Looks without changing anything.
-pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
+pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<JsoncContents, SetupRefusal> {
     if is_blank(text) {
-        return Ok(Found::default());
+        return Ok(JsoncContents::default());
     }
     let document = Document::parse(text)?;
     let Some(section) = unique(object(&document.root, "")?, spot.section)? else {
-        return Ok(Found::default());
+        return Ok(JsoncContents::default());
     };
     let members = object(&section.value, spot.section)?;
     let entry = unique(members, spot.name)?.map(|member| member.value.to_value(document.body));
     let others = members.iter().filter(|member| member.key != spot.name);
     let neighbours = others.map(|member| member.key.clone()).collect();
-    Ok(Found { entry, neighbours, has_section: true })
+    Ok(JsoncContents { entry, neighbours, has_section: true })
 }
 
 /// What a whole file says.
-pub(super) fn value(text: &str) -> Result<Value, Refusal> {
+pub(super) fn value(text: &str) -> Result<Value, SetupRefusal> {
     let document = Document::parse(text)?;
     Ok(document.root.to_value(document.body))
 }
 
 /// What stands at a place.
-pub(super) fn find(text: &str, target: Target<'_>) -> Result<Option<Value>, Refusal> {
+pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, SetupRefusal> {
     if is_blank(text) {
         return Ok(None);
     }
@@ -80,19 +83,19 @@ pub(super) fn find(text: &str, target: Target<'_>) -> Result<Option<Value>, Refu
 }
 
 /// The text with the entry in it. An entry of that name is replaced.
-pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
-    add_at(text, Target { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
+pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
+    add_at(text, JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
 }
 
 /// The text with a value at a place. Of what is there already no more is changed than what says something else.
-pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<String, Refusal> {
+pub(super) fn add_at(text: &str, target: JsonTarget<'_>, value: &Value) -> Result<String, SetupRefusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
         return Ok(format!("{text}{}", whole(target, value, super::newline(text))));
     }
     let document = Document::parse(text)?;
     let body = document.body;
-    let style = Style::of(&document);
+    let style = LayoutStyle::of(&document);
     let way = document.way(target)?;
     let mut expected = document.root.to_value(body);
     put(&mut expected, target, value.clone());
@@ -112,11 +115,11 @@ pub(super) fn add_at(text: &str, target: Target<'_>, value: &Value) -> Result<St
                 None => New { path: &[], leaf: target.leaf, value },
             };
             match (target.path.get(depth), target.leaf) {
-                (Some(key), _) => insert(body, &style, container, Some(key), &Text::Chain(new)),
+                (Some(key), _) => insert(body, &style, container, Some(key), &LayoutValue::Chain(new)),
                 (None, Leaf::Member(name)) => {
-                    insert(body, &style, container, Some(name), &Text::Value(value))
+                    insert(body, &style, container, Some(name), &LayoutValue::Value(value))
                 }
-                (None, Leaf::Element(_)) => insert(body, &style, container, None, &Text::Value(value)),
+                (None, Leaf::Element(_)) => insert(body, &style, container, None, &LayoutValue::Value(value)),
             }
         }
     };
@@ -128,13 +131,13 @@ const MOST_STEPS: usize = 256;
 
 /// The text in which what stands at a place was brought to say something else, step by step, so that what its user has
 /// written into it stays, comments too; `None` where that can't be.
-fn brought(text: &str, target: Target<'_>, value: &Value) -> Option<String> {
+fn brought(text: &str, target: JsonTarget<'_>, value: &Value) -> Option<String> {
     // By its place: while it changes, it may not look like what it is.
     let index = Document::parse(text).ok()?.way(target).ok()?.found?.1;
     let mut text = text.to_owned();
     for _ in 0..MOST_STEPS {
         let document = Document::parse(&text).ok()?;
-        let style = Style::of(&document);
+        let style = LayoutStyle::of(&document);
         let container = target
             .path
             .iter()
@@ -154,18 +157,18 @@ fn brought(text: &str, target: Target<'_>, value: &Value) -> Option<String> {
 }
 
 /// The text without the entry; `None` when it is what [`created`] gives, so that the file goes, too.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
-    remove_at(text, Target { path: &[spot.section], leaf: Leaf::Member(spot.name) })
+pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
+    remove_at(text, JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) })
 }
 
 /// The same for what stands at a place.
-pub(super) fn remove_at(text: &str, target: Target<'_>) -> Result<Option<String>, Refusal> {
+pub(super) fn remove_at(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
     if is_blank(text) {
         return Ok(Some(text.to_owned()));
     }
     let document = Document::parse(text)?;
     let body = document.body;
-    let style = Style::of(&document);
+    let style = LayoutStyle::of(&document);
     let way = document.way(target)?;
     let Some((members, index)) = way.found else { return Ok(Some(text.to_owned())) };
     let value = members[index].value.to_value(body);
@@ -208,16 +211,16 @@ pub(super) fn remove_at(text: &str, target: Target<'_>) -> Result<Option<String>
 
 /// The text of a file that has nothing but the entry.
 pub(super) fn created(spot: Spot<'_>, value: &Value) -> String {
-    created_at(Target { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
+    created_at(JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
 }
 
 /// The text of a file that has nothing but this value at its place.
-pub(super) fn created_at(target: Target<'_>, value: &Value) -> String {
+pub(super) fn created_at(target: JsonTarget<'_>, value: &Value) -> String {
     whole(target, value, "\n") + "\n"
 }
 
-fn whole(target: Target<'_>, value: &Value, newline: &'static str) -> String {
-    let style = Style::new(newline);
+fn whole(target: JsonTarget<'_>, value: &Value, newline: &'static str) -> String {
+    let style = LayoutStyle::new(newline);
     style.chain(New { path: target.path, leaf: target.leaf, value }, Some(""))
 }
 
@@ -232,22 +235,21 @@ const BOM: char = '\u{feff}';
 struct Document<'t> {
     bom: &'t str,
     body: &'t str,
-    root: Node,
+    root: JsonNode,
 }
 
 impl<'t> Document<'t> {
-    fn parse(text: &'t str) -> Result<Self, Refusal> {
+    fn parse(text: &'t str) -> Result<Self, SetupRefusal> {
         let body = text.strip_prefix(BOM).unwrap_or(text);
-        let root = parse::parse(body).map_err(|(at, problem)| {
-            let line = body[..at].matches('\n').count() + 1;
-            Refusal::new(format!("it is not valid JSON: {problem}, line {line}"))
+        let root = parse::parse(body).map_err(|(line, problem)| {
+            SetupRefusal::new(format!("it is not valid JSON: {problem}, line {line}"))
         })?;
         Ok(Self { bom: &text[..text.len() - body.len()], body, root })
     }
 
     /// How far the way to a place leads, and what stands there.
-    fn way(&self, target: Target<'_>) -> Result<Way<'_>, Refusal> {
-        let mut way = Way { nodes: vec![&self.root], key_starts: Vec::new(), found: None };
+    fn way(&self, target: JsonTarget<'_>) -> Result<MemberPath<'_>, SetupRefusal> {
+        let mut way = MemberPath { nodes: vec![&self.root], key_starts: Vec::new(), found: None };
         let mut name = "";
         for key in target.path {
             let Some(member) = unique(object(way.nodes[way.nodes.len() - 1], name)?, key)? else {
@@ -266,7 +268,7 @@ impl<'t> Document<'t> {
             Leaf::Element(is_it) => {
                 let elements = container.elements();
                 let elements =
-                    elements.ok_or_else(|| Refusal::new(format!("`{name}` in it is not a list")))?;
+                    elements.ok_or_else(|| SetupRefusal::new(format!("`{name}` in it is not a list")))?;
                 let index = elements.iter().position(|element| is_it(&element.value.to_value(self.body)));
                 index.map(|index| (elements, index))
             }
@@ -275,38 +277,38 @@ impl<'t> Document<'t> {
     }
 
     /// The new text, if it says what it should say and nothing else has changed.
-    fn checked(&self, body: String, expected: &Value) -> Result<String, Refusal> {
+    fn checked(&self, body: String, expected: &Value) -> Result<String, SetupRefusal> {
         let is_right = parse::parse(&body).is_ok_and(|root| root.to_value(&body) == *expected);
         match is_right {
             true => Ok(format!("{}{body}", self.bom)),
-            false => {
-                Err(Refusal::new("its layout is one that Forage can't edit without changing more".to_owned()))
-            }
+            false => Err(SetupRefusal::new(
+                "its layout is one that Forage can't edit without changing more".to_owned(),
+            )),
         }
     }
 }
 
 /// The way to a place.
-struct Way<'n> {
+struct MemberPath<'n> {
     /// The top level and the containers below it, as far as they are there.
-    nodes: Vec<&'n Node>,
+    nodes: Vec<&'n JsonNode>,
     /// Where the members begin that hold all of them but the first.
     key_starts: Vec<usize>,
     /// What stands at its end: one of these.
     found: Option<(&'n [Member], usize)>,
 }
 
-fn object<'n>(node: &'n Node, name: &str) -> Result<&'n [Member], Refusal> {
+fn object<'n>(node: &'n JsonNode, name: &str) -> Result<&'n [Member], SetupRefusal> {
     node.members().ok_or_else(|| match name {
-        "" => Refusal::new("its top level is not an object".to_owned()),
-        name => Refusal::new(format!("`{name}` in it is not an object")),
+        "" => SetupRefusal::new("its top level is not an object".to_owned()),
+        name => SetupRefusal::new(format!("`{name}` in it is not an object")),
     })
 }
 
-fn unique<'m>(members: &'m [Member], key: &str) -> Result<Option<&'m Member>, Refusal> {
+fn unique<'m>(members: &'m [Member], key: &str) -> Result<Option<&'m Member>, SetupRefusal> {
     let mut found = members.iter().filter(|member| member.key == key);
     match (found.next(), found.next()) {
-        (_, Some(_)) => Err(Refusal::new(format!("it has `{key}` more than once"))),
+        (_, Some(_)) => Err(SetupRefusal::new(format!("it has `{key}` more than once"))),
         (member, None) => Ok(member),
     }
 }
@@ -315,7 +317,7 @@ fn position(members: &[Member], key: &str) -> usize {
     members.iter().position(|member| member.key == key).unwrap_or_default()
 }
 
-fn put(root: &mut Value, target: Target<'_>, value: Value) {
+fn put(root: &mut Value, target: JsonTarget<'_>, value: Value) {
     let mut container = root;
     for key in target.path {
         // What is made on the way is an object.
@@ -356,7 +358,7 @@ fn take(root: &mut Value, path: &[&str]) {
     }
 }
 
-fn take_leaf(root: &mut Value, target: Target<'_>) {
+fn take_leaf(root: &mut Value, target: JsonTarget<'_>) {
     let Some(container) = target.path.iter().try_fold(root, |value, key| value.get_mut(*key)) else { return };
     match (target.leaf, container) {
         (Leaf::Member(name), Value::Object(members)) => drop(members.shift_remove(name)),

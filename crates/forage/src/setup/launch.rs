@@ -18,7 +18,7 @@ pub(crate) struct Launch {
     pub(crate) project_variable: Option<&'static str>,
     /// Whether `${NAME}` in the `env` of an entry stands for the value of a variable.
     pub(crate) expands: bool,
-    pub(crate) front: Front,
+    pub(crate) front: OfferedTools,
     pub(crate) consent: Consent,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Environment {
 
 /// Which tools a client's model is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum OfferedTools {
     /// All, from the start.
     All,
     /// Those that ask for it (`anthropic/alwaysLoad`); of the others names, until the model searches for them.
@@ -78,7 +78,7 @@ pub(super) const PLAIN: Launch = Launch {
     remedy: IN_ENTRY,
     project_variable: None,
     expands: true,
-    front: Front::All,
+    front: OfferedTools::All,
     consent: Consent::None,
 };
 
@@ -110,7 +110,7 @@ pub(super) const CLAUDE_CODE: Launch = Launch {
     name: "claude-code",
     revision: "2026-07-28",
     project_variable: Some("CLAUDE_PROJECT_DIR"),
-    front: Front::Marked,
+    front: OfferedTools::Marked,
     consent: Consent::Permissions,
     ..PLAIN
 };
@@ -146,7 +146,7 @@ pub(super) const CODEX: Launch = Launch {
     ]),
     remedy: "name them in `env_vars` of the entry",
     expands: false,
-    front: Front::Searched,
+    front: OfferedTools::Searched,
     ..PLAIN
 };
 
@@ -193,8 +193,12 @@ pub(super) const COPILOT: Launch = Launch {
 };
 
 /// 0.24.4.
-pub(super) const QWEN: Launch =
-    Launch { name: "qwen-cli-mcp-client-forage", front: Front::Searched, consent: Consent::Trust, ..PLAIN };
+pub(super) const QWEN: Launch = Launch {
+    name: "qwen-cli-mcp-client-forage",
+    front: OfferedTools::Searched,
+    consent: Consent::Trust,
+    ..PLAIN
+};
 
 /// 1.18.33.
 pub(super) const OPENCODE: Launch =

@@ -3,7 +3,7 @@
 //! One file may be read by several clients, as `AGENTS.md` is. The first mark names those that the block was put in for;
 //! it goes with the last of them.
 
-use super::{Refusal, marked, newline};
+use super::{SetupRefusal, marked, newline};
 
 const BEGIN: &str = "<!-- forage: begin";
 const END: &str = "<!-- forage: end -->";
@@ -13,7 +13,7 @@ fn clients(line: &str) -> Option<Vec<&str>> {
     Some(line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?.split_whitespace().collect())
 }
 
-fn find(text: &str) -> Result<Option<(marked::Block, Vec<&str>)>, Refusal> {
+fn find(text: &str) -> Result<Option<(marked::MarkedBlock, Vec<&str>)>, SetupRefusal> {
     let block = marked::find_between(text, (BEGIN, |line| clients(line).is_some()), END)?;
     Ok(block.map(|block| {
         let first = text[block.range.start..].lines().next().unwrap_or_default();
@@ -22,7 +22,7 @@ fn find(text: &str) -> Result<Option<(marked::Block, Vec<&str>)>, Refusal> {
 }
 
 /// Whether the block is there for this client.
-pub(super) fn has(text: &str, client: &str) -> Result<bool, Refusal> {
+pub(super) fn has(text: &str, client: &str) -> Result<bool, SetupRefusal> {
     Ok(find(text)?.is_some_and(|(_, clients)| clients.contains(&client)))
 }
 
@@ -34,14 +34,16 @@ pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String
 }
 
 /// The text with the block for this client, too.
-pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, Refusal> {
+pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let Some((found, mut clients)) = find(text)? else {
         let added = marked::append_block(text, &block(lines, &[client], newline));
         // A last line that ends in half of a line end would be taken for one that has a whole one.
         return match remove(&added, client) {
             Ok(Some(rest)) if rest == text => Ok(added),
-            _ => Err(Refusal::new("its last line ends in a way that could not be given back".to_owned())),
+            _ => {
+                Err(SetupRefusal::new("its last line ends in a way that could not be given back".to_owned()))
+            }
         };
     };
     if !clients.contains(&client) {
@@ -51,7 +53,7 @@ pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, 
 }
 
 /// The text without the block, or with one for the other clients; `None` when it is what [`created`] gives.
-pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, Refusal> {
+pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRefusal> {
     let Some((found, clients)) = find(text)? else { return Ok(Some(text.to_owned())) };
     let others: Vec<&str> = clients.iter().copied().filter(|other| *other != client).collect();
     if others.len() == clients.len() {
@@ -68,7 +70,7 @@ pub(super) fn created(lines: &[String], client: &str) -> String {
     block(lines, &[client], "\n") + "\n"
 }
 
-fn replaced(text: &str, found: &marked::Block, new: &str) -> String {
+fn replaced(text: &str, found: &marked::MarkedBlock, new: &str) -> String {
     let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
     format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }

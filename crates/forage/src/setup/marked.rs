@@ -5,14 +5,14 @@
 
 use std::ops::Range;
 
-use super::{Refusal, newline};
+use super::{SetupRefusal, newline};
 
 pub(super) const BEGIN: &str = "# >>> forage";
 pub(super) const END: &str = "# <<< forage";
 
 /// The marked lines of a file.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct MarkedBlock {
     /// From the beginning of the first mark's line to the end of the last one's, its newline included.
     pub(super) range: Range<usize>,
     /// What stands before the first mark on its line.
@@ -22,7 +22,7 @@ pub(super) struct Block {
 }
 
 /// Finds the block; marks that are no pair are an error.
-pub(super) fn find(text: &str) -> Result<Option<Block>, Refusal> {
+pub(super) fn find(text: &str) -> Result<Option<MarkedBlock>, SetupRefusal> {
     find_between(text, (BEGIN, |line| line == BEGIN), END)
 }
 
@@ -31,7 +31,7 @@ pub(super) fn find_between(
     text: &str,
     (begin, is_begin): (&str, fn(&str) -> bool),
     end: &str,
-) -> Result<Option<Block>, Refusal> {
+) -> Result<Option<MarkedBlock>, SetupRefusal> {
     let (mut begins, mut ends) = (Vec::new(), Vec::new());
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -49,9 +49,9 @@ pub(super) fn find_between(
             let first = &text[begin.clone()];
             let indent = first[..first.len() - first.trim_start().len()].to_owned();
             let lines = text[begin.end..end.start].lines().map(str::to_owned).collect();
-            Ok(Some(Block { range: begin.start..end.end, indent, lines }))
+            Ok(Some(MarkedBlock { range: begin.start..end.end, indent, lines }))
         }
-        _ => Err(Refusal::new(format!("its marks `{begin}` and `{end}` are not one pair"))),
+        _ => Err(SetupRefusal::new(format!("its marks `{begin}` and `{end}` are not one pair"))),
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn created(lines: &[String]) -> String {
 }
 
 /// The text without a block that [`append`] put there; `None` when it is what [`created`] gives.
-pub(super) fn take_out(text: &str, block: &Block) -> Option<String> {
+pub(super) fn take_out(text: &str, block: &MarkedBlock) -> Option<String> {
     let (before, after) = (&text[..block.range.start], &text[block.range.end..]);
     let ends_with_newline = text[block.range.clone()].ends_with('\n');
     if before.is_empty() && after.is_empty() {

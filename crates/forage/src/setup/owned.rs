@@ -1,7 +1,7 @@
 //! Files that are Forage's own as a whole: they go again as long as they are as they were written, which their last line
 //! tells.
 
-use super::Refusal;
+use super::SetupRefusal;
 
 /// What the last line has before the check value.
 pub(super) const MARK: &str = "forage setup: ";
@@ -32,18 +32,18 @@ pub(super) fn marked(text: &str, comment: Comment) -> String {
 ///
 /// # Errors
 /// It is somebody else's, or was changed.
-pub(super) fn check(text: &str, comment: Comment) -> Result<(), Refusal> {
+pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
     // Git may have changed its line ends.
     let text = text.replace("\r\n", "\n");
     let body = text.strip_suffix('\n').unwrap_or(&text);
     let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
     match (last.contains(MARK), last == comment.line(&format!("{before}\n"))) {
         (_, true) => Ok(()),
-        (true, false) => Err(Refusal::new(
+        (true, false) => Err(SetupRefusal::new(
             "it was changed after Forage wrote it; move what is yours out of it, and remove it".to_owned(),
         )),
         (false, false) => {
-            Err(Refusal::new("there is such a file already, which Forage did not write".to_owned()))
+            Err(SetupRefusal::new("there is such a file already, which Forage did not write".to_owned()))
         }
     }
 }

@@ -3,14 +3,14 @@
 use forage::mcp::Profile;
 use serde_json::{Value, json};
 
-use super::addition::Words;
-use super::extras::{Event, Extra, Hook, HookForm, How, Piece};
-use super::jsonc::{self, Leaf, Target};
-use super::{Client, NAME, Refusal};
+use super::addition::ExtraParts;
+use super::extras::{Extra, ExtraPiece, Hook, HookEvent, HookForm, How};
+use super::jsonc::{self, JsonTarget, Leaf};
+use super::{Client, NAME, SetupRefusal};
 
 /// A value of a piece in its file.
-pub(super) struct Slot {
-    piece: Piece,
+pub(super) struct PieceSlot {
+    piece: ExtraPiece,
     pub(super) path: &'static [&'static str],
     /// What stands there, for a text of a list.
     text: String,
@@ -26,47 +26,47 @@ pub(super) fn known_tools() -> Vec<String> {
 }
 
 /// The names of the tools that a piece is about.
-pub(super) fn tool_slots(piece: Piece, client: &Client, words: &Words) -> Vec<String> {
+pub(super) fn tool_slots(piece: ExtraPiece, client: &Client, words: &ExtraParts) -> Vec<String> {
     match piece {
-        Piece::Tools(..) => words.tool_names(client),
+        ExtraPiece::Tools(..) => words.tool_names(client),
         _ => Vec::new(),
     }
 }
 
-pub(super) fn slots(piece: Piece, tools: &[String]) -> Vec<Slot> {
-    let slot = |path, text: String| Slot { piece, path, text };
+pub(super) fn slots(piece: ExtraPiece, tools: &[String]) -> Vec<PieceSlot> {
+    let slot = |path, text: String| PieceSlot { piece, path, text };
     match piece {
-        Piece::Text(path, text) => vec![slot(path, text.to_owned())],
-        Piece::Tools(path, prefix) => {
+        ExtraPiece::Text(path, text) => vec![slot(path, text.to_owned())],
+        ExtraPiece::Tools(path, prefix) => {
             tools.iter().map(|tool| slot(path, format!("{prefix}{tool}"))).collect()
         }
-        Piece::Fields(path, _) | Piece::Member(path, ..) => vec![slot(path, String::new())],
-        Piece::Version(..) => vec![slot(&[], String::new())],
-        Piece::Hook(hook) => vec![slot(hook.path, String::new())],
+        ExtraPiece::Fields(path, _) | ExtraPiece::Member(path, ..) => vec![slot(path, String::new())],
+        ExtraPiece::Version(..) => vec![slot(&[], String::new())],
+        ExtraPiece::Hook(hook) => vec![slot(hook.path, String::new())],
     }
 }
 
-impl Slot {
+impl PieceSlot {
     /// Whether a value of the list is Forage's.
     fn is_own(&self, value: &Value) -> bool {
         match self.piece {
-            Piece::Text(..) | Piece::Tools(..) => value == self.text.as_str(),
-            Piece::Fields(_, fields) => fields.iter().all(|(key, text)| value[*key] == *text),
-            Piece::Hook(hook) => calls_hook(value, hook.event),
-            Piece::Member(..) | Piece::Version(..) => false,
+            ExtraPiece::Text(..) | ExtraPiece::Tools(..) => value == self.text.as_str(),
+            ExtraPiece::Fields(_, fields) => fields.iter().all(|(key, text)| value[*key] == *text),
+            ExtraPiece::Hook(hook) => calls_hook(value, hook.event),
+            ExtraPiece::Member(..) | ExtraPiece::Version(..) => false,
         }
     }
 
-    fn at<T>(&self, work: impl FnOnce(Target<'_>) -> T) -> T {
+    fn at<T>(&self, work: impl FnOnce(JsonTarget<'_>) -> T) -> T {
         let is_own = |value: &Value| self.is_own(value);
         let leaf = match self.piece {
-            Piece::Member(_, name, _) | Piece::Version(name, _) => Leaf::Member(name),
+            ExtraPiece::Member(_, name, _) | ExtraPiece::Version(name, _) => Leaf::Member(name),
             _ => Leaf::Element(&is_own),
         };
-        work(Target { path: self.path, leaf })
+        work(JsonTarget { path: self.path, leaf })
     }
 
-    pub(super) fn find(&self, text: &str) -> Result<Option<Value>, Refusal> {
+    pub(super) fn find(&self, text: &str) -> Result<Option<Value>, SetupRefusal> {
         self.at(|target| jsonc::find(text, target))
     }
 
@@ -74,30 +74,30 @@ impl Slot {
         self.at(|target| jsonc::created_at(target, value))
     }
 
-    pub(super) fn value(&self, client: &Client, words: &Words) -> Value {
+    pub(super) fn value(&self, client: &Client, words: &ExtraParts) -> Value {
         match self.piece {
-            Piece::Text(..) | Piece::Tools(..) => Value::from(self.text.as_str()),
-            Piece::Fields(_, fields) => Value::Object(
+            ExtraPiece::Text(..) | ExtraPiece::Tools(..) => Value::from(self.text.as_str()),
+            ExtraPiece::Fields(_, fields) => Value::Object(
                 fields.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text))).collect(),
             ),
-            Piece::Member(_, _, text) => Value::from(text),
-            Piece::Version(_, number) => Value::from(number),
-            Piece::Hook(hook) => hook_value(hook, &words.command, client.name),
+            ExtraPiece::Member(_, _, text) => Value::from(text),
+            ExtraPiece::Version(_, number) => Value::from(number),
+            ExtraPiece::Hook(hook) => hook_value(hook, &words.command, client.name),
         }
     }
 
     /// The text with it.
-    fn add(&self, text: &str, client: &Client, words: &Words) -> Result<String, Refusal> {
+    fn add(&self, text: &str, client: &Client, words: &ExtraParts) -> Result<String, SetupRefusal> {
         let value = self.value(client, words);
         match (self.piece, self.find(text)?) {
-            (Piece::Version(..), Some(_)) => Ok(text.to_owned()),
-            (Piece::Version(name, _), None) => Err(Refusal::new(format!("it has no `{name}`"))),
-            (Piece::Member(_, name, _), Some(present)) if present != value => {
-                Err(Refusal::new(format!("it says something else of `{name}` already")))
+            (ExtraPiece::Version(..), Some(_)) => Ok(text.to_owned()),
+            (ExtraPiece::Version(name, _), None) => Err(SetupRefusal::new(format!("it has no `{name}`"))),
+            (ExtraPiece::Member(_, name, _), Some(present)) if present != value => {
+                Err(SetupRefusal::new(format!("it says something else of `{name}` already")))
             }
             // What the user has added to it stays.
-            (Piece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
-            (Piece::Hook(_), Some(present)) => {
+            (ExtraPiece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
+            (ExtraPiece::Hook(_), Some(present)) => {
                 alone(&present)?;
                 self.at(|target| jsonc::add_at(text, target, &value))
             }
@@ -107,12 +107,12 @@ impl Slot {
     }
 
     /// The text without it; `None` for a file that was made for it.
-    fn remove(&self, text: &str) -> Result<Option<String>, Refusal> {
+    fn remove(&self, text: &str) -> Result<Option<String>, SetupRefusal> {
         let Some(present) = self.find(text)? else { return Ok(Some(text.to_owned())) };
         match self.piece {
-            Piece::Version(..) => return Ok(Some(text.to_owned())),
-            Piece::Member(_, _, own) if present != own => return Ok(Some(text.to_owned())),
-            Piece::Hook(_) => alone(&present)?,
+            ExtraPiece::Version(..) => return Ok(Some(text.to_owned())),
+            ExtraPiece::Member(_, _, own) if present != own => return Ok(Some(text.to_owned())),
+            ExtraPiece::Hook(_) => alone(&present)?,
             _ => {}
         }
         self.at(|target| jsonc::remove_at(text, target))
@@ -120,11 +120,11 @@ impl Slot {
 }
 
 pub(super) fn add(
-    pieces: &[Piece],
+    pieces: &[ExtraPiece],
     text: Option<&str>,
     client: &Client,
-    words: &Words,
-) -> Result<String, Refusal> {
+    words: &ExtraParts,
+) -> Result<String, SetupRefusal> {
     let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
     match text {
         Some(text) => {
@@ -138,7 +138,7 @@ pub(super) fn add(
 }
 
 /// The text of a file that is made for these.
-fn made(slots: impl Iterator<Item = (Slot, Value)>) -> Result<String, Refusal> {
+fn made(slots: impl Iterator<Item = (PieceSlot, Value)>) -> Result<String, SetupRefusal> {
     let mut text: Option<String> = None;
     for (slot, value) in slots {
         text = Some(match text {
@@ -150,7 +150,7 @@ fn made(slots: impl Iterator<Item = (Slot, Value)>) -> Result<String, Refusal> {
 }
 
 /// The text without them; `None` for a file that was made for them.
-pub(super) fn remove(pieces: &[Piece], text: &str) -> Result<Option<String>, Refusal> {
+pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>, SetupRefusal> {
     let tools = known_tools();
     let all = || pieces.iter().flat_map(|piece| slots(*piece, &tools));
     let mut present = Vec::new();
@@ -158,7 +158,7 @@ pub(super) fn remove(pieces: &[Piece], text: &str) -> Result<Option<String>, Ref
         let value = slot.find(text)?;
         present.extend(value.map(|value| (slot, value)));
     }
-    let is_own = present.iter().any(|(slot, _)| !matches!(slot.piece, Piece::Version(..)));
+    let is_own = present.iter().any(|(slot, _)| !matches!(slot.piece, ExtraPiece::Version(..)));
     if is_own && made(present.into_iter()).is_ok_and(|made| made == text) {
         return Ok(None);
     }
@@ -184,7 +184,7 @@ enum Shell {
 /// The command line of a hook, as a shell takes it. It ends well whatever becomes of it: an older `forage`, which does not
 /// know the hook, ends with 2, and clients take that for a refusal of the call. Of the two forms each shell has one that
 /// it does not understand: cmd `;`, and PowerShell before 7 `||`.
-fn hook_command(command: &str, event: Event, client: &str, shell: Shell) -> String {
+fn hook_command(command: &str, event: HookEvent, client: &str, shell: Shell) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '\\');
     let quoted = match command.chars().all(|c| is_plain(c) && (cfg!(windows) || c != '\\')) {
@@ -224,7 +224,7 @@ fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
 }
 
 /// Whether an element has a command that is `forage hook EVENT`.
-fn calls_hook(value: &Value, event: Event) -> bool {
+fn calls_hook(value: &Value, event: HookEvent) -> bool {
     match value {
         Value::String(text) => {
             let (program, rest) = text.split_once(" hook ").unwrap_or_default();
@@ -252,17 +252,17 @@ fn contains(value: &Value, other: &Value) -> bool {
 }
 
 /// That an element holds no other hook beside Forage's.
-fn alone(element: &Value) -> Result<(), Refusal> {
+fn alone(element: &Value) -> Result<(), SetupRefusal> {
     match element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
         true => Ok(()),
         false => {
-            Err(Refusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
+            Err(SetupRefusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
         }
     }
 }
 
 /// The whole text of a file of JSON that has nothing but an extra: what there is to paste.
-pub(crate) fn snippet(extra: &Extra, client: &Client, words: &Words) -> Option<String> {
+pub(crate) fn snippet(extra: &Extra, client: &Client, words: &ExtraParts) -> Option<String> {
     let How::Json(pieces) = &extra.how else { return None };
     add(pieces, None, client, words).ok()
 }

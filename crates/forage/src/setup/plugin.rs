@@ -4,11 +4,11 @@
 //! They are written by `cargo xtask generate`, so that they say what the program does.
 
 use forage::mcp::Profile;
-use forage_tools::registry::{AnyTool, Choice, advertised};
+use forage_tools::registry::{AnyTool, ToolSelection, advertised};
 use serde_json::{Map, Value, json};
 
 use super::extras::AgentForm;
-use super::{Client, Event, Extra, NAME, With, Words, extra_snippet, extras_of, texts};
+use super::{Client, Extra, ExtraParts, HookEvent, NAME, With, extra_snippet, extras_of, texts};
 
 /// Where the plugin is in the repository.
 const PLUGIN: &str = "packaging/plugin";
@@ -24,7 +24,7 @@ pub(crate) const CLIENT: &str = "plugin";
 
 /// Paths and texts.
 pub(crate) fn files() -> Value {
-    let tools = advertised(&Choice::default()).unwrap_or_default();
+    let tools = advertised(&ToolSelection::default()).unwrap_or_default();
     let tools: Vec<&'static dyn AnyTool> =
         tools.into_iter().filter(|tool| !["read_file", "list_directory"].contains(&tool.id())).collect();
     let written: Vec<String> = tools.iter().map(|tool| format!("{PREFIX}{}", tool.name())).collect();
@@ -73,14 +73,16 @@ pub(crate) fn files() -> Value {
 
 /// Those of Claude Code, by the name under which a plugin calls them.
 fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
-    let words = Words { command: NAME.to_owned(), tools, variables: Vec::new() };
+    let words = ExtraParts { command: NAME.to_owned(), tools, variables: Vec::new() };
     let is_it = |extra: &&Extra| extra.with == With::Hooks;
     let client = Client::find("claude-code");
     let extra = client.and_then(|client| extras_of(client.name).iter().find(is_it));
     let text = client.zip(extra).and_then(|(client, extra)| extra_snippet(extra, client, &words));
     let (of_client, own) = (format!("--client {}", "claude-code"), format!("--client {CLIENT}"));
     let text = text.unwrap_or_default().replace(&of_client, &own);
-    debug_assert!([Event::SessionStart, Event::Search].iter().all(|event| text.contains(event.name())));
+    debug_assert!(
+        [HookEvent::SessionStart, HookEvent::Search].iter().all(|event| text.contains(event.name()))
+    );
     // As one who reads it would lay it out.
     serde_json::from_str::<Value>(&text).map(|value| pretty(&value)).unwrap_or_default()
 }

@@ -13,7 +13,7 @@ use forage_tools::{clip, sanitize_line};
 use serde_json::{Value, json};
 
 use super::launch::Launch;
-use crate::child::{self, NoAnswer, Server};
+use crate::child::{self, ChildServer, NoAnswer};
 use crate::config::UNUSABLE;
 use crate::limits::{PROBE_SHOWN_BYTES, PROBE_TIME};
 
@@ -25,7 +25,7 @@ const STATELESS: &str = "2026-07-28";
 
 /// What a client would start.
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct ProbeStart {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
     /// All variables that it gets.
@@ -35,7 +35,7 @@ pub(crate) struct Start {
 
 /// A tool as the client gets to know it.
 #[derive(Debug)]
-pub(crate) struct Tool {
+pub(crate) struct ProbedTool {
     pub(crate) name: String,
     /// It asks to be in front of the model from the start.
     pub(crate) is_marked: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Tool {
 
 /// A call of a tool.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct ProbeCall {
     pub(crate) tool: String,
     /// The error that it was answered with.
     pub(crate) error: Option<String>,
@@ -52,18 +52,18 @@ pub(crate) struct Call {
 /// What it said.
 #[derive(Debug)]
 pub(crate) struct Talk {
-    pub(crate) tools: Vec<Tool>,
+    pub(crate) tools: Vec<ProbedTool>,
     /// From its start to its list of tools.
     pub(crate) elapsed: Duration,
     /// `None` where there is nothing to call.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<ProbeCall>,
     /// The first line that is no message. Some clients pass over such, others end the session.
     pub(crate) noise: Option<String>,
 }
 
 /// Why a client would get nowhere; to be read after «as CLIENT starts it: ».
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
+pub(crate) enum ProbeFailure {
     #[error("there is no program {0}")]
     Missing(String),
     #[error("`{0}` is a relative path, which means another file in each directory")]
@@ -87,13 +87,13 @@ pub(crate) enum Failure {
 
 /// The program that a command means where these variables are set; a directory of `PATH` that depends on where one
 /// stands is passed over.
-pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Result<PathBuf, Failure> {
+pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Result<PathBuf, ProbeFailure> {
     let path = Path::new(command);
     if path.is_absolute() {
-        return if path.exists() { Ok(path.to_owned()) } else { Err(Failure::Missing(shown(command))) };
+        return if path.exists() { Ok(path.to_owned()) } else { Err(ProbeFailure::Missing(shown(command))) };
     }
     if command.contains(['/', '\\']) {
-        return Err(Failure::Relative(shown(command)));
+        return Err(ProbeFailure::Relative(shown(command)));
     }
     let name = if cfg!(windows) && path.extension().is_none() {
         format!("{command}.exe")
@@ -104,29 +104,32 @@ pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Resu
     let directories = search_path.into_iter().flat_map(|(_, value)| std::env::split_paths(value));
     let mut found = directories.filter(|directory| directory.is_absolute()).map(|it| it.join(&name));
     found.find(|program| program.is_file()).ok_or_else(|| {
-        Failure::Missing(format!("`{}` in the directories of the PATH that it has there", shown(command)))
+        ProbeFailure::Missing(format!(
+            "`{}` in the directories of the PATH that it has there",
+            shown(command)
+        ))
     })
 }
 
 /// Starts it and talks to it.
-pub(crate) fn talk(start: &Start, launch: &Launch) -> Result<Talk, Failure> {
-    let running = Running::begin(start)?;
+pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFailure> {
+    let running = RunningProbe::begin(start)?;
     let hello = running.greet(launch)?;
     let name = hello["serverInfo"]["name"].as_str();
     let name = name.or_else(|| hello["_meta"]["io.modelcontextprotocol/serverInfo"]["name"].as_str());
     if name != Some("forage") {
-        return Err(Failure::Stranger(name.map_or_else(|| "nothing".to_owned(), shown)));
+        return Err(ProbeFailure::Stranger(name.map_or_else(|| "nothing".to_owned(), shown)));
     }
     if let Some(problem) = hello["instructions"].as_str().and_then(|text| text.strip_prefix(UNUSABLE)) {
-        return Err(Failure::Unusable(shown(problem.split(". Every call ").next().unwrap_or_default())));
+        return Err(ProbeFailure::Unusable(shown(problem.split(". Every call ").next().unwrap_or_default())));
     }
     let listed = running.ask("tools/list", with_meta(launch, json!({})))?;
     let elapsed = running.began.elapsed();
     let tools = listed["tools"].as_array().into_iter().flatten();
-    let tools: Vec<Tool> = tools
+    let tools: Vec<ProbedTool> = tools
         .filter_map(|tool| {
             let is_marked = tool["_meta"]["anthropic/alwaysLoad"] == true;
-            Some(Tool { name: shown(tool["name"].as_str()?), is_marked })
+            Some(ProbedTool { name: shown(tool["name"].as_str()?), is_marked })
         })
         .collect();
     let call = running.call(launch, &tools)?;
@@ -156,22 +159,22 @@ fn shown(text: &str) -> String {
 }
 
 /// A started server, and since when.
-struct Running {
-    server: Server,
+struct RunningProbe {
+    server: ChildServer,
     began: Instant,
 }
 
-impl Running {
-    fn begin(start: &Start) -> Result<Self, Failure> {
+impl RunningProbe {
+    fn begin(start: &ProbeStart) -> Result<Self, ProbeFailure> {
         let began = Instant::now();
-        let Start { program, arguments, variables, directory } = start;
-        let server = Server::start(child::command(program, arguments, variables, directory))
-            .map_err(|error| Failure::NotStarted(program.display().to_string(), error))?;
+        let ProbeStart { program, arguments, variables, directory } = start;
+        let server = ChildServer::start(child::command(program, arguments, variables, directory))
+            .map_err(|error| ProbeFailure::NotStarted(program.display().to_string(), error))?;
         Ok(Self { server, began })
     }
 
     /// What the client and the server say of themselves.
-    fn greet(&self, launch: &Launch) -> Result<Value, Failure> {
+    fn greet(&self, launch: &Launch) -> Result<Value, ProbeFailure> {
         if launch.revision >= STATELESS {
             return self.ask("server/discover", with_meta(launch, json!({})));
         }
@@ -183,7 +186,7 @@ impl Running {
     }
 
     /// One call that is quick wherever it is made.
-    fn call(&self, launch: &Launch, tools: &[Tool]) -> Result<Option<Call>, Failure> {
+    fn call(&self, launch: &Launch, tools: &[ProbedTool]) -> Result<Option<ProbeCall>, ProbeFailure> {
         let with_name =
             |end: &str| tools.iter().map(|tool| tool.name.as_str()).find(|name| name.ends_with(end));
         let (name, arguments) = match (with_name("grep_search"), with_name("list_directory")) {
@@ -195,16 +198,16 @@ impl Running {
         let result = self.ask("tools/call", params)?;
         let text = result["content"][0]["text"].as_str().unwrap_or_default();
         let error = (result["isError"] == true).then(|| shown(text));
-        Ok(Some(Call { tool: name.to_owned(), error }))
+        Ok(Some(ProbeCall { tool: name.to_owned(), error }))
     }
 
     /// Sends a request and waits for its result.
-    fn ask(&self, method: &'static str, params: Value) -> Result<Value, Failure> {
+    fn ask(&self, method: &'static str, params: Value) -> Result<Value, ProbeFailure> {
         let is_over = || self.began.elapsed() >= PROBE_TIME;
         self.server.ask(method, params, &is_over).map_err(|no_answer| match (no_answer, self.noise()) {
-            (NoAnswer::Refused(error), _) => Failure::Refused(method, shown(&error)),
-            (_, Some(noise)) => Failure::Noise(noise),
-            (NoAnswer::Late, None) => Failure::Silent { said: self.said() },
+            (NoAnswer::Refused(error), _) => ProbeFailure::Refused(method, shown(&error)),
+            (_, Some(noise)) => ProbeFailure::Noise(noise),
+            (NoAnswer::Late, None) => ProbeFailure::Silent { said: self.said() },
             (NoAnswer::Ended(_) | NoAnswer::Unreadable, None) => self.ended(),
         })
     }
@@ -215,11 +218,11 @@ impl Running {
     }
 
     /// It has closed its output.
-    fn ended(&self) -> Failure {
+    fn ended(&self) -> ProbeFailure {
         let status = self.server.end();
         let status =
             status.map_or_else(|| "it has closed its output".to_owned(), |status| status.to_string());
-        Failure::Ended { status, said: self.said() }
+        ProbeFailure::Ended { status, said: self.said() }
     }
 
     /// The line of its errors that says most.

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{NAME, Scope, file, jsonc};
+use super::{NAME, SetupScope, file, jsonc};
 use crate::config::ClientDirectories;
 
 /// The settings of a client. Those in the project may be anybody's: a repository brings them along. What they permit is no
 /// permission of the user's.
 #[derive(Debug, Default)]
-pub(crate) struct Settings {
+pub(crate) struct EntrySettings {
     own: Vec<Value>,
     projects: Vec<Value>,
 }
@@ -27,7 +27,7 @@ pub(crate) enum Permission {
     Denied,
 }
 
-impl Settings {
+impl EntrySettings {
     /// Those of Claude Code.
     pub(crate) fn of_claude_code(directories: &ClientDirectories, project: &Path) -> Self {
         let own = directories
@@ -85,8 +85,8 @@ impl Settings {
     }
 
     /// What Claude Code does with the servers of a project's file.
-    pub(crate) fn project_server(&self, scope: Scope) -> Permission {
-        if scope == Scope::User {
+    pub(crate) fn project_server(&self, scope: SetupScope) -> Permission {
+        if scope == SetupScope::User {
             return Permission::Given;
         }
         let is_named = |settings: &[&Value], list: &str| {
@@ -148,12 +148,12 @@ mod tests {
 
     use super::*;
 
-    fn own(settings: Value) -> Settings {
-        Settings { own: vec![settings], projects: Vec::new() }
+    fn own(settings: Value) -> EntrySettings {
+        EntrySettings { own: vec![settings], projects: Vec::new() }
     }
 
-    fn of_the_project(settings: Value) -> Settings {
-        Settings { own: Vec::new(), projects: vec![settings] }
+    fn of_the_project(settings: Value) -> EntrySettings {
+        EntrySettings { own: Vec::new(), projects: vec![settings] }
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod tests {
         for settings in
             [json!({ "enableAllProjectMcpServers": true }), json!({ "enabledMcpjsonServers": ["forage"] })]
         {
-            let permission = of_the_project(settings.clone()).project_server(Scope::Project);
+            let permission = of_the_project(settings.clone()).project_server(SetupScope::Project);
             assert_eq!(permission, Permission::Claimed, "{settings}");
         }
         let settings = json!({ "security": { "folderTrust": { "enabled": false } } });
@@ -207,7 +207,7 @@ mod tests {
         ] {
             assert_eq!(own(settings.clone()).permission(&tools), expected, "{settings}");
         }
-        let split = Settings {
+        let split = EntrySettings {
             own: vec![json!({ "permissions": { "allow": ["mcp__forage__a"] } })],
             projects: vec![json!({ "permissions": { "allow": ["mcp__forage__b"] } })],
         };
@@ -226,8 +226,8 @@ mod tests {
             ),
         ] {
             let settings = own(settings);
-            assert_eq!(settings.project_server(Scope::Project), expected, "{settings:?}");
-            assert_eq!(settings.project_server(Scope::User), Permission::Given);
+            assert_eq!(settings.project_server(SetupScope::Project), expected, "{settings:?}");
+            assert_eq!(settings.project_server(SetupScope::User), Permission::Given);
         }
     }
 }

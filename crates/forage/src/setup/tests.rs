@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::jsonc::Spot;
-use super::{CLIENTS, Client, Format, created, jsonc, removed, toml, yaml};
+use super::{CLIENTS, Client, FileFormat, created, jsonc, removed, toml, yaml};
 
 const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage", is_list: false };
 
@@ -461,9 +461,9 @@ fn every_format_reads_what_it_writes_whatever_the_command() {
         ] {
             let text = created(client, &client.entry(command));
             let found = match client.format {
-                Format::Json => jsonc::inspect(&text, client.spot()),
-                Format::Toml => toml::inspect(&text, client.spot()),
-                Format::Yaml => {
+                FileFormat::Json => jsonc::inspect(&text, client.spot()),
+                FileFormat::Toml => toml::inspect(&text, client.spot()),
+                FileFormat::Yaml => {
                     let value: Value = serde_yaml_ng::from_str(&text).unwrap();
                     assert_eq!(value["extensions"]["forage"], client.entry(command));
                     yaml::inspect(&text, client.spot())
@@ -483,7 +483,7 @@ fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
     let client = Client::find("claude-code").unwrap();
     let find = || {
         let directories = crate::config::ClientDirectories::find();
-        super::Site::find(client, super::Scope::Project, &directories, project.path()).unwrap()
+        super::Site::find(client, super::SetupScope::Project, &directories, project.path()).unwrap()
     };
     // One that appears, one that changes, one that goes.
     for (before, after) in [(None, Some("{}")), (Some("{}"), Some("{ }")), (Some("{}"), None)] {
@@ -501,5 +501,5 @@ fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
     // The control: without anybody else it is written.
     let site = find();
     site.apply(&site.add("forage", &[]).unwrap()).unwrap();
-    assert!(matches!(find().state, super::State::SetUp { .. }));
+    assert!(matches!(find().state, super::ClientState::SetUp { .. }));
 }

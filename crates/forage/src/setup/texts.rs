@@ -2,7 +2,7 @@
 //! client, as it writes their names.
 
 use forage::mcp::Profile;
-use forage_tools::Names;
+use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 
 use super::extras::AgentForm;
@@ -10,7 +10,7 @@ use super::extras::AgentForm;
 /// The name of the sub-agent.
 pub(crate) const AGENT: &str = "forage-search";
 
-/// Templates for [`Names::fill`].
+/// Templates for [`ToolNames::fill`].
 const INSTRUCTIONS: &str = "\
 ## Searching code
 
@@ -64,22 +64,22 @@ pattern) before grep, rg, find or reading files one by one. ]]The tools of the M
 they left out.";
 
 /// The names of the tools that a client with this profile is offered.
-pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> Names {
-    Names::written(tools, |name| profile.map_or_else(|| name.to_owned(), |profile| profile.written(name)))
+pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> ToolNames {
+    ToolNames::written(tools, |name| profile.map_or_else(|| name.to_owned(), |profile| profile.written(name)))
 }
 
 /// The same behind this.
-pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> Names {
-    Names::written(tools, |name| format!("{prefix}{name}"))
+pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> ToolNames {
+    ToolNames::written(tools, |name| format!("{prefix}{name}"))
 }
 
 /// The lines for `AGENTS.md` and its like.
-pub(super) fn instructions(names: &Names) -> Vec<String> {
+pub(super) fn instructions(names: &ToolNames) -> Vec<String> {
     names.fill(INSTRUCTIONS).trim_end().lines().map(str::to_owned).collect()
 }
 
 /// The same as a file of rules, with the lines `front` in front.
-pub(super) fn rule(front: &[&str], names: &Names) -> String {
+pub(super) fn rule(front: &[&str], names: &ToolNames) -> String {
     let text = instructions(names).join("\n");
     match front {
         [] => format!("{text}\n\n"),
@@ -87,12 +87,12 @@ pub(super) fn rule(front: &[&str], names: &Names) -> String {
     }
 }
 
-pub(crate) fn skill(names: &Names) -> String {
+pub(crate) fn skill(names: &ToolNames) -> String {
     format!("---\nname: forage\ndescription: \"{SKILL_DESCRIPTION}\"\n---\n\n{}\n", names.fill(SKILL))
 }
 
 /// The sub-agent; `tools` are the names of those that it may call.
-pub(crate) fn agent(form: AgentForm, tools: &[String], names: &Names) -> String {
+pub(crate) fn agent(form: AgentForm, tools: &[String], names: &ToolNames) -> String {
     let task = names.fill(AGENT_TASK);
     let list = |own: &str| {
         let names = tools.iter().map(String::as_str).chain([own]);
@@ -116,6 +116,6 @@ pub(crate) fn agent(form: AgentForm, tools: &[String], names: &Names) -> String 
 }
 
 /// The sentence at the start of a session.
-pub(crate) fn session_start(names: &Names) -> String {
+pub(crate) fn session_start(names: &ToolNames) -> String {
     names.fill(SESSION)
 }

@@ -1,25 +1,28 @@
 //! TOML: a table between marks at the end of the file. The parser of `toml` says before and after what the file means.
+//! What is between the marks is written as lines, without `toml_edit`: a block goes in and out whole, so that no other
+//! byte of the file is touched.
 
 use serde_json::Value;
 use toml::Table;
 
-use super::jsonc::{Found, Spot};
-use super::{Refusal, marked};
+use super::jsonc::{JsoncContents, Spot};
+use super::{SetupRefusal, marked};
 
-fn parse(text: &str) -> Result<Table, Refusal> {
-    text.trim_start_matches('\u{feff}')
-        .parse()
-        .map_err(|error: toml::de::Error| Refusal::new(format!("it is not valid TOML: {}", error.message())))
+fn parse(text: &str) -> Result<Table, SetupRefusal> {
+    text.trim_start_matches('\u{feff}').parse().map_err(|error: toml::de::Error| {
+        SetupRefusal::new(format!("it is not valid TOML: {}", error.message()))
+    })
 }
 
-pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
+pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<JsoncContents, SetupRefusal> {
     let table = parse(text)?;
-    let Some(section) = table.get(spot.section) else { return Ok(Found::default()) };
-    let section =
-        section.as_table().ok_or_else(|| Refusal::new(format!("`{}` in it is not a table", spot.section)))?;
+    let Some(section) = table.get(spot.section) else { return Ok(JsoncContents::default()) };
+    let section = section
+        .as_table()
+        .ok_or_else(|| SetupRefusal::new(format!("`{}` in it is not a table", spot.section)))?;
     let entry = section.get(spot.name).map(|entry| serde_json::to_value(entry).unwrap_or_default());
     let neighbours = section.keys().filter(|key| *key != spot.name).cloned().collect();
-    Ok(Found { entry, neighbours, has_section: true })
+    Ok(JsoncContents { entry, neighbours, has_section: true })
 }
 
 /// The lines of the table.
@@ -85,14 +88,16 @@ fn literal(value: &Value) -> String {
     }
 }
 
-pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
+pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
     let before = parse(text)?;
     let lines = lines(spot, value);
     let added = match marked::find(text)? {
         Some(block) => {
             let has_entry = before.get(spot.section).is_some_and(|section| section.get(spot.name).is_some());
             if !has_entry && block.lines.iter().any(|line| !line.trim().is_empty()) {
-                return Err(Refusal::new("between its marks is something else than Forage wrote".to_owned()));
+                return Err(SetupRefusal::new(
+                    "between its marks is something else than Forage wrote".to_owned(),
+                ));
             }
             let newline = super::newline(text);
             let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
@@ -124,10 +129,10 @@ fn is_right(before: &Table, added: &str, spot: Spot<'_>, value: &Value) -> bool 
     is_right && after == before
 }
 
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
+pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
     let mut expected = parse(text)?;
     let Some(block) = marked::find(text)? else {
-        return Err(Refusal::new(format!(
+        return Err(SetupRefusal::new(format!(
             "its table `[{}.{}]` has no marks `{}`, so it was not written by `forage setup`",
             spot.section,
             spot.name,
@@ -143,7 +148,7 @@ pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refus
     });
     match after {
         Ok(after) if after == expected => Ok(Some(removed)),
-        _ => Err(Refusal::new("between the marks there is more than Forage wrote".to_owned())),
+        _ => Err(SetupRefusal::new("between the marks there is more than Forage wrote".to_owned())),
     }
 }
 
@@ -157,6 +162,6 @@ fn take(table: &mut Table, spot: Spot<'_>) -> Option<toml::Value> {
     entry
 }
 
-fn layout(spot: Spot<'_>) -> Refusal {
-    Refusal::new(format!("a table `[{}.{}]` can't be put at its end", spot.section, spot.name))
+fn layout(spot: Spot<'_>) -> SetupRefusal {
+    SetupRefusal::new(format!("a table `[{}.{}]` can't be put at its end", spot.section, spot.name))
 }

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use super::jsonc::{Found, Spot};
-use super::{Refusal, marked, newline};
+use super::jsonc::{JsoncContents, Spot};
+use super::{SetupRefusal, marked, newline};
 
 /// Where the section and its entries are.
 struct Layout {
@@ -20,16 +20,16 @@ struct Layout {
     has_block_texts: bool,
 }
 
-pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<Found, Refusal> {
+pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<JsoncContents, SetupRefusal> {
     let layout = layout(text, spot)?;
     let neighbours = layout.entries.iter().filter(|name| *name != spot.name && !name.is_empty());
     let entry = match layout.entries.iter().filter(|name| *name == spot.name).count() {
         0 => None,
         1 => Some(marked::find(text)?.and_then(|block| read(&block.lines, spot)).unwrap_or(Value::Null)),
-        _ => return Err(Refusal::new(format!("it has `{}` more than once", spot.name))),
+        _ => return Err(SetupRefusal::new(format!("it has `{}` more than once", spot.name))),
     };
     let neighbours = neighbours.cloned().collect();
-    Ok(Found { entry, neighbours, has_section: layout.section.is_some() })
+    Ok(JsoncContents { entry, neighbours, has_section: layout.section.is_some() })
 }
 
 /// The lines of the entry, with those of a section around it when there is none yet.
@@ -54,12 +54,14 @@ pub(super) fn lines(spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<St
     }
 }
 
-pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, Refusal> {
+pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
     let layout = layout(text, spot)?;
     let newline = newline(text);
     if let Some(block) = marked::find(text)? {
         if read(&block.lines, spot).is_none() {
-            return Err(Refusal::new("between its marks is something else than Forage wrote".to_owned()));
+            return Err(SetupRefusal::new(
+                "between its marks is something else than Forage wrote".to_owned(),
+            ));
         }
         let end = if text[block.range.clone()].ends_with('\n') { newline } else { "" };
         let with_section = has_section(&block.lines, spot);
@@ -67,7 +69,7 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
         return Ok(format!("{}{new}{}", &text[..block.range.start], &text[block.range.end..]));
     }
     if layout.has_block_texts && !text.ends_with('\n') {
-        return Err(Refusal::new("its last line has no newline, and a text may end there".to_owned()));
+        return Err(SetupRefusal::new("its last line has no newline, and a text may end there".to_owned()));
     }
     if layout.section.is_none() {
         return Ok(marked::append(text, &lines(spot, value, true)));
@@ -81,10 +83,10 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, R
     })
 }
 
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, Refusal> {
+pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
     layout(text, spot)?;
     let Some(block) = marked::find(text)? else {
-        return Err(Refusal::new(format!(
+        return Err(SetupRefusal::new(format!(
             "its entry `{}` has no marks `{}`: some clients take them out when they rewrite the file",
             spot.name,
             marked::BEGIN
@@ -151,11 +153,11 @@ fn literal(value: &Value) -> String {
     }
 }
 
-fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
+fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, SetupRefusal> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_break = |c: char| matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}');
     if body.replace("\r\n", "").contains('\r') || body.contains(is_break) {
-        return Err(Refusal::new("it has line breaks other than newlines".to_owned()));
+        return Err(SetupRefusal::new("it has line breaks other than newlines".to_owned()));
     }
     let mut layout =
         Layout { section: None, indent: 2, entries: Vec::new(), last: 0, has_block_texts: false };
@@ -164,7 +166,7 @@ fn layout(text: &str, spot: Spot<'_>) -> Result<Layout, Refusal> {
     // The spaces before what an element of the section says, until it has said its name.
     let mut unnamed: Option<usize> = None;
     for (number, line) in body.lines().enumerate() {
-        let refuse = |problem: &str| Err(Refusal::new(format!("line {} {problem}", number + 1)));
+        let refuse = |problem: &str| Err(SetupRefusal::new(format!("line {} {problem}", number + 1)));
         let content = line.trim_end();
         let indent = content.len() - content.trim_start_matches(' ').len();
         let code = &content[indent..];

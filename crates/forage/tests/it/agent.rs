@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use forage::agent::{Ended, LastTurn, Transcript};
+use forage::agent::{LastTurn, Transcript, TurnEnd};
 use forage_llm::{ChatError, Finish};
 use forage_tools::{FilterMode, registry};
 
@@ -39,7 +39,7 @@ fn finds_reads_and_answers() {
         ],
     );
     let transcript = bench().ask(&model);
-    assert_eq!(transcript.stop_reason, Ended::Answered);
+    assert_eq!(transcript.stop_reason, TurnEnd::Answered);
     assert_eq!(transcript.answer.as_deref(), Some("It retries with backoff (`src/retry.rs:2`)."));
     assert_eq!(calls(&transcript), [(1, true, None), (2, true, None), (3, true, None)]);
     assert_eq!((transcript.usage.input_tokens, transcript.cost_usd), (300, Some(0.75)));
@@ -153,7 +153,10 @@ fn the_same_call_is_answered_from_memory_and_the_third_turn_with_it_is_the_last(
     assert_eq!(texts.iter().filter(|text| text.contains("Found 2 matches")).count(), 1, "shown once");
     assert!(texts[2].contains("call 2: same as call 1, already shown"), "{}", texts[2]);
     assert!(texts[5].contains("this is the last turn, because the same call was made again"), "{}", texts[5]);
-    assert_eq!((transcript.last_turn, transcript.stop_reason), (Some(LastTurn::Repetition), Ended::Answered));
+    assert_eq!(
+        (transcript.last_turn, transcript.stop_reason),
+        (Some(LastTurn::Repetition), TurnEnd::Answered)
+    );
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn a_model_that_calls_on_and_on_is_over_with_its_turns_and_its_text_counts() {
     let mut agent = bench.agent(&[&model]);
     agent.limits.turns = 2;
     let transcript = ask(&agent);
-    assert_eq!((transcript.stop_reason, transcript.turns.len()), (Ended::NoAnswer, 2));
+    assert_eq!((transcript.stop_reason, transcript.turns.len()), (TurnEnd::NoAnswer, 2));
     let text = transcript.text();
     assert!(
         text.contains("No answer: the model gave no answer.")
@@ -243,7 +246,7 @@ fn a_model_that_says_nothing_gets_one_nudge() {
     );
     let model = Scripted::new("one", [call(&[GREP]), empty(), empty()]);
     let transcript = bench().ask(&model);
-    assert_eq!((transcript.stop_reason, transcript.answer), (Ended::NoAnswer, None));
+    assert_eq!((transcript.stop_reason, transcript.answer), (TurnEnd::NoAnswer, None));
 }
 
 fn server(model: String) -> ChatError {
@@ -293,7 +296,7 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
         let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
         let two = Scripted::new("two", [fail(error), fail(error)]);
         let transcript = ask(&bench.agent(&[&one, &two, &three]));
-        assert!(matches!(transcript.stop_reason, Ended::ModelsFailed | Ended::Refused), "{transcript:?}");
+        assert!(matches!(transcript.stop_reason, TurnEnd::ModelsFailed | TurnEnd::Refused), "{transcript:?}");
         assert_eq!(three.seen().len(), 0);
         assert!(transcript.text().contains("What was looked at:"), "{}", transcript.text());
     }
@@ -330,7 +333,7 @@ fn a_conversation_that_is_too_long_loses_its_oldest_results_and_never_the_questi
     assert_eq!(transcript.answer.as_deref(), Some("I can"));
     let one = Scripted::new("one", [fail(too_long)]);
     let transcript = bench().ask(&one);
-    assert_eq!(transcript.stop_reason, Ended::ModelsFailed);
+    assert_eq!(transcript.stop_reason, TurnEnd::ModelsFailed);
     // What the server said is what the user is told, and once.
     let [warning] = &transcript.warnings[..] else { panic!("{transcript:?}") };
     assert!(warning.contains("maximum context length is 8192 tokens"), "{warning}");
@@ -420,7 +423,7 @@ fn the_deadline_ends_everything_with_what_is_known() {
     let started = Instant::now();
     let transcript = ask(&agent);
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
-    assert_eq!(transcript.stop_reason, Ended::Time);
+    assert_eq!(transcript.stop_reason, TurnEnd::Time);
     assert!(transcript.text().contains("1. grep_search"), "{}", transcript.text());
     // One call that hangs is not the end of the conversation.
     let (one, two) = (Scripted::new("one", [hang()]), Scripted::new("two", [say("quick")]));
@@ -437,7 +440,7 @@ fn cancelling_ends_a_model_that_hangs() {
     let stop = agent.context.stop.clone();
     let (started, cancelled) = std::sync::mpsc::channel();
     let transcript = agent.ask("q", &|event| {
-        if let forage::agent::Event::Asking { turn: 2, .. } = event {
+        if let forage::agent::AgentEvent::Asking { turn: 2, .. } = event {
             let (stop, started) = (stop.clone(), started.clone());
             std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(50));
@@ -448,7 +451,7 @@ fn cancelling_ends_a_model_that_hangs() {
     });
     let took = cancelled.recv().unwrap().elapsed();
     assert!(took < SOON, "{took:?}");
-    assert_eq!(transcript.unwrap().stop_reason, Ended::Interrupted);
+    assert_eq!(transcript.unwrap().stop_reason, TurnEnd::Interrupted);
 }
 
 #[test]
@@ -469,7 +472,7 @@ fn nothing_is_asked_without_a_question_or_a_model() {
 fn keyword_search_is_offered_where_something_can_filter() {
     let model = Scripted::new("one", []);
     let names = |context: &forage_tools::Context| -> Vec<&str> {
-        forage::agent::usable_tools(context, registry::Choice::all())
+        forage::agent::usable_tools(context, registry::ToolSelection::all())
             .unwrap()
             .iter()
             .map(|tool| tool.name())

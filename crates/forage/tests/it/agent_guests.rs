@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forage::agent::Ended;
+use forage::agent::TurnEnd;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolError};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn a_programs_own_tool_is_called_beside_ours_and_stands_behind_the_border() {
         }))
         .unwrap();
     let transcript = ask(&agent);
-    assert_eq!(transcript.stop_reason, Ended::Answered);
+    assert_eq!(transcript.stop_reason, TurnEnd::Answered);
     let seen = model.seen();
     let web = seen[0].tools.iter().find(|tool| tool.name == "web_search").unwrap();
     assert_eq!(web.description, "Searches the web. For files use grep_search.");
@@ -144,7 +144,7 @@ fn the_bound_of_turns_holds_whatever_the_model_does() {
     let mut agent = bench().agent(&[&model]);
     agent.limits.turns = 2;
     let transcript = ask(&agent);
-    assert_eq!((transcript.turns.len(), transcript.stop_reason), (2, Ended::NoAnswer));
+    assert_eq!((transcript.turns.len(), transcript.stop_reason), (2, TurnEnd::NoAnswer));
     // Where the last turn is not the last that there may be, it is told once more.
     let model = Scripted::new("one", [call(&[GREP]), call(&[GREP]), say("done")]);
     let mut agent = bench().agent(&[&model]);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use forage_search::index::{Builder, Content, FileEntry, Part, PartEnd, Segment, Trigrams};
+use forage_search::index::{Content, IndexedFile, PartEnd, Segment, SegmentBuilder, SegmentPart, Trigrams};
 use serde_json::{Value, json};
 
 use crate::{Project, Run};
@@ -122,7 +122,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     assert_eq!(index(&project, "verify")["files"], 62);
     let base = directory(&project).join("base");
     let right = Segment::open(fs::read(&base).unwrap()).unwrap();
-    let mut wrong = Builder::default();
+    let mut wrong = SegmentBuilder::default();
     for file in 0..right.len() {
         let ((state, content), path) = (right.state(file).unwrap(), right.path(file).unwrap());
         let name = str::from_utf8(path).unwrap();
@@ -132,10 +132,10 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
             "d2/f9.txt" => String::from_utf8(text).unwrap().replace("needle", "nothing").into_bytes(),
             _ => text,
         };
-        let parts = [Part { trigrams: Trigrams::default().of(&text).into(), end: PartEnd::default() }];
+        let parts = [SegmentPart { trigrams: Trigrams::default().of(&text).into(), end: PartEnd::default() }];
         let lines = right.lines(file);
         let parts = if content == Content::Indexed { &parts[..] } else { &[] };
-        assert!(wrong.add(&FileEntry { path, state, content, lines, checksum, parts }));
+        assert!(wrong.add(&IndexedFile { path, state, content, lines, checksum, parts }));
     }
     let mut bytes = Vec::new();
     wrong.write(&mut bytes).unwrap();

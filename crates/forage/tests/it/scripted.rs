@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use forage::agent::{Agent, Event, Transcript, usable_tools};
+use forage::agent::{Agent, AgentEvent, Transcript, usable_tools};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{
-    CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Message, ToolCall, Usage,
+    CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Finish, ToolCall, Usage,
 };
 use forage_tools::Context;
-use forage_tools::registry::Choice;
+use forage_tools::registry::ToolSelection;
 
 /// What it says to one request.
 pub(crate) type Reply = Box<dyn Fn(&ChatRequest, &CallBudget) -> Result<ChatAnswer, ChatError> + Send>;
@@ -65,10 +65,12 @@ impl ChatModel for Scripted {
 /// in order.
 fn assert_protocol(request: &ChatRequest) {
     let mut messages = request.messages.iter();
-    assert!(matches!(messages.next(), Some(Message::User(_))));
+    assert!(matches!(messages.next(), Some(ChatMessage::User(_))));
     while let Some(turn) = messages.next() {
-        assert!(matches!(turn, Message::Model(_)), "{turn:?}");
-        let Some(Message::ToolResults(results)) = messages.next() else { panic!("a turn without results") };
+        assert!(matches!(turn, ChatMessage::Model(_)), "{turn:?}");
+        let Some(ChatMessage::ToolResults(results)) = messages.next() else {
+            panic!("a turn without results")
+        };
         // What a turn holds is private; its calls show in how it is printed.
         let printed = format!("{turn:?}");
         let at =
@@ -145,7 +147,7 @@ impl Bench {
         let policy = SecretPolicy::standard(&[]);
         let root = Root::open(self.directory.path(), &RootPolicy::default(), policy).unwrap();
         let context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
-        let tools = usable_tools(&context, Choice::default()).unwrap();
+        let tools = usable_tools(&context, ToolSelection::default()).unwrap();
         let models = models.iter().map(|model| Arc::clone(*model) as Arc<dyn ChatModel>).collect();
         Agent::new(models, tools, context)
     }
@@ -157,5 +159,5 @@ impl Bench {
 }
 
 pub(crate) fn ask(agent: &Agent) -> Transcript {
-    agent.ask("what is this?", &|_: &Event<'_>| ()).unwrap()
+    agent.ask("what is this?", &|_: &AgentEvent<'_>| ()).unwrap()
 }

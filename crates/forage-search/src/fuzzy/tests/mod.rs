@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use regex_syntax::hir::Hir;
 
-use super::{Fuzzy, FuzzyError, FuzzyFinder, Searched, pieces};
+use super::{Fuzzy, FuzzyError, FuzzyFinder, SearchedText, pieces};
 use crate::event::Span;
 use crate::large::LineMatcher;
 use crate::lines::MatchingLines;
@@ -43,7 +43,7 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
     let pace = &Pace::new(&Stop::never(), 1);
     let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None, pace)?];
-    if let Some(pieces) = pieces::pieces(hir, edits).and_then(Searched::new) {
+    if let Some(pieces) = pieces::pieces(hir, edits).and_then(SearchedText::new) {
         engines.push(Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, Some(pieces), pace)?);
     }
     Ok(engines)

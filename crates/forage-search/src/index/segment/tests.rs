@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use proptest::prelude::*;
 
 use super::*;
-use crate::index::{Builder, FileEntry, Part, Trigrams};
+use crate::index::{IndexedFile, SegmentBuilder, SegmentPart, Trigrams};
 use crate::pattern::{Pattern, PatternOptions};
 
 fn state(number: usize) -> FileState {
@@ -12,11 +12,11 @@ fn state(number: usize) -> FileState {
 }
 
 pub(super) fn index_of(texts: &[String]) -> Vec<u8> {
-    let (mut builder, mut trigrams) = (Builder::default(), Trigrams::default());
+    let (mut builder, mut trigrams) = (SegmentBuilder::default(), Trigrams::default());
     for (number, text) in texts.iter().enumerate() {
         let path = format!("dir/{number:03}");
         assert!(
-            builder.add(&FileEntry {
+            builder.add(&IndexedFile {
                 path: path.as_bytes(),
                 state: state(number),
                 content: Content::Indexed,
@@ -24,7 +24,7 @@ pub(super) fn index_of(texts: &[String]) -> Vec<u8> {
                 checksum: 0,
                 parts: &text
                     .split_inclusive('\n')
-                    .map(|part| Part {
+                    .map(|part| SegmentPart {
                         trigrams: trigrams.of(part.as_bytes()).into(),
                         end: PartEnd::default(),
                     })
@@ -57,8 +57,8 @@ pub(super) const PATTERNS: [(&str, u8); 10] = [
     ("foobar|Retries", 1),
 ];
 
-pub(super) fn query(source: &str, fuzzy: u8) -> Query {
-    Query::of(&Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap())
+pub(super) fn query(source: &str, fuzzy: u8) -> TrigramQuery {
+    TrigramQuery::of(&Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap())
 }
 
 proptest! {
@@ -153,7 +153,7 @@ fn what_could_not_be_read_is_read_the_next_time() {
     let bytes = index_of(&["some text".to_owned(), "other".to_owned()]);
     let segment = Segment::open(Failing(bytes, Arc::clone(&fails))).unwrap();
     fails.store(true, Ordering::Relaxed);
-    assert!(matches!(segment.candidates(&query("text", 0)), Err(IndexError::Io(_))));
+    assert!(matches!(segment.candidates(&query("text", 0)), Err(TrigramIndexError::Io(_))));
     fails.store(false, Ordering::Relaxed);
     assert_eq!(segment.candidates(&query("text", 0)).unwrap().len(), 1);
 }

@@ -11,7 +11,7 @@ use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FileRecord, Response};
+use super::{GrepFile, GrepResponse};
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::limits;
@@ -26,14 +26,14 @@ pub(super) struct Rest {
     pub(super) files: u64,
     pub(super) searched: u64,
     /// The most first; not more than are worth naming.
-    pub(super) directories: Vec<Directory>,
+    pub(super) directories: Vec<GrepDirectory>,
     /// All were counted.
     pub(super) is_whole: bool,
 }
 
 /// What is in a directory at the top of the tree, or lies in the tree itself.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Directory {
+pub struct GrepDirectory {
     /// Below the root.
     pub path: String,
     /// Matching lines below it.
@@ -44,9 +44,9 @@ pub struct Directory {
 
 /// Files and matches by directory.
 #[derive(Default)]
-struct Tally(BTreeMap<RelPath, (u64, u64)>);
+struct DirectoryTally(BTreeMap<RelPath, (u64, u64)>);
 
-impl Tally {
+impl DirectoryTally {
     fn add(&mut self, path: &RelPath, start_depth: usize, matches: u64) {
         let mut directory = path.parent().unwrap_or_else(RelPath::root);
         while directory.depth() > start_depth + 1 {
@@ -60,11 +60,11 @@ impl Tally {
         (*all, *files) = (*all + matches, *files + 1);
     }
 
-    fn most_first(self) -> Vec<Directory> {
-        let mut directories: Vec<Directory> = self
+    fn most_first(self) -> Vec<GrepDirectory> {
+        let mut directories: Vec<GrepDirectory> = self
             .0
             .into_iter()
-            .map(|(path, (match_count, file_count))| Directory {
+            .map(|(path, (match_count, file_count))| GrepDirectory {
                 path: path.display().into_owned(),
                 match_count,
                 file_count,
@@ -98,7 +98,7 @@ impl Rest {
             ..ScanOptions::default()
         };
         let stop = stop.within(limits::GREP_COUNT_TIME);
-        let (mut rest, mut tally) = (Self::default(), Tally::default());
+        let (mut rest, mut tally) = (Self::default(), DirectoryTally::default());
         let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
             if file.matches > 0 {
                 rest.matches += file.matches;
@@ -119,7 +119,7 @@ impl Rest {
 }
 
 /// Says where the matches are that are not shown, where that is in more than one directory.
-pub(super) fn note(response: &Response, shown: u64) -> Option<String> {
+pub(super) fn note(response: &GrepResponse, shown: u64) -> Option<String> {
     let mut directories: BTreeMap<Cow<'_, str>, (u64, u64)> = BTreeMap::new();
     for directory in &response.elsewhere {
         let of_directory = (directory.match_count, directory.file_count);
@@ -148,7 +148,7 @@ pub(super) fn note(response: &Response, shown: u64) -> Option<String> {
 }
 
 /// The directory of a file at this depth, or the one that it lies in above that, as its path is shown.
-fn top(file: &FileRecord, depth: usize) -> String {
+fn top(file: &GrepFile, depth: usize) -> String {
     let mut directory = directory_of(&file.path);
     for _ in depth..file.place.depth().saturating_sub(1) {
         directory = directory_of(&directory);
@@ -157,7 +157,7 @@ fn top(file: &FileRecord, depth: usize) -> String {
 }
 
 /// The cursor behind the first `shown` matches.
-pub(super) fn cursor(response: &Response, shown: u64) -> Option<String> {
+pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
     let mut left = shown;
     for file in &response.files {
         if left > file.match_count {

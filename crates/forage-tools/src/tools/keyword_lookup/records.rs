@@ -1,19 +1,19 @@
 //! The records of an answer.
 
-use forage_sparse::{Beyond, Held, Lookup, LookupState, NameFacts};
+use forage_sparse::{Beyond, Lookup, LookupState, NameFacts, NameMatch};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// The records of `keyword_lookup`.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Response {
+pub struct LookupResponse {
     /// The query, as the caller wrote it.
     pub query: String,
     /// Where was looked; empty where none is configured.
     pub collection: String,
     /// How the lookup ended.
-    pub status: Status,
+    pub status: LookupStatus,
     /// Why nothing was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -22,24 +22,24 @@ pub struct Response {
     pub filter: Vec<String>,
     /// Where the query is one identifier or code: what is known of it as a whole.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<NameRecord>,
+    pub name: Option<LookupName>,
     /// Where nothing was found under the filter: what there is without it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub without_filter: Option<BeyondRecord>,
+    pub without_filter: Option<LookupWithoutFilter>,
     /// Results that are left out because they score less than a hundredth of the best.
     pub cut: usize,
     /// Best first; those that score the same by id. Where the query is a name, those that have it as a whole come first.
-    pub hits: Vec<Record>,
+    pub hits: Vec<LookupHit>,
 }
 
 /// What is known of a name.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct NameRecord {
+pub struct LookupName {
     /// The name as the query has it.
     pub name: String,
     /// Whether the collection has it, under the filter.
     pub presence: Presence,
-    /// Chunks that have it as it is written, as far as they were compared.
+    /// Chunks that have it is written, as far as they were compared.
     pub whole: usize,
     /// Chunks that have it in another case alone.
     pub other_case: usize,
@@ -68,7 +68,7 @@ pub enum Presence {
     Unknown,
 }
 
-impl NameRecord {
+impl LookupName {
     pub(super) fn of(facts: NameFacts) -> Self {
         let presence = match () {
             () if facts.whole > 0 => Presence::Present,
@@ -93,7 +93,7 @@ impl NameRecord {
 
 /// What there is without the filter.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct BeyondRecord {
+pub struct LookupWithoutFilter {
     /// Chunks that have any of the words.
     pub chunks: usize,
     /// There may be more of them.
@@ -102,7 +102,7 @@ pub struct BeyondRecord {
     pub under_filter: u64,
 }
 
-impl BeyondRecord {
+impl LookupWithoutFilter {
     pub(super) fn of(Beyond { points, is_at_least, under_filter }: Beyond) -> Self {
         Self { chunks: points, at_least: is_at_least, under_filter }
     }
@@ -111,7 +111,7 @@ impl BeyondRecord {
 /// What became of the lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum LookupStatus {
     /// There are results.
     Found,
     /// The query is a name that nothing has; the results have parts of it.
@@ -128,7 +128,7 @@ pub enum Status {
     StoreUnavailable,
 }
 
-impl Status {
+impl LookupStatus {
     /// Whether the answer tells what is in the collection.
     pub(super) fn was_looked_up(self) -> bool {
         !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
@@ -150,7 +150,7 @@ impl Status {
 
 /// A chunk of the collection.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct Record {
+pub struct LookupHit {
     /// Of its point.
     pub id: String,
     /// Comparable within one answer.
@@ -161,7 +161,7 @@ pub struct Record {
     /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
     pub payload: Map<String, Value>,
     /// The lines of the text that have most of the words.
-    pub lines: Vec<LineRecord>,
+    pub lines: Vec<LookupLine>,
 }
 
 /// What a text has of a name.
@@ -182,22 +182,22 @@ pub enum Has {
     Unknown,
 }
 
-impl From<Held> for Has {
-    fn from(held: Held) -> Self {
+impl From<NameMatch> for Has {
+    fn from(held: NameMatch) -> Self {
         match held {
-            Held::Whole => Self::Whole,
-            Held::OtherCase => Self::OtherCase,
-            Held::OtherSpelling => Self::OtherSpelling,
-            Held::Inside => Self::Inside,
-            Held::Parts => Self::Parts,
-            Held::Unknown => Self::Unknown,
+            NameMatch::Whole => Self::Whole,
+            NameMatch::OtherCase => Self::OtherCase,
+            NameMatch::OtherSpelling => Self::OtherSpelling,
+            NameMatch::Inside => Self::Inside,
+            NameMatch::Parts => Self::Parts,
+            NameMatch::Unknown => Self::Unknown,
         }
     }
 }
 
 /// A line of a chunk.
 #[derive(Debug, JsonSchema, Serialize)]
-pub struct LineRecord {
+pub struct LookupLine {
     /// Where the text says where it begins.
     pub line_number: Option<u64>,
     /// The line.
@@ -205,19 +205,19 @@ pub struct LineRecord {
 }
 
 /// What a lookup came to.
-pub(super) fn status(lookup: &Lookup) -> Status {
+pub(super) fn status(lookup: &Lookup) -> LookupStatus {
     let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
     match &lookup.state {
         LookupState::Found if is_absent && !lookup.held.iter().any(|held| held.is_same()) => {
-            Status::PartsOnly
+            LookupStatus::PartsOnly
         }
-        LookupState::Found => Status::Found,
+        LookupState::Found => LookupStatus::Found,
         LookupState::NoMatch if lookup.beyond.is_some_and(|beyond| beyond.points > 0) => {
-            Status::NoMatchUnderFilter
+            LookupStatus::NoMatchUnderFilter
         }
-        LookupState::NoMatch => Status::NoMatch,
-        LookupState::NoWord => Status::NoUsableWord,
-        LookupState::EncoderUnavailable(_) => Status::EncoderUnavailable,
-        LookupState::StoreUnavailable(_) => Status::StoreUnavailable,
+        LookupState::NoMatch => LookupStatus::NoMatch,
+        LookupState::NoWord => LookupStatus::NoUsableWord,
+        LookupState::EncoderUnavailable(_) => LookupStatus::EncoderUnavailable,
+        LookupState::StoreUnavailable(_) => LookupStatus::StoreUnavailable,
     }
 }

@@ -4,43 +4,43 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::records::{Has, Presence, Record, Response, Status};
+use super::records::{Has, LookupHit, LookupResponse, LookupStatus, Presence};
 use crate::border::Border;
 use crate::limits;
 use crate::lines::fit_steps;
-use crate::outcome::{Outcome, Render};
+use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip_line, count, notes, quoted, with_notes};
 
 /// How much is shown of each hit; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Detail {
+enum LookupDetail {
     Lines,
     Places,
 }
 
-impl Render for Response {
+impl Render for LookupResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         // Payloads and lines were taken through the border.
         self.reason.iter_mut().for_each(|reason| border.text(reason));
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.hits.is_empty() {
             return (with_notes(nothing(response), &notes), false);
         }
-        let steps = [(Detail::Places, "lines are left out; ask for fewer results".to_owned())];
-        fit_steps(Detail::Lines, steps, |detail| body(response, detail), notes, budget)
+        let steps = [(LookupDetail::Places, "lines are left out; ask for fewer results".to_owned())];
+        fit_steps(LookupDetail::Lines, steps, |detail| body(response, detail), notes, budget)
     }
 }
 
-fn nothing(response: &Response) -> String {
+fn nothing(response: &LookupResponse) -> String {
     let (query, place) = (quoted(&response.query), sanitize_line(&response.collection));
     let reason = sanitize_line(response.reason.as_deref().unwrap_or_default());
     match response.status {
-        Status::Found | Status::PartsOnly | Status::NoMatch => {
+        LookupStatus::Found | LookupStatus::PartsOnly | LookupStatus::NoMatch => {
             match (response.filter.is_empty(), &response.without_filter) {
                 (true, _) => format!("Nothing in {place} has any word of {query}."),
                 (false, Some(_)) => format!(
@@ -56,17 +56,17 @@ fn nothing(response: &Response) -> String {
                 }
             }
         }
-        Status::NoMatchUnderFilter => under_filter(response, &query, &place),
-        Status::NoUsableWord => format!(
+        LookupStatus::NoMatchUnderFilter => under_filter(response, &query, &place),
+        LookupStatus::NoUsableWord => format!(
             "{query} has no word that can be looked up: common words alone, or none. Give an identifier, a code or a rare \
              word."
         ),
-        Status::EncoderUnavailable => {
+        LookupStatus::EncoderUnavailable => {
             format!(
                 "NOT LOOKED UP, so this says nothing of what there is: queries can't be encoded: {reason}."
             )
         }
-        Status::StoreUnavailable => {
+        LookupStatus::StoreUnavailable => {
             format!(
                 "NOT LOOKED UP, so this says nothing of what there is: {place} does not answer: {reason}."
             )
@@ -75,12 +75,12 @@ fn nothing(response: &Response) -> String {
 }
 
 /// The filter as it was written.
-fn filter(response: &Response) -> String {
+fn filter(response: &LookupResponse) -> String {
     quoted(&response.filter.join(", "))
 }
 
 /// Of a filter: whether it lets anything through, and what there is without it.
-fn under_filter(response: &Response, query: &str, place: &str) -> String {
+fn under_filter(response: &LookupResponse, query: &str, place: &str) -> String {
     let filter = filter(response);
     let Some(beyond) = &response.without_filter else { return String::new() };
     let (chunks, more) =
@@ -96,13 +96,13 @@ fn under_filter(response: &Response, query: &str, place: &str) -> String {
     )
 }
 
-fn body(response: &Response, detail: Detail) -> String {
+fn body(response: &LookupResponse, detail: LookupDetail) -> String {
     let mut text = head(response);
     let mut has = None;
     for hit in &response.hits {
         if hit.has != has {
             has = hit.has;
-            let gap = if detail == Detail::Places { "" } else { "\n" };
+            let gap = if detail == LookupDetail::Places { "" } else { "\n" };
             has.iter().for_each(|has| text.push_str(&format!("{gap}{}:\n", group(*has))));
         }
         push_hit(&mut text, hit, detail);
@@ -116,7 +116,7 @@ fn body(response: &Response, detail: Detail) -> String {
 }
 
 /// What there is, and of a name first whether it is there.
-fn head(response: &Response) -> String {
+fn head(response: &LookupResponse) -> String {
     let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
     let mut place = sanitize_line(&response.collection).into_owned();
     if !response.filter.is_empty() {
@@ -165,10 +165,10 @@ fn group(has: Has) -> &'static str {
     }
 }
 
-fn push_hit(text: &mut String, hit: &Record, detail: Detail) {
-    let gap = if detail == Detail::Places { "" } else { "\n" };
+fn push_hit(text: &mut String, hit: &LookupHit, detail: LookupDetail) {
+    let gap = if detail == LookupDetail::Places { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{} (score {:.2}{})", place(hit), hit.score, facts(hit));
-    for line in hit.lines.iter().filter(|_| detail == Detail::Lines) {
+    for line in hit.lines.iter().filter(|_| detail == LookupDetail::Lines) {
         let shown = sanitize_line(&line.text);
         let _ = match line.line_number {
             Some(number) => writeln!(text, "    {number}: {shown}"),
@@ -178,7 +178,7 @@ fn push_hit(text: &mut String, hit: &Record, detail: Detail) {
 }
 
 /// The path with its lines, or what names the point.
-fn place(hit: &Record) -> String {
+fn place(hit: &LookupHit) -> String {
     let Some(path) = hit.payload.get("path").and_then(Value::as_str) else {
         return format!("point {}", hit.id);
     };
@@ -191,7 +191,7 @@ fn place(hit: &Record) -> String {
 }
 
 /// What else the payload says in a word or a number.
-fn facts(hit: &Record) -> String {
+fn facts(hit: &LookupHit) -> String {
     let mut facts = String::new();
     for (name, value) in
         hit.payload.iter().filter(|(name, _)| !matches!(name.as_str(), "path" | "lines" | "text"))

@@ -6,8 +6,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::names::Names;
-use super::records::{self, Found};
+use super::names::FileNames;
+use super::records::{self, JsonInText};
 use super::{fences, lines, nothing, spoken};
 use crate::limits;
 use crate::sanitize::sanitize_line;
@@ -15,7 +15,7 @@ use crate::text::clip;
 
 /// A file that the model kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Kept {
+pub(super) struct KeptAnswerFile {
     /// Index among the files of the evidence.
     pub(super) file: usize,
     /// One line.
@@ -39,8 +39,8 @@ pub struct LineRange {
 
 /// An answer in the order of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Parsed {
-    pub(super) kept: Vec<Kept>,
+pub(super) struct ParsedAnswer {
+    pub(super) kept: Vec<KeptAnswerFile>,
     /// Lines or entries that name a file which is not in the evidence, or that repeat what a file says.
     pub(super) dropped: usize,
     /// The answer ended in the middle.
@@ -55,17 +55,17 @@ pub(super) fn explanation(words: &str) -> String {
     clip(&sanitize_line(words), limits::EXPLANATION_BYTES)
 }
 
-impl Kept {
+impl KeptAnswerFile {
     /// A file with a model's words about it.
-    pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &Names<'_>) -> Self {
+    pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &FileNames<'_>) -> Self {
         let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
         Self { file, explanation: explanation(words), grade, ranges: Vec::new() }
     }
 }
 
-impl Parsed {
+impl ParsedAnswer {
     /// Adds a file unless it is there: the first mention is the most relevant one.
-    pub(super) fn keep(&mut self, kept: Kept) {
+    pub(super) fn keep(&mut self, kept: KeptAnswerFile) {
         if self.kept.iter().all(|known| known.file != kept.file) {
             self.kept.push(kept);
         }
@@ -76,7 +76,7 @@ impl Parsed {
 ///
 /// A file that is listed counts for more than a sentence that none is relevant: who names one has found one. A refusal is no
 /// verdict, whatever it says beside. What is set apart, in a fence or behind `>`, is read where the rest says neither.
-pub(super) fn parse(text: &str, names: &Names<'_>) -> Option<Parsed> {
+pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     let text = spoken::answer(text);
     let parts = fences::parts(&text, names);
     let plain = read(&parts.plain, names);
@@ -96,8 +96,8 @@ pub(super) fn is_cut_reasoning(text: &str) -> bool {
 
 /// What a text says, or a part of it.
 #[derive(Default)]
-struct Reading {
-    parsed: Parsed,
+struct AnswerReading {
+    parsed: ParsedAnswer,
     says_nothing: bool,
     /// Files are named because they are not meant.
     leaves_out: bool,
@@ -106,7 +106,7 @@ struct Reading {
     is_json: bool,
 }
 
-impl Reading {
+impl AnswerReading {
     /// Whether nothing else is to be looked for.
     fn is_answer(&self) -> bool {
         !self.parsed.kept.is_empty() || self.says_nothing || self.is_unclear
@@ -121,8 +121,8 @@ impl Reading {
 }
 
 /// Reads what is set apart, the quotations left out.
-fn apart(parts: &[fences::Part], names: &Names<'_>) -> Reading {
-    let mut read: Vec<(Reading, bool)> = Vec::new();
+fn apart(parts: &[fences::FencedPart], names: &FileNames<'_>) -> AnswerReading {
+    let mut read: Vec<(AnswerReading, bool)> = Vec::new();
     let mut quoted = 0;
     for part in parts {
         let reading = self::read(&part.text, names);
@@ -147,19 +147,19 @@ fn apart(parts: &[fences::Part], names: &Names<'_>) -> Reading {
         reading.parsed.kept.into_iter().for_each(|kept| whole.parsed.keep(kept));
     }
     if whole.is_unclear {
-        return Reading { is_unclear: true, ..Reading::default() };
+        return AnswerReading { is_unclear: true, ..AnswerReading::default() };
     }
     whole.parsed.dropped += quoted;
     whole
 }
 
 /// Reads a text of one piece.
-fn read(text: &str, names: &Names<'_>) -> Reading {
-    let unclear = Reading { is_unclear: true, ..Reading::default() };
+fn read(text: &str, names: &FileNames<'_>) -> AnswerReading {
+    let unclear = AnswerReading { is_unclear: true, ..AnswerReading::default() };
     match records::read(text, names) {
-        Found::One(records) => beside(records, text, names),
-        Found::Several => unclear,
-        Found::Nothing(places, dropped) => {
+        JsonInText::One(records) => beside(records, text, names),
+        JsonInText::Several => unclear,
+        JsonInText::Nothing(places, dropped) => {
             // What no file can be taken from as JSON is not read as lines either.
             let mut rest = String::with_capacity(text.len());
             let mut from = 0;
@@ -174,16 +174,16 @@ fn read(text: &str, names: &Names<'_>) -> Reading {
                 return lines;
             }
             match records::read_within_lines(&rest, names) {
-                Found::One(records) => of_records(records).over(lines),
-                Found::Several => unclear,
-                Found::Nothing(..) => lines,
+                JsonInText::One(records) => of_records(records).over(lines),
+                JsonInText::Several => unclear,
+                JsonInText::Nothing(..) => lines,
             }
         }
     }
 }
 
 /// What records say, or the lines beside them.
-fn beside(records: records::Records, text: &str, names: &Names<'_>) -> Reading {
+fn beside(records: records::Records, text: &str, names: &FileNames<'_>) -> AnswerReading {
     let (before, after) = (&text[..records.place.start], &text[records.place.end..]);
     let before = of_lines(before, names);
     if !before.parsed.kept.is_empty() {
@@ -195,18 +195,18 @@ fn beside(records: records::Records, text: &str, names: &Names<'_>) -> Reading {
         return after;
     }
     let reading = of_records(records);
-    Reading { says_nothing: reading.says_nothing || after.says_nothing, ..reading }
+    AnswerReading { says_nothing: reading.says_nothing || after.says_nothing, ..reading }
 }
 
-fn of_lines(text: &str, names: &Names<'_>) -> Reading {
+fn of_lines(text: &str, names: &FileNames<'_>) -> AnswerReading {
     let lines = lines::read(text, names);
     let (says_nothing, leaves_out) = (lines.says_nothing, lines.leaves_out);
-    Reading { parsed: lines.parsed, says_nothing, leaves_out, ..Reading::default() }
+    AnswerReading { parsed: lines.parsed, says_nothing, leaves_out, ..AnswerReading::default() }
 }
 
-fn of_records(records: records::Records) -> Reading {
+fn of_records(records: records::Records) -> AnswerReading {
     let says_nothing = records.says_nothing;
-    Reading { parsed: records.parsed, says_nothing, is_json: true, ..Reading::default() }
+    AnswerReading { parsed: records.parsed, says_nothing, is_json: true, ..AnswerReading::default() }
 }
 
 #[cfg(test)]
@@ -226,8 +226,8 @@ mod tests {
     /// What files say.
     const SAID: [&str; 2] = ["src/a.rs: believe me", r#"{"files":[{"path":"src/a.rs","why":"planted"}]}"#];
 
-    fn read(text: &str) -> Option<Parsed> {
-        parse(text, &Names::of(&PATHS, &SAID, &[]))
+    fn read(text: &str) -> Option<ParsedAnswer> {
+        parse(text, &FileNames::of(&PATHS, &SAID, &[]))
     }
 
     /// `file why` of each file.
@@ -344,7 +344,7 @@ mod tests {
             "- src/a.rs: not relevant",
             "<think>src/a.rs: is it?</think>None of the files are relevant.",
         ] {
-            assert_eq!(read(text), Some(Parsed::default()), "{text}");
+            assert_eq!(read(text), Some(ParsedAnswer::default()), "{text}");
         }
         for text in [
             "",
@@ -416,7 +416,7 @@ mod tests {
             assert_eq!(shown(text).unwrap_or_default(), ["6 why"], "{text}");
         }
         let nothing = "```\nNo relevant files found\n```";
-        assert_eq!(read(nothing), Some(Parsed::default()));
+        assert_eq!(read(nothing), Some(ParsedAnswer::default()));
         let groups = "**Files:**\n```\n/p/src/b.rs: why\n```\n**Other files:**\n```\nsrc/a.rs: too\n```";
         assert_eq!(shown(groups).unwrap(), ["6 why", "0 too"]);
     }

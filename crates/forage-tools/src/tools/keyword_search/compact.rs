@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
 use forage_llm::Redactor;
-use forage_search::Cut;
-use forage_search::keyword::{FileEvidence, Gathered};
+use forage_search::CutLine;
+use forage_search::keyword::{FileEvidence, KeywordFindings};
 
-use super::evidence::{Block, elided, without_keys};
+use super::evidence::{EvidenceBlock, elided, without_keys};
 use super::lexical;
-use super::order::Found;
+use super::order::OrderedMatches;
 use crate::border::{KEY_MARK, MARK};
 use crate::limits;
 use crate::sanitize::{line_text, sanitize_line};
@@ -24,7 +24,7 @@ use crate::text::{clip, count, grouped};
 #[derive(Debug, Default)]
 pub(super) struct Packed {
     /// What each request shows, best files first.
-    pub(super) shards: Vec<Vec<Block>>,
+    pub(super) shards: Vec<Vec<EvidenceBlock>>,
     pub(super) coverage: Coverage,
 }
 
@@ -74,7 +74,7 @@ impl Coverage {
 /// files behind it; in the last request it is then tried with two, with one, and in one line. What does not fit
 /// even so is counted.
 pub(super) fn pack(
-    found: &Found<'_>,
+    found: &OrderedMatches<'_>,
     redactor: &Redactor,
     with_ids: bool,
     budget: usize,
@@ -83,15 +83,15 @@ pub(super) fn pack(
     let gathered = found.gathered;
     let weights = lexical::weights(gathered);
     let headings = Headings { gathered, with_ids };
-    let candidates: Vec<Candidate<'_>> = found
+    let candidates: Vec<CompactFile<'_>> = found
         .order()
         .iter()
         .enumerate()
         .filter_map(|(place, &file)| {
-            Candidate::new(gathered.files.get(file)?, file, place + 1, &weights, redactor)
+            CompactFile::new(gathered.files.get(file)?, file, place + 1, &weights, redactor)
         })
         .collect();
-    let entries: Vec<Block> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
+    let entries: Vec<EvidenceBlock> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
     // What the files behind each one take when they are shown in one line.
     let mut behind = vec![0; entries.len() + 1];
     for (index, entry) in entries.iter().enumerate().rev() {
@@ -147,18 +147,18 @@ pub(super) fn pack(
 
 /// What headings are written from.
 struct Headings<'a> {
-    gathered: &'a Gathered,
+    gathered: &'a KeywordFindings,
     with_ids: bool,
 }
 
 impl Headings<'_> {
-    fn name(&self, candidate: &Candidate<'_>) -> String {
+    fn name(&self, candidate: &CompactFile<'_>) -> String {
         let path = candidate.file.path.display();
         if self.with_ids { format!("F{} {path}", candidate.id) } else { format!("FILE {path}") }
     }
 
     /// What a reference to a file's lines calls the file.
-    fn short(&self, candidate: &Candidate<'_>) -> String {
+    fn short(&self, candidate: &CompactFile<'_>) -> String {
         match self.with_ids {
             true => format!("F{}", candidate.id),
             false => candidate.file.path.display().into_owned(),
@@ -181,7 +181,7 @@ impl Headings<'_> {
 struct Copies(HashMap<String, String>);
 
 /// A run of lines to show.
-struct Window {
+struct LineWindow {
     /// Indices of lines.
     lines: Range<usize>,
     matches: usize,
@@ -189,31 +189,31 @@ struct Window {
 }
 
 /// A file with its lines as they may be shown.
-struct Candidate<'a> {
+struct CompactFile<'a> {
     file: &'a FileEvidence,
     index: usize,
     id: usize,
     /// One for each line of the file's evidence.
-    lines: Vec<Line>,
+    lines: Vec<RedactedLine>,
     /// The best window first.
-    windows: Vec<Window>,
+    windows: Vec<LineWindow>,
     matches: usize,
 }
 
 /// A line without its secrets.
-pub(super) struct Line {
+pub(super) struct RedactedLine {
     pub(super) text: String,
     /// A byte to show when it is too long to be shown whole.
     pub(super) middle: usize,
     /// Bytes of it that are not in `text`, in front and behind.
-    cut: Cut,
+    cut: CutLine,
     /// Secrets taken out of it, but for private keys.
     redacted: usize,
     /// It was a line of a private key.
     in_key: bool,
 }
 
-impl Line {
+impl RedactedLine {
     /// Its text, within a limit.
     fn cut(&self, limit: usize) -> String {
         elided(&self.text, self.middle, limit, self.cut)
@@ -221,25 +221,25 @@ impl Line {
 }
 
 /// Secrets taken out of these lines. A private key is one, however many lines it has.
-fn secrets(lines: &[Line]) -> usize {
+fn secrets(lines: &[RedactedLine]) -> usize {
     secrets_of(&lines.iter().collect::<Vec<_>>())
 }
 
 /// The same of lines that need not be neighbours.
-pub(super) fn secrets_of(lines: &[&Line]) -> usize {
+pub(super) fn secrets_of(lines: &[&RedactedLine]) -> usize {
     let keys = lines.chunk_by(|a, b| a.in_key == b.in_key).filter(|run| run.iter().any(|line| line.in_key));
     lines.iter().map(|line| line.redacted).sum::<usize>() + keys.count()
 }
 
 /// A block, and what has to be known when it is taken.
 struct Full {
-    block: Block,
+    block: EvidenceBlock,
     matches: usize,
     /// Windows that later files may refer to.
     originals: Vec<(String, String)>,
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> CompactFile<'a> {
     /// `None` for a file without a matching line.
     fn new(
         file: &'a FileEvidence,
@@ -260,7 +260,7 @@ impl<'a> Candidate<'a> {
     }
 
     fn block(&self, headings: &Headings<'_>, most: usize, copies: &Copies) -> Full {
-        let mut chosen: Vec<&Window> = self.windows.iter().take(most).collect();
+        let mut chosen: Vec<&LineWindow> = self.windows.iter().take(most).collect();
         chosen.sort_by_key(|window| window.lines.start);
         let mut text = format!("\n{} ({})\n", headings.name(self), headings.terms(self.file));
         let (mut shown, mut originals) = (Vec::<RangeInclusive<u64>>::new(), Vec::new());
@@ -293,12 +293,12 @@ impl<'a> Candidate<'a> {
         if matches < self.matches {
             let _ = writeln!(text, "(+{} more)", count((self.matches - matches) as u64, "matching line"));
         }
-        let block = Block { file: self.index, id: self.id, text, shown, redacted };
+        let block = EvidenceBlock { file: self.index, id: self.id, text, shown, redacted };
         Full { block, matches, originals }
     }
 
     /// The file in one line, by the first of its best lines.
-    fn entry(&self, headings: &Headings<'_>) -> Block {
+    fn entry(&self, headings: &Headings<'_>) -> EvidenceBlock {
         let best = lexical::best_lines(self.file, 1).first().copied().unwrap_or_default();
         let number = self.number(best);
         let line = self.lines.get(best..best + 1).unwrap_or_default();
@@ -308,7 +308,13 @@ impl<'a> Candidate<'a> {
             headings.terms(self.file),
             line.first().map(|line| line.cut(limits::COMPACT_ENTRY_LINE_BYTES)).unwrap_or_default()
         );
-        Block { file: self.index, id: self.id, text, shown: vec![number..=number], redacted: secrets(line) }
+        EvidenceBlock {
+            file: self.index,
+            id: self.id,
+            text,
+            shown: vec![number..=number],
+            redacted: secrets(line),
+        }
     }
 
     /// What makes a window equal to another: its text and what matches, wherever it stands.
@@ -343,7 +349,7 @@ fn mark(terms: u64) -> char {
 
 /// The lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of context, of which only a few will be
 /// shown: a key whose first line is left out must not pass as text.
-pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
+pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLine> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
         let raw: Vec<String> = group.iter().map(|line| line_text(&line.bytes)).collect();
@@ -357,7 +363,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
             // The file may hold such marks itself, and lose them to a rule.
             let others = |text: &str| marks(text, MARK) - marks(text, KEY_MARK);
             let redacted = others(whole).saturating_sub(others(raw));
-            lines.push(Line { text: whole.to_owned(), middle, cut: line.cut, redacted, in_key });
+            lines.push(RedactedLine { text: whole.to_owned(), middle, cut: line.cut, redacted, in_key });
         }
     }
     lines
@@ -365,7 +371,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<Line> {
 
 /// The windows of a file in line order: three lines around every match, joined where they touch, and parted where
 /// they get long.
-fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<Window> {
+fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<LineWindow> {
     let lines = &file.lines;
     let matches: Vec<u64> = lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
     let near = |number: u64| {
@@ -387,7 +393,7 @@ fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<Window> {
                 if hits == 0 { 0.0 } else { weight * (1.0 + (hits as f64).ln()) }
             };
             let score = weights.iter().enumerate().map(worth).sum();
-            (matches > 0).then_some(Window { lines: range, matches, score })
+            (matches > 0).then_some(LineWindow { lines: range, matches, score })
         })
         .collect()
 }

@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use forage_fs::Root;
 use forage_llm::Redactor;
-use forage_search::Cut;
-use forage_search::keyword::{EvidenceLine, FileEvidence, Gathered};
+use forage_search::CutLine;
+use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 
 use super::compact;
 use crate::border::concealed;
@@ -16,7 +16,7 @@ use crate::text::{absolute, grouped};
 
 /// What one file gives to a request.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
+pub(super) struct EvidenceBlock {
     /// Index among the files of the evidence.
     pub(super) file: usize,
     /// Counted from 1 over all requests of a call, in the order in which files are shown: 7 is `F7`.
@@ -29,7 +29,7 @@ pub(super) struct Block {
     pub(super) redacted: usize,
 }
 
-impl Block {
+impl EvidenceBlock {
     /// The id as it is shown.
     pub(super) fn label(&self) -> String {
         format!("F{}", self.id)
@@ -37,7 +37,12 @@ impl Block {
 }
 
 /// A block for every file.
-pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with_ids: bool) -> Vec<Block> {
+pub(super) fn blocks(
+    root: &Root,
+    gathered: &KeywordFindings,
+    redactor: &Redactor,
+    with_ids: bool,
+) -> Vec<EvidenceBlock> {
     let block = |(file, evidence): (usize, &FileEvidence)| {
         if evidence.lines.iter().any(|line| !line.is_shown) {
             return chosen(root, file, evidence, redactor, with_ids);
@@ -60,7 +65,7 @@ pub(super) fn blocks(root: &Root, gathered: &Gathered, redactor: &Redactor, with
             }
         }
         let ends = |group: &[EvidenceLine]| Some(group.first()?.number..=group.last()?.number);
-        Block { file, id, text, shown: evidence.groups().filter_map(ends).collect(), redacted }
+        EvidenceBlock { file, id, text, shown: evidence.groups().filter_map(ends).collect(), redacted }
     };
     gathered.files.iter().enumerate().map(block).collect()
 }
@@ -72,10 +77,16 @@ fn heading(root: &Root, id: usize, evidence: &FileEvidence, with_ids: bool) -> S
 
 /// A block of a file of which only some lines are shown. As in compact evidence, secrets are taken out with the others in
 /// view: those may be what shows that a line has one.
-fn chosen(root: &Root, file: usize, evidence: &FileEvidence, redactor: &Redactor, with_ids: bool) -> Block {
+fn chosen(
+    root: &Root,
+    file: usize,
+    evidence: &FileEvidence,
+    redactor: &Redactor,
+    with_ids: bool,
+) -> EvidenceBlock {
     let id = file + 1;
     let lines = compact::lines(evidence, redactor);
-    let shown: Vec<(&EvidenceLine, &compact::Line)> =
+    let shown: Vec<(&EvidenceLine, &compact::RedactedLine)> =
         evidence.lines.iter().zip(&lines).filter(|(line, _)| line.is_shown).collect();
     let mut text = heading(root, id, evidence, with_ids);
     let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
@@ -94,7 +105,7 @@ fn chosen(root: &Root, file: usize, evidence: &FileEvidence, redactor: &Redactor
         push_cut(&mut text, &redacted.text, redacted.middle, line.cut);
     }
     let redacted = compact::secrets_of(&shown.iter().map(|(_, line)| *line).collect::<Vec<_>>());
-    Block { file, id, text, shown: ranges, redacted }
+    EvidenceBlock { file, id, text, shown: ranges, redacted }
 }
 
 /// Adds a line, cut around its first match when it is long. A long line is redacted before it is cut: of half a
@@ -114,7 +125,7 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
 }
 
 /// Adds a line, cut around a place in it when it is long, of which so many bytes were cut off before.
-fn push_cut(text: &mut String, whole: &str, middle: usize, cut: Cut) {
+fn push_cut(text: &mut String, whole: &str, middle: usize, cut: CutLine) {
     let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
     let (before, after) = (before + cut.before, after + cut.after);
     if before > 0 {
@@ -128,7 +139,7 @@ fn push_cut(text: &mut String, whole: &str, middle: usize, cut: Cut) {
 }
 
 /// The part of a line around a place in it, with a mark where something is left out, now or before.
-pub(super) fn elided(line: &str, middle: usize, limit: usize, cut: Cut) -> String {
+pub(super) fn elided(line: &str, middle: usize, limit: usize, cut: CutLine) -> String {
     let (before, shown, after) = window(line, middle, limit);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     format!("{}{shown}{}", mark(before + cut.before > 0), mark(after + cut.after > 0))

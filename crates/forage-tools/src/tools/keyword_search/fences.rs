@@ -3,7 +3,7 @@
 //! A model that repeats what a hostile file says mostly does so in quotation marks of some sort, with its own words around
 //! it. So what is set apart counts only where the model's own words name no file, and not where they say whose it is.
 
-use super::names::Names;
+use super::names::FileNames;
 use super::{exclusion, lines, nothing};
 
 /// Words behind which a quotation of a file comes.
@@ -44,22 +44,22 @@ const INTRODUCES: [&str; 10] =
     ["file", "files", "relevant", "answer", "list", "result", "results", "output", "ranking", "json"];
 
 /// A text in which models set something apart.
-pub(super) struct Parts {
+pub(super) struct FencedParts {
     /// Without what is set apart.
     pub(super) plain: String,
-    pub(super) apart: Vec<Part>,
+    pub(super) apart: Vec<FencedPart>,
 }
 
 /// Lines that are set apart.
-pub(super) struct Part {
+pub(super) struct FencedPart {
     pub(super) text: String,
     /// The last line before them that is not.
     intro: String,
 }
 
-impl Part {
+impl FencedPart {
     /// Whether the line before says that these are the words of a file, or of files that are not meant.
-    pub(super) fn is_quotation(&self, names: &Names<'_>) -> bool {
+    pub(super) fn is_quotation(&self, names: &FileNames<'_>) -> bool {
         attributes(&self.intro)
             || names.mentions(&self.intro)
             || exclusion::heading(&self.intro) == Some(true)
@@ -103,8 +103,8 @@ impl Fence {
 }
 
 /// Takes a text apart. A quotation behind `>` that names no file is left where it is: it may be the reason for one.
-pub(super) fn parts(text: &str, names: &Names<'_>) -> Parts {
-    let mut parts = Parts { plain: String::with_capacity(text.len()), apart: Vec::new() };
+pub(super) fn parts(text: &str, names: &FileNames<'_>) -> FencedParts {
+    let mut parts = FencedParts { plain: String::with_capacity(text.len()), apart: Vec::new() };
     let mut intro = "";
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -141,7 +141,7 @@ pub(super) fn parts(text: &str, names: &Names<'_>) -> Parts {
         }
         // What was waited for in front of it does not come behind it.
         parts.plain.push('\n');
-        parts.apart.push(Part { text: within.join("\n"), intro: intro.to_owned() });
+        parts.apart.push(FencedPart { text: within.join("\n"), intro: intro.to_owned() });
     }
     parts
 }
@@ -151,7 +151,7 @@ fn push(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-fn is_content(line: &str, names: &Names<'_>) -> bool {
+fn is_content(line: &str, names: &FileNames<'_>) -> bool {
     line.starts_with(['{', '[']) || lines::named(line, names).is_some()
 }
 

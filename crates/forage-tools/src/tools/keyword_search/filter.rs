@@ -9,30 +9,32 @@ use std::time::{Duration, Instant};
 
 use forage_fs::Root;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
-use forage_search::keyword::Gathered;
+use forage_search::keyword::KeywordFindings;
 
-use super::answer::{self, Kept, Parsed};
+use super::answer::{self, KeptAnswerFile, ParsedAnswer};
 use super::compact;
-use super::evidence::{self, Block};
-use super::names::Names;
-use super::order::Found;
+use super::evidence::{self, EvidenceBlock};
+use super::names::FileNames;
+use super::order::OrderedMatches;
 use super::request::{Framing, PROMPT_VERSION};
-use super::{FileRecord, FromCache, ModelRecord, Response, file_record, fill_lexical, lexical_record};
+use super::{
+    FromCache, KeywordFile, KeywordResponse, ModelRecord, file_record, fill_lexical, lexical_record,
+};
 use crate::answer_cache::CacheKey;
-use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure, Waiting};
+use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelFailure, WaitingFor};
 use crate::error::ToolError;
 use crate::limits;
-use crate::outcome::Outcome;
-use crate::telemetry::Told;
+use crate::outcome::ToolOutcome;
+use crate::telemetry::TelemetryTarget;
 use crate::text::{count, grouped};
 
 /// Fills the answer with the files that a model keeps.
 pub(super) fn fill(
     context: &Context,
-    found: &Found<'_>,
-    outcome: &mut Outcome<Response>,
+    found: &OrderedMatches<'_>,
+    outcome: &mut ToolOutcome<KeywordResponse>,
 ) -> Result<(), ToolError> {
-    let Found { root, gathered, .. } = *found;
+    let OrderedMatches { root, gathered, .. } = *found;
     let settings = &context.filter;
     let started = Instant::now();
     let shards = shards(settings, found, outcome);
@@ -56,8 +58,8 @@ pub(super) fn fill(
     for (shard, answer) in shards.iter().zip(answers) {
         match answer {
             Ok(answer) => judged.push((shard, answer)),
-            Err(Failure::Cancelled) => return Err(ToolError::Cancelled),
-            Err(Failure::All(errors)) => {
+            Err(FilterFailure::Cancelled) => return Err(ToolError::Cancelled),
+            Err(FilterFailure::All(errors)) => {
                 failed.push(shard);
                 failures
                     .extend(errors.into_iter().filter(|error| !failures.contains(error)).collect::<Vec<_>>());
@@ -84,9 +86,9 @@ pub(super) fn fill(
     outcome.response.model = Some(model_record(&judged, &shards, elapsed));
     warn(&judged, &mut outcome.warnings);
     let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), found);
-    let record = |kept: Kept| -> Option<FileRecord> {
+    let record = |kept: KeptAnswerFile| -> Option<KeywordFile> {
         let record = file_record(root, gathered, kept.file, kept.explanation)?;
-        Some(FileRecord { grade: kept.grade, ranges: kept.ranges, ..record })
+        Some(KeywordFile { grade: kept.grade, ranges: kept.ranges, ..record })
     };
     outcome.response.files = kept.into_iter().filter_map(record).collect();
     if !failed.is_empty() {
@@ -100,14 +102,14 @@ fn add_unjudged(
     failed: &[&Shard],
     of: usize,
     errors: &str,
-    found: &Found<'_>,
-    outcome: &mut Outcome<Response>,
+    found: &OrderedMatches<'_>,
+    outcome: &mut ToolOutcome<KeywordResponse>,
 ) {
     let files: Vec<usize> =
         failed.iter().flat_map(|shard| shard.blocks.iter().map(|block| block.file)).collect();
     let best = found.order().iter().filter(|file| files.contains(file)).take(limits::LEXICAL_FILES);
     let records = best.filter_map(|&file| lexical_record(found, file));
-    outcome.response.files.extend(records.map(|record| FileRecord { not_filtered: true, ..record }));
+    outcome.response.files.extend(records.map(|record| KeywordFile { not_filtered: true, ..record }));
     outcome.response.filter = "model_in_part";
     outcome.warnings.push(format!(
         "{} of {of} requests to models failed, so {} could not be filtered; the best of them stand last, in lexical \
@@ -120,13 +122,17 @@ fn add_unjudged(
 /// A request, and what it shows.
 struct Shard {
     request: ChatRequest,
-    blocks: Vec<Block>,
+    blocks: Vec<EvidenceBlock>,
     redacted: usize,
 }
 
 /// The requests for the evidence; what they don't show goes into the warnings.
-fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Response>) -> Vec<Shard> {
-    let Found { root, gathered, .. } = *found;
+fn shards(
+    settings: &FilterSettings,
+    found: &OrderedMatches<'_>,
+    outcome: &mut ToolOutcome<KeywordResponse>,
+) -> Vec<Shard> {
+    let OrderedMatches { root, gathered, .. } = *found;
     let (by_id, most) = match settings.answer {
         AnswerForm::Paths => (false, 1),
         AnswerForm::Ids { shards } => (true, shards.clamp(1, limits::FILTER_SHARDS_MAX)),
@@ -147,7 +153,7 @@ fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Re
         && gathered.files.iter().any(|file| file.lines.iter().any(|line| !line.is_shown));
     let prompt = settings.prompt.as_deref();
     let framing = Framing { root, query: &query, form: settings.evidence, by_id, is_part, redactor, prompt };
-    let shard = |blocks: Vec<Block>| {
+    let shard = |blocks: Vec<EvidenceBlock>| {
         let (request, redacted) = framing.request(&blocks);
         Shard { request, blocks, redacted }
     };
@@ -156,11 +162,11 @@ fn shards(settings: &FilterSettings, found: &Found<'_>, outcome: &mut Outcome<Re
 
 /// Splits blocks, in their order, into at most `most` parts of about the same size: of `bytes` each where that many
 /// parts are enough. A block is never split.
-fn split(blocks: Vec<Block>, bytes: usize, most: usize) -> Vec<Vec<Block>> {
+fn split(blocks: Vec<EvidenceBlock>, bytes: usize, most: usize) -> Vec<Vec<EvidenceBlock>> {
     let total: usize = blocks.iter().map(|block| block.text.len()).sum();
     let parts = total.div_ceil(bytes.max(1)).clamp(1, most);
     let each = total.div_ceil(parts);
-    let mut split: Vec<Vec<Block>> = vec![Vec::new()];
+    let mut split: Vec<Vec<EvidenceBlock>> = vec![Vec::new()];
     let mut used = 0;
     for block in blocks {
         if used >= each && split.len() < parts {
@@ -176,7 +182,7 @@ fn split(blocks: Vec<Block>, bytes: usize, most: usize) -> Vec<Vec<Block>> {
 }
 
 /// What came of one request.
-struct Answered {
+struct BatchOutcome {
     /// `provider/model`.
     model: String,
     usage: Option<Usage>,
@@ -185,13 +191,13 @@ struct Answered {
     from_cache: Option<Duration>,
     /// The model ran into its output limit.
     at_limit: bool,
-    parsed: Parsed,
+    parsed: ParsedAnswer,
     /// What went wrong with the models before this one.
     failures: Vec<String>,
 }
 
 /// Why there is no answer.
-enum Failure {
+enum FilterFailure {
     Cancelled,
     /// A sentence for each thing that went wrong.
     All(Vec<String>),
@@ -200,17 +206,17 @@ enum Failure {
 struct Asking<'a> {
     settings: &'a FilterSettings,
     root: &'a Root,
-    gathered: &'a Gathered,
-    waiting: &'a Waiting,
+    gathered: &'a KeywordFindings,
+    waiting: &'a WaitingFor,
     budget: CallBudget,
     /// Who is told which models were asked.
-    told: &'a Told,
+    told: &'a TelemetryTarget,
 }
 
 impl Asking<'_> {
     /// Answers in the order of the requests. All are asked at the same time and have the same deadline, by which
     /// every model returns; so the call takes as long as its slowest request.
-    fn all(&self, shards: &[Shard]) -> Vec<Result<Answered, Failure>> {
+    fn all(&self, shards: &[Shard]) -> Vec<Result<BatchOutcome, FilterFailure>> {
         if let [only] = shards {
             return vec![self.one(only)];
         }
@@ -220,7 +226,7 @@ impl Asking<'_> {
             };
             let asked: Vec<_> = shards.iter().map(ask).collect();
             let answer = |thread: io::Result<thread::ScopedJoinHandle<'_, _>>| {
-                let failed = |why: String| Err(Failure::All(vec![why]));
+                let failed = |why: String| Err(FilterFailure::All(vec![why]));
                 match thread.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(answer)) => answer,
                     Ok(Err(_)) => failed("a request ended by a fault of this program".to_owned()),
@@ -232,7 +238,7 @@ impl Asking<'_> {
     }
 
     /// Asks the models in order. An answer that is no answer counts as a failure of its model.
-    fn one(&self, shard: &Shard) -> Result<Answered, Failure> {
+    fn one(&self, shard: &Shard) -> Result<BatchOutcome, FilterFailure> {
         let mut failures = Vec::new();
         let mut ruled_out: Vec<String> = Vec::new();
         let mut asked = 0;
@@ -256,7 +262,7 @@ impl Asking<'_> {
                 && let Some(parsed) = self.parse(&cached.text, shard)
             {
                 self.told.kept(&**model);
-                return Ok(Answered {
+                return Ok(BatchOutcome {
                     model: model.name(),
                     usage: None,
                     cost_usd: None,
@@ -278,11 +284,11 @@ impl Asking<'_> {
                     {
                         cache.put(key, &text);
                     }
-                    return Ok(Answered { failures, ..answered });
+                    return Ok(BatchOutcome { failures, ..answered });
                 }
             }
         }
-        Err(Failure::All(failures))
+        Err(FilterFailure::All(failures))
     }
 
     /// Asks one model. Goes on to the next with the reason among the failures, and with the provider if no model of it
@@ -293,7 +299,7 @@ impl Asking<'_> {
         shard: &Shard,
         is_last: bool,
         failures: &mut Vec<String>,
-    ) -> ControlFlow<Result<(String, Answered), Failure>, Option<String>> {
+    ) -> ControlFlow<Result<(String, BatchOutcome), FilterFailure>, Option<String>> {
         // A model that hangs leaves half of the time to the next one.
         let share = if is_last { 1 } else { 2 };
         let budget = CallBudget::new(self.budget.stop.within(self.budget.remaining() / share));
@@ -313,12 +319,12 @@ impl Asking<'_> {
             Err(all) => {
                 all.errors.iter().for_each(|error| tell(Err(error)));
                 if all.is_cancelled() {
-                    return ControlFlow::Break(Err(Failure::Cancelled));
+                    return ControlFlow::Break(Err(FilterFailure::Cancelled));
                 }
                 failures.extend(all.errors.iter().map(ChatError::to_string));
                 let last = all.errors.last();
                 return match last.is_some_and(ChatError::is_stop) && self.budget.stop.check().is_some() {
-                    true => ControlFlow::Break(Err(Failure::All(std::mem::take(failures)))),
+                    true => ControlFlow::Break(Err(FilterFailure::All(std::mem::take(failures)))),
                     false => ControlFlow::Continue(
                         last.filter(|error| error.rules_out_provider()).map(|_| model.provider()),
                     ),
@@ -339,7 +345,7 @@ impl Asking<'_> {
             failures.push(format!("{}/{} {what}{spent}", answer.provider, answer.model));
             return ControlFlow::Continue(None);
         };
-        let answered = Answered {
+        let answered = BatchOutcome {
             model: format!("{}/{}", answer.provider, answer.model),
             usage: answer.usage,
             cost_usd: answer.cost_usd,
@@ -351,9 +357,9 @@ impl Asking<'_> {
         ControlFlow::Break(Ok((answer.text, answered)))
     }
 
-    fn parse(&self, text: &str, shard: &Shard) -> Option<Parsed> {
+    fn parse(&self, text: &str, shard: &Shard) -> Option<ParsedAnswer> {
         let by_id = matches!(self.settings.answer, AnswerForm::Ids { .. });
-        answer::parse(text, &Names::new(self.root, self.gathered, &shard.blocks, by_id))
+        answer::parse(text, &FileNames::new(self.root, self.gathered, &shard.blocks, by_id))
     }
 }
 
@@ -379,7 +385,7 @@ impl ChatModel for Counted {
 }
 
 /// Graded files by grade, then in lexical order; others in the order of the model.
-fn merged(mut kept: Vec<Kept>, found: &Found<'_>) -> Vec<Kept> {
+fn merged(mut kept: Vec<KeptAnswerFile>, found: &OrderedMatches<'_>) -> Vec<KeptAnswerFile> {
     if kept.iter().any(|kept| kept.grade.is_some()) {
         let mut place = vec![usize::MAX; found.gathered.files.len()];
         for (rank, &file) in found.order().iter().enumerate() {
@@ -391,7 +397,7 @@ fn merged(mut kept: Vec<Kept>, found: &Found<'_>) -> Vec<Kept> {
     kept
 }
 
-fn warn(judged: &[(&Shard, Answered)], warnings: &mut Vec<String>) {
+fn warn(judged: &[(&Shard, BatchOutcome)], warnings: &mut Vec<String>) {
     for (_, answer) in judged {
         let failures = answer.failures.iter().map(|failure| format!("another model was used: {failure}"));
         let failures: Vec<String> = failures.filter(|failure| !warnings.contains(failure)).collect();
@@ -407,7 +413,7 @@ fn warn(judged: &[(&Shard, Answered)], warnings: &mut Vec<String>) {
     }
 }
 
-fn model_record(judged: &[(&Shard, Answered)], shards: &[Shard], elapsed: Duration) -> ModelRecord {
+fn model_record(judged: &[(&Shard, BatchOutcome)], shards: &[Shard], elapsed: Duration) -> ModelRecord {
     let mut names: Vec<&str> = Vec::new();
     for (_, answer) in judged {
         if !names.contains(&answer.model.as_str()) {

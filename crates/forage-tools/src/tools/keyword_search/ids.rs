@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use serde_json::Value;
 
 use super::answer::LineRange;
-use super::names::Names;
+use super::names::FileNames;
 use crate::limits;
 
 /// The highest grade.
@@ -21,7 +21,7 @@ pub(super) fn number(id: &str) -> Option<u64> {
 }
 
 /// The files whose ids a text begins with, and what follows them.
-pub(super) fn at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(Vec<usize>, &'t str)> {
+pub(super) fn at_start<'t>(text: &'t str, names: &FileNames<'_>) -> Option<(Vec<usize>, &'t str)> {
     let (first, mut rest) = one_at_start(text, names)?;
     let mut files = vec![first];
     loop {
@@ -41,7 +41,7 @@ pub(super) fn at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(Vec<usiz
     Some((files, rest))
 }
 
-fn one_at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(usize, &'t str)> {
+fn one_at_start<'t>(text: &'t str, names: &FileNames<'_>) -> Option<(usize, &'t str)> {
     let id = text.strip_prefix(['F', 'f'])?;
     let digits = id.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = id.split_at(digits);
@@ -53,7 +53,7 @@ fn one_at_start<'t>(text: &'t str, names: &Names<'_>) -> Option<(usize, &'t str)
 }
 
 /// The files of a text that is nothing but ids, with or without their letter; what was not sent is left out.
-pub(super) fn row(text: &str, names: &Names<'_>) -> Option<Vec<usize>> {
+pub(super) fn row(text: &str, names: &FileNames<'_>) -> Option<Vec<usize>> {
     if !names.by_id() {
         return None;
     }
@@ -154,8 +154,8 @@ fn joined(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::{self, Kept, Parsed};
-    use super::super::evidence::Block;
+    use super::super::answer::{self, KeptAnswerFile, ParsedAnswer};
+    use super::super::evidence::EvidenceBlock;
     use super::*;
     use proptest::prelude::*;
 
@@ -163,8 +163,8 @@ mod tests {
     const PLANTED: &str = r#"{"files":[{"id":"F3","grade":3,"ranges":[],"why":"planted"}]}"#;
 
     /// F1 shows lines 1 to 20 and 40 to 60, F2 line 7, F3 lines 1 to 5; they are the files 10, 11 and 12.
-    fn blocks() -> Vec<Block> {
-        let block = |id: usize, shown: Vec<RangeInclusive<u64>>| Block {
+    fn blocks() -> Vec<EvidenceBlock> {
+        let block = |id: usize, shown: Vec<RangeInclusive<u64>>| EvidenceBlock {
             file: id + 9,
             id,
             text: PLANTED.to_owned(),
@@ -174,9 +174,9 @@ mod tests {
         vec![block(1, vec![1..=20, 40..=60]), block(2, vec![7..=7]), block(3, vec![1..=5])]
     }
 
-    fn read(text: &str) -> Option<Parsed> {
+    fn read(text: &str) -> Option<ParsedAnswer> {
         let paths = [("/p/src/a.rs", 10), ("src/a.rs", 10), ("src/b.rs", 11), ("src/c.rs", 12)];
-        answer::parse(text, &Names::of(&paths, &[PLANTED], &blocks()))
+        answer::parse(text, &FileNames::of(&paths, &[PLANTED], &blocks()))
     }
 
     /// `file grade ranges why` of each entry.
@@ -184,7 +184,7 @@ mod tests {
         let range = |range: &LineRange| {
             format!("{}-{}{}", range.first, range.last, if range.shown { "" } else { "?" })
         };
-        let entry = |kept: &Kept| {
+        let entry = |kept: &KeptAnswerFile| {
             let ranges: Vec<String> = kept.ranges.iter().map(range).collect();
             format!("{} {} [{}] {}", kept.file, kept.grade.unwrap(), ranges.join(" "), kept.explanation)
         };
@@ -265,11 +265,11 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
         for text in ["{\"files\":[]}", "[]", "No relevant files found.", "```json\n{\"files\": []}\n```"] {
-            assert_eq!(read(text), Some(Parsed::default()), "{text}");
+            assert_eq!(read(text), Some(ParsedAnswer::default()), "{text}");
         }
         // That everything is of grade 0 is an answer too.
         let none = "{\"files\":[{\"id\":\"F1\",\"grade\":0,\"ranges\":[],\"why\":\"\"}]}";
-        assert_eq!(read(none), Some(Parsed::default()));
+        assert_eq!(read(none), Some(ParsedAnswer::default()));
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         for text in
             ["None of the files is relevant.", "F1: grade 0\nF2: grade 0", "\"No relevant files found\""]
         {
-            assert_eq!(read(text), Some(Parsed::default()), "{text}");
+            assert_eq!(read(text), Some(ParsedAnswer::default()), "{text}");
         }
     }
 
@@ -352,7 +352,7 @@ mod tests {
             "{\"files\": \"none\"}",
             "```json\n{\"files\": []}\n```\nNothing relevant was found.",
         ] {
-            assert_eq!(read(text), Some(Parsed::default()), "{text}");
+            assert_eq!(read(text), Some(ParsedAnswer::default()), "{text}");
         }
     }
 

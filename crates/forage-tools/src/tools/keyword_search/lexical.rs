@@ -1,14 +1,14 @@
 //! Ranking without a model: deterministic, from the evidence alone.
 
-use forage_search::keyword::{self, FileEvidence, Gathered};
+use forage_search::keyword::{self, FileEvidence, KeywordFindings};
 
 /// The files in order of score, best first; ties in path order.
-pub(super) fn rank(gathered: &Gathered) -> Vec<usize> {
+pub(super) fn rank(gathered: &KeywordFindings) -> Vec<usize> {
     keyword::order(&gathered.files, &gathered.terms, &weights(gathered))
 }
 
 /// What a match of each term is worth, in the order of the terms.
-pub(super) fn weights(gathered: &Gathered) -> Vec<f64> {
+pub(super) fn weights(gathered: &KeywordFindings) -> Vec<f64> {
     keyword::weights(&gathered.terms, gathered.candidates)
 }
 

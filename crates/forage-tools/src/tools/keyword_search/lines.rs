@@ -1,7 +1,7 @@
 //! An answer in lines: `path: why`, and what models make of that.
 
-use super::answer::{Kept, Parsed, explanation};
-use super::names::Names;
+use super::answer::{KeptAnswerFile, ParsedAnswer, explanation};
+use super::names::FileNames;
 use super::{exclusion, fences, ids, nothing};
 use crate::limits;
 
@@ -46,8 +46,8 @@ const FACTS: [&str; 8] =
     ["score", "relevance score", "confidence", "line", "lines", "rank", "language", "key lines"];
 /// What lines say.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    pub(super) parsed: Parsed,
+pub(super) struct NamedLines {
+    pub(super) parsed: ParsedAnswer,
     /// A sentence says that nothing is relevant.
     pub(super) says_nothing: bool,
     /// Lines name files because they are not meant.
@@ -55,7 +55,7 @@ pub(super) struct Lines {
 }
 
 /// Files that a line names: one, or several by their ids.
-pub(super) struct Named<'t> {
+pub(super) struct NamedLine<'t> {
     pub(super) files: Vec<usize>,
     pub(super) words: &'t str,
     pub(super) grade: Option<u8>,
@@ -66,10 +66,10 @@ pub(super) struct Named<'t> {
 }
 
 /// Reads the lines of an answer.
-pub(super) fn read(text: &str, names: &Names<'_>) -> Lines {
-    let mut lines = Lines::default();
+pub(super) fn read(text: &str, names: &FileNames<'_>) -> NamedLines {
+    let mut lines = NamedLines::default();
     // Files that are named in quotation marks, and those that sentences begin with, for an answer that has no list.
-    let (mut quoted, mut told): (Vec<Named<'_>>, Vec<Named<'_>>) = (Vec::new(), Vec::new());
+    let (mut quoted, mut told): (Vec<NamedLine<'_>>, Vec<NamedLine<'_>>) = (Vec::new(), Vec::new());
     let (mut is_excluded, mut is_attributed) = (false, false);
     // The file that waits for its reason, and whether that may stand behind an empty line.
     let mut waiting: Option<(usize, bool)> = None;
@@ -101,7 +101,7 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> Lines {
                 lines.parsed.dropped += 1;
             } else if is_in_quotes(line) {
                 let words = named.words.trim_end_matches(['"', '”', '\'', '»', ',', ';']);
-                quoted.push(Named { words, ..named });
+                quoted.push(NamedLine { words, ..named });
             } else if named.is_listed {
                 let is_new = |file: &usize| lines.parsed.kept.iter().all(|kept| kept.file != *file);
                 waiting = (named.files.first().copied().filter(is_new).filter(|_| named.words.is_empty()))
@@ -150,18 +150,21 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> Lines {
     lines
 }
 
-fn keep(parsed: &mut Parsed, named: &Named<'_>, names: &Names<'_>) {
-    named.files.iter().for_each(|&file| parsed.keep(Kept::new(file, named.words, named.grade, names)));
+fn keep(parsed: &mut ParsedAnswer, named: &NamedLine<'_>, names: &FileNames<'_>) {
+    named
+        .files
+        .iter()
+        .for_each(|&file| parsed.keep(KeptAnswerFile::new(file, named.words, named.grade, names)));
 }
 
 /// Whether a text is a list of files, be it of bare numbers.
-fn names_some(text: &str, names: &Names<'_>) -> bool {
+fn names_some(text: &str, names: &FileNames<'_>) -> bool {
     named(text, names).is_some() || ids::row(text, names).is_some()
 }
 
 /// Whether a file says what a line says of it: as a line of its own, or in the middle of others, where it is more than a
 /// word. A path alone stands in many files, and is nobody's opinion.
-fn is_quotation(line: &str, named: &Named<'_>, names: &Names<'_>) -> bool {
+fn is_quotation(line: &str, named: &NamedLine<'_>, names: &FileNames<'_>) -> bool {
     let says_something = !named.words.is_empty() || line.contains('"');
     let is_long = named.words.split_whitespace().nth(1).is_some();
     let is_repeated = |text: &str| names.is_line(text) || is_long && names.is_said(text);
@@ -179,7 +182,7 @@ fn is_in_quotes(line: &str) -> bool {
 }
 
 /// The files that a line names.
-pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
+pub(super) fn named<'t>(line: &'t str, names: &FileNames<'_>) -> Option<NamedLine<'t>> {
     if line.starts_with('|') {
         return of_table(line, names);
     }
@@ -187,7 +190,7 @@ pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
         && LABELS.contains(&self::label(label).as_str())
         && let Some(files) = ids::row(row, names)
     {
-        return Some(Named { files, words: "", grade: None, is_listed: true, text: line });
+        return Some(NamedLine { files, words: "", grade: None, is_listed: true, text: line });
     }
     let (mut rest, mut is_listed) = (line, false);
     for _ in 0..limits::ANSWER_MARKS {
@@ -196,7 +199,7 @@ pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
             let (words, is_parted, grade) = graded_words(after, names);
             // `F3 and F4 are tests` is a sentence wherever it stands.
             let is_listed = is_parted || words.is_empty() || is_listed && files.len() == 1;
-            return Some(Named { files, words, grade, is_listed, text: rest });
+            return Some(NamedLine { files, words, grade, is_listed, text: rest });
         }
         rest = without_mark(rest)?.trim_start();
         is_listed = true;
@@ -205,7 +208,7 @@ pub(super) fn named<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
 }
 
 /// What follows a name: the words, whether a mark parts them from it, and the grade where such are asked for.
-fn graded_words<'t>(after: &'t str, names: &Names<'_>) -> (&'t str, bool, Option<u8>) {
+fn graded_words<'t>(after: &'t str, names: &FileNames<'_>) -> (&'t str, bool, Option<u8>) {
     match names.by_id().then(|| ids::graded(after)).flatten() {
         Some((grade, rest)) => (words(rest).0, true, Some(grade)),
         None => {
@@ -216,7 +219,7 @@ fn graded_words<'t>(after: &'t str, names: &Names<'_>) -> (&'t str, bool, Option
 }
 
 /// The file of a text that is a path, with line numbers behind it perhaps.
-pub(super) fn of_path(path: &str, names: &Names<'_>) -> Option<usize> {
+pub(super) fn of_path(path: &str, names: &FileNames<'_>) -> Option<usize> {
     let path = path.trim();
     names.file(path).or_else(|| {
         let (file, after) = names.at_start(path)?;
@@ -225,7 +228,7 @@ pub(super) fn of_path(path: &str, names: &Names<'_>) -> Option<usize> {
 }
 
 /// The file in the first cell that has one, and the longest of the cells behind it.
-fn of_table<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
+fn of_table<'t>(line: &'t str, names: &FileNames<'_>) -> Option<NamedLine<'t>> {
     let cells: Vec<&str> =
         line.trim_matches('|').split('|').map(str::trim).take(limits::ANSWER_CELLS).collect();
     let of_cell =
@@ -237,7 +240,7 @@ fn of_table<'t>(line: &'t str, names: &Names<'_>) -> Option<Named<'t>> {
     let grade =
         cells.iter().skip(at + 1).find_map(|cell| cell.parse().ok()).filter(|grade| *grade <= ids::MOST);
     let grade = named.grade.or(grade.filter(|_| names.by_id()));
-    Some(Named { words: trimmed(words), grade, text: line, ..named })
+    Some(NamedLine { words: trimmed(words), grade, text: line, ..named })
 }
 
 /// Without the first mark in front of a path: of a list, a heading, bold text, code, a link, a tag, or a word such as `File:`.
@@ -420,7 +423,7 @@ fn is_rule(line: &str) -> bool {
 
 /// Whether a line names something that could be a file, although no such file was sent: it begins with an id, or its
 /// first word has a slash, or a dot within it, and a colon follows.
-fn is_unknown(line: &str, names: &Names<'_>) -> bool {
+fn is_unknown(line: &str, names: &FileNames<'_>) -> bool {
     let first = line.split(|c: char| c.is_whitespace() || c == '`').next().unwrap_or_default();
     let (path, colon) = match first.split_once(':') {
         Some((path, _)) => (path, true),

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use forage_fs::Root;
-use forage_search::keyword::Gathered;
+use forage_search::keyword::KeywordFindings;
 
-use super::evidence::Block;
+use super::evidence::EvidenceBlock;
 use crate::sanitize::line_text;
 use crate::text::absolute;
 
@@ -16,26 +16,31 @@ const SLACK: usize = 64;
 const ENDS_TRIED: usize = 96;
 
 /// What the names in an answer lead to: to files that its model was sent, and to no others.
-pub(super) struct Names<'a> {
-    gathered: Option<&'a Gathered>,
-    blocks: &'a [Block],
+pub(super) struct FileNames<'a> {
+    gathered: Option<&'a KeywordFindings>,
+    blocks: &'a [EvidenceBlock],
     by_id: bool,
     files: HashMap<String, usize>,
     longest: usize,
-    said: OnceCell<Said>,
+    said: OnceCell<FileLetters>,
 }
 
 /// What files say, in letters and digits alone: whoever repeats it may write it in another layout.
 #[derive(Default)]
-struct Said {
+struct FileLetters {
     lines: HashSet<String>,
     /// Whole files, with a line feed between them.
     text: String,
 }
 
-impl<'a> Names<'a> {
+impl<'a> FileNames<'a> {
     /// The files of one request by their absolute path, by that below the root and, where they were asked for, by their ids.
-    pub(super) fn new(root: &Root, gathered: &'a Gathered, blocks: &'a [Block], by_id: bool) -> Self {
+    pub(super) fn new(
+        root: &Root,
+        gathered: &'a KeywordFindings,
+        blocks: &'a [EvidenceBlock],
+        by_id: bool,
+    ) -> Self {
         let mut files = HashMap::with_capacity(2 * blocks.len());
         for block in blocks {
             let Some(file) = gathered.files.get(block.file) else { continue };
@@ -49,11 +54,11 @@ impl<'a> Names<'a> {
 
     /// Files of these paths, in which these lines stand.
     #[cfg(test)]
-    pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [Block]) -> Self {
+    pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
         let files: HashMap<String, usize> =
             paths.iter().map(|(path, file)| ((*path).to_owned(), *file)).collect();
         let longest = files.keys().map(String::len).max().unwrap_or_default();
-        let mut said = Said::default();
+        let mut said = FileLetters::default();
         lines.iter().for_each(|line| said.add([(*line).to_owned()]));
         Self { gathered: None, blocks, by_id: !blocks.is_empty(), files, longest, said: OnceCell::from(said) }
     }
@@ -64,7 +69,7 @@ impl<'a> Names<'a> {
     }
 
     /// What was sent of a file.
-    pub(super) fn block(&self, file: usize) -> Option<&'a Block> {
+    pub(super) fn block(&self, file: usize) -> Option<&'a EvidenceBlock> {
         self.blocks.iter().find(|block| block.file == file)
     }
 
@@ -125,9 +130,9 @@ impl<'a> Names<'a> {
         !letters.is_empty() && self.said().text.contains(&letters)
     }
 
-    fn said(&self) -> &Said {
+    fn said(&self) -> &FileLetters {
         self.said.get_or_init(|| {
-            let mut said = Said::default();
+            let mut said = FileLetters::default();
             let files = self.blocks.iter().filter_map(|block| self.gathered?.files.get(block.file));
             for file in files {
                 said.add(file.lines.iter().map(|line| line_text(&line.bytes)));
@@ -137,7 +142,7 @@ impl<'a> Names<'a> {
     }
 }
 
-impl Said {
+impl FileLetters {
     /// Adds the lines of a file.
     fn add(&mut self, lines: impl IntoIterator<Item = String>) {
         for line in lines {

@@ -5,9 +5,9 @@ use std::cell::{OnceCell, RefCell};
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
 use forage_llm::Redactor;
-use forage_rank::tree::{Effort, read_files};
-use forage_rank::{Request, search};
-use forage_search::keyword::Gathered;
+use forage_rank::tree::{UpdateEffort, read_files};
+use forage_rank::{RankedSearch, search};
+use forage_search::keyword::KeywordFindings;
 
 use super::lexical;
 use crate::border::Hidden;
@@ -15,12 +15,12 @@ use crate::context::Context;
 use crate::limits;
 
 /// What a search has found, and its order, which is made when somebody asks for it.
-pub(super) struct Found<'a> {
+pub(super) struct OrderedMatches<'a> {
     pub(super) root: &'a Root,
-    pub(super) gathered: &'a Gathered,
+    pub(super) gathered: &'a KeywordFindings,
     /// The question, with those terms that are words.
     question: String,
-    effort: Effort,
+    effort: UpdateEffort,
     /// Takes secrets out of the lines that are shown.
     pub(super) redactor: &'a Redactor,
     /// What it took out.
@@ -28,10 +28,10 @@ pub(super) struct Found<'a> {
     order: OnceCell<Vec<usize>>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> OrderedMatches<'a> {
     pub(super) fn new(
         root: &'a Root,
-        gathered: &'a Gathered,
+        gathered: &'a KeywordFindings,
         query: &str,
         context: &'a Context,
         stop: &Stop,
@@ -63,13 +63,16 @@ impl<'a> Found<'a> {
     /// Some files in the order of the ranking; `None` where it can't be had in time.
     fn ranked(&self, files: &[usize]) -> Option<Vec<usize>> {
         // From now on: a model may have taken its time before somebody asks.
-        let effort = Effort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
+        let effort =
+            UpdateEffort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
         let paths: Vec<RelPath> = files.iter().map(|&file| self.gathered.files[file].path.clone()).collect();
         let index = read_files(self.root, &paths, &effort).ok()?;
         let stop = &effort.stop;
         let is_over = || stop.check().is_some();
-        let request =
-            Request { stop: &is_over, ..Request::new(&self.question, forage_rank::limits::RESULTS) };
+        let request = RankedSearch {
+            stop: &is_over,
+            ..RankedSearch::new(&self.question, forage_rank::limits::RESULTS)
+        };
         let ranking = search(&index, &request).ok().filter(|ranking| !ranking.stopped)?;
         let place = |file: &usize| {
             let path = self.gathered.files[*file].path.display();

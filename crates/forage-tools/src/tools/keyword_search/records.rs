@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::answer::{Kept, Parsed};
-use super::names::Names;
+use super::answer::{KeptAnswerFile, ParsedAnswer};
+use super::names::FileNames;
 use super::{exclusion, fences, ids, lines, nothing};
 use crate::limits;
 
@@ -61,7 +61,7 @@ const QUOTATION_LETTERS: usize = 8;
 pub(super) struct Records {
     /// Where it stands.
     pub(super) place: Range<usize>,
-    pub(super) parsed: Parsed,
+    pub(super) parsed: ParsedAnswer,
     /// It says that nothing is relevant, or of each file that it is not.
     pub(super) says_nothing: bool,
     /// It is one entry without a list around it.
@@ -69,7 +69,7 @@ pub(super) struct Records {
 }
 
 /// What JSON is in a text.
-pub(super) enum Found {
+pub(super) enum JsonInText {
     /// None that says something of files that were sent. The places of JSON that says something of others, or that is a
     /// quotation, and how much that is.
     Nothing(Vec<Range<usize>>, usize),
@@ -80,7 +80,7 @@ pub(super) enum Found {
 
 /// Reads the JSON of a text. What begins a line counts for more than what stands within one, which is mostly a quotation;
 /// where there is lines' text to read, that comes between them.
-pub(super) fn read(text: &str, names: &Names<'_>) -> Found {
+pub(super) fn read(text: &str, names: &FileNames<'_>) -> JsonInText {
     let (mut at, mut begins) = (0, Vec::new());
     for line in text.split_inclusive('\n') {
         let begin = line.find(['{', '[']).filter(|begin| is_label(&line[..*begin]));
@@ -91,7 +91,7 @@ pub(super) fn read(text: &str, names: &Names<'_>) -> Found {
 }
 
 /// Reads JSON that begins within a line, and of which the words before do not say that a file has it.
-pub(super) fn read_within_lines(text: &str, names: &Names<'_>) -> Found {
+pub(super) fn read_within_lines(text: &str, names: &FileNames<'_>) -> JsonInText {
     let (mut at, mut begins) = (0, Vec::new());
     for line in text.split_inclusive('\n') {
         let begin = line.find(['{', '[']).filter(|begin| {
@@ -112,7 +112,7 @@ fn is_label(before: &str) -> bool {
 }
 
 /// What begins at these places.
-fn found(text: &str, begins: &[usize], names: &Names<'_>) -> Found {
+fn found(text: &str, begins: &[usize], names: &FileNames<'_>) -> JsonInText {
     let (mut from, mut found) = (0, None::<Records>);
     let (mut empty, mut dropped) = (Vec::new(), 0);
     // The last ones: the answer comes behind the talk.
@@ -132,10 +132,10 @@ fn found(text: &str, begins: &[usize], names: &Names<'_>) -> Found {
             None => found = Some(records),
             Some(known) if known.is_single && records.is_single => known.append(records),
             Some(known) if known.is_repeated_by(&records) => {}
-            Some(_) => return Found::Several,
+            Some(_) => return JsonInText::Several,
         }
     }
-    found.map_or(Found::Nothing(empty, dropped), Found::One)
+    found.map_or(JsonInText::Nothing(empty, dropped), JsonInText::One)
 }
 
 impl Records {
@@ -158,7 +158,7 @@ impl Records {
 
 /// Records that begin here, one value behind the other; `None` for other JSON, or none. What stands in a file so is a
 /// quotation, of which nothing is taken.
-fn read_from(text: &str, at: usize, names: &Names<'_>) -> Option<Records> {
+fn read_from(text: &str, at: usize, names: &FileNames<'_>) -> Option<Records> {
     let rest = &text[at..];
     let mut stream = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
     let mut records = Records { place: at..at, ..Records::default() };
@@ -206,7 +206,7 @@ fn read_from(text: &str, at: usize, names: &Names<'_>) -> Option<Records> {
 }
 
 /// Whether a file says this, which is more than an id or an empty list.
-fn is_said(json: &str, names: &Names<'_>) -> bool {
+fn is_said(json: &str, names: &FileNames<'_>) -> bool {
     let value = json.chars().filter(|c| c.is_alphanumeric()).count();
     value >= QUOTATION_LETTERS && names.is_said(json)
 }
@@ -236,7 +236,7 @@ fn whole_entries(text: &str, is_cut: bool) -> (Vec<Value>, usize) {
 
 impl Records {
     /// Takes a value; false when it is no list of files.
-    fn take(&mut self, value: Value, names: &Names<'_>) -> bool {
+    fn take(&mut self, value: Value, names: &FileNames<'_>) -> bool {
         match value {
             Value::Array(items) => self.take_list(&items, names),
             Value::Object(mut fields) => {
@@ -257,7 +257,7 @@ impl Records {
         }
     }
 
-    fn take_list(&mut self, items: &[Value], names: &Names<'_>) -> bool {
+    fn take_list(&mut self, items: &[Value], names: &FileNames<'_>) -> bool {
         let is_name = |item: &Value| match item {
             Value::Object(fields) => is_entry(fields),
             Value::Number(_) => names.by_id(),
@@ -275,7 +275,7 @@ impl Records {
                 Value::String(text) => self.take_text(text, names),
                 item => {
                     let file = item.as_u64().and_then(|id| names.of_id(id));
-                    self.keep(file.map(|file| Kept::new(file, "", None, names)));
+                    self.keep(file.map(|file| KeptAnswerFile::new(file, "", None, names)));
                 }
             }
         }
@@ -283,21 +283,21 @@ impl Records {
     }
 
     /// A name, or a name with its reason behind it.
-    fn take_text(&mut self, text: &str, names: &Names<'_>) {
+    fn take_text(&mut self, text: &str, names: &FileNames<'_>) {
         let Some(named) = lines::named(text, names) else {
-            return self.keep(of_text(text, names).map(|file| Kept::new(file, "", None, names)));
+            return self.keep(of_text(text, names).map(|file| KeptAnswerFile::new(file, "", None, names)));
         };
         if exclusion::says_not(named.words) || named.grade == Some(0) {
             self.says_nothing = true;
         } else if named.words.is_empty() || !names.is_said(text) {
-            let kept = |&file: &usize| Kept::new(file, named.words, named.grade, names);
+            let kept = |&file: &usize| KeptAnswerFile::new(file, named.words, named.grade, names);
             named.files.iter().for_each(|file| self.keep(Some(kept(file))));
         } else {
             self.keep(None);
         }
     }
 
-    fn take_entry(&mut self, fields: &Map<String, Value>, names: &Names<'_>) {
+    fn take_entry(&mut self, fields: &Map<String, Value>, names: &FileNames<'_>) {
         let text = |keys: &[&str]| keys.iter().find_map(|key| fields.get(*key)?.as_str());
         let Some(file) = file_of(fields, names) else { return self.keep(None) };
         let why = one_line(text(&REASONS).unwrap_or_default());
@@ -311,15 +311,15 @@ impl Records {
             // What stands so in a file is the file's word.
             self.keep(None);
         } else {
-            let kept = Kept::new(file, &why, grade, names);
+            let kept = KeptAnswerFile::new(file, &why, grade, names);
             let shown = names.block(file).map(|block| &*block.shown).unwrap_or_default();
             let ranges = if names.by_id() { ids::ranges(fields.get("ranges"), shown) } else { Vec::new() };
-            self.keep(Some(Kept { ranges, ..kept }));
+            self.keep(Some(KeptAnswerFile { ranges, ..kept }));
         }
     }
 
     /// `{"/path": "why"}`, `{"F7": 3}`, `{"F7": {…}}`, or words that say that nothing is relevant.
-    fn take_map(&mut self, fields: &Map<String, Value>, names: &Names<'_>) -> bool {
+    fn take_map(&mut self, fields: &Map<String, Value>, names: &FileNames<'_>) -> bool {
         let is_name = |key: &String| key.contains(['/', '.']) || names.by_id() && ids::number(key).is_some();
         if fields.is_empty() {
             return false;
@@ -343,7 +343,7 @@ impl Records {
         true
     }
 
-    fn keep(&mut self, kept: Option<Kept>) {
+    fn keep(&mut self, kept: Option<KeptAnswerFile>) {
         match kept {
             Some(kept) => self.parsed.keep(kept),
             None => self.parsed.dropped += 1,
@@ -358,7 +358,7 @@ fn is_entry(fields: &Map<String, Value>) -> bool {
 }
 
 /// The file of an entry, by its id and by its path, which must not be of two files.
-fn file_of(fields: &Map<String, Value>, names: &Names<'_>) -> Option<usize> {
+fn file_of(fields: &Map<String, Value>, names: &FileNames<'_>) -> Option<usize> {
     let id = IDS.iter().find_map(|key| fields.get(*key).filter(|id| !id.is_null()));
     let path = PATHS.iter().find_map(|key| fields.get(*key)?.as_str());
     let by_path = path.and_then(|path| of_text(path, names));
@@ -376,7 +376,7 @@ fn file_of(fields: &Map<String, Value>, names: &Names<'_>) -> Option<usize> {
 }
 
 /// The file of a name alone.
-fn of_text(name: &str, names: &Names<'_>) -> Option<usize> {
+fn of_text(name: &str, names: &FileNames<'_>) -> Option<usize> {
     let by_id = ids::number(name).and_then(|id| names.of_id(id));
     by_id.or_else(|| lines::of_path(name, names))
 }

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::answer::LineRange;
-use super::{FileRecord, Response, ShownRecord, TermRecord};
+use super::{KeywordFile, KeywordResponse, ShownRecord, TermRecord};
 use crate::border::Border;
 use crate::context::FilterBreadth;
-use crate::outcome::{Outcome, Render};
+use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
 
 /// Line numbers shown per file.
 const LINES_SHOWN: usize = 12;
 
-impl Render for Response {
+impl Render for KeywordResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         for file in &mut self.files {
             if border.name(&mut file.path) {
@@ -25,7 +25,7 @@ impl Render for Response {
         self.not_searched.redact(border);
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut all = term_notes(response, outcome.truncated_by.is_some_and(|limit| !limit.is_overrun()));
         all.extend(model_notes(response));
@@ -49,7 +49,7 @@ impl Render for Response {
     }
 }
 
-fn nothing(outcome: &Outcome<Response>) -> String {
+fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     let response = &outcome.response;
     if response.candidate_files > 0 {
         return format!(
@@ -80,7 +80,7 @@ fn nothing(outcome: &Outcome<Response>) -> String {
     text
 }
 
-fn files(response: &Response, shown: usize, lines: usize, evidence: bool) -> String {
+fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool) -> String {
     let relevant = if response.filter == "model" { "relevant file" } else { "file" };
     let order = match response.filter {
         "model" => "most relevant first",
@@ -121,7 +121,7 @@ fn below<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
 }
 
 /// The lines that the model points at. Those that it was not shown are marked: it can't know them.
-fn ranges(file: &FileRecord) -> String {
+fn ranges(file: &KeywordFile) -> String {
     let part = |shown: bool| -> String {
         let ranges = file.ranges.iter().filter(|range| range.shown == shown);
         let range = |range: &LineRange| match range.first == range.last {
@@ -138,7 +138,7 @@ fn ranges(file: &FileRecord) -> String {
     }
 }
 
-fn match_lines(file: &FileRecord, shown: usize) -> String {
+fn match_lines(file: &KeywordFile, shown: usize) -> String {
     let numbers: Vec<String> = file.match_lines.iter().take(shown).map(u64::to_string).collect();
     let more = file.match_lines.len().saturating_sub(shown) as u64 + file.more_match_lines;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -146,7 +146,7 @@ fn match_lines(file: &FileRecord, shown: usize) -> String {
     format!("  matching {lines}: {}{more}\n", numbers.join(", "))
 }
 
-fn term_notes(response: &Response, is_cut: bool) -> Vec<String> {
+fn term_notes(response: &KeywordResponse, is_cut: bool) -> Vec<String> {
     let names = |fate: &str| -> Vec<String> {
         let terms = response.terms.iter().filter(|term| term.fate == fate);
         terms.map(|term| quoted(&term.term)).collect()
@@ -184,7 +184,7 @@ fn term_notes(response: &Response, is_cut: bool) -> Vec<String> {
 }
 
 /// Which terms match too much to be shown whole, and how much of them was.
-fn less_shown(response: &Response) -> Option<String> {
+fn less_shown(response: &KeywordResponse) -> Option<String> {
     let part = |term: &TermRecord| {
         let shown = match term.shown.as_ref()? {
             ShownRecord::Less { context_lines: 0 } => "without context".to_owned(),
@@ -218,7 +218,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-fn model_notes(response: &Response) -> Vec<String> {
+fn model_notes(response: &KeywordResponse) -> Vec<String> {
     let Some(model) = &response.model else {
         return match response.filter {
             "lexical" => vec!["ranked without a model".to_owned()],

@@ -7,7 +7,7 @@ use forage_fs::Root;
 use forage_llm::{AnswerSchema, ChatRequest, Redacted, Redactor};
 use serde_json::json;
 
-use super::evidence::Block;
+use super::evidence::EvidenceBlock;
 use crate::context::EvidenceForm;
 use crate::limits;
 
@@ -40,7 +40,7 @@ pub(super) struct Framing<'a> {
 impl Framing<'_> {
     /// The request for these files, and how many secrets were taken out of it. Everything in it that comes from
     /// files or from the caller has passed the redactor.
-    pub(super) fn request(&self, blocks: &[Block]) -> (ChatRequest, usize) {
+    pub(super) fn request(&self, blocks: &[EvidenceBlock]) -> (ChatRequest, usize) {
         let evidence: String = blocks.iter().map(|block| block.text.as_str()).collect();
         // A file can't close the fence: it would have to hold a hash of the evidence that it is part of.
         let mut hasher = Hash64::default();
@@ -92,10 +92,10 @@ impl Framing<'_> {
 
 /// The shape of an answer by id, in the subset of JSON schema that every provider takes. What it can't say, such as
 /// the range of a grade, is checked when the answer is read.
-fn schema(blocks: &[Block]) -> AnswerSchema {
+fn schema(blocks: &[EvidenceBlock]) -> AnswerSchema {
     let mut id = json!({"type": "string"});
     if blocks.len() <= limits::SCHEMA_IDS {
-        id["enum"] = blocks.iter().map(Block::label).collect();
+        id["enum"] = blocks.iter().map(EvidenceBlock::label).collect();
     }
     let range = json!({"type": "array", "items": {"type": "integer"}});
     let file = json!({

@@ -5,10 +5,10 @@ use std::collections::BinaryHeap;
 use std::ops::ControlFlow;
 
 use forage_fs::RelPath;
-use forage_search::{Event, EventKind, FileEvents, ScanOptions};
+use forage_search::{EventKind, FileEvents, ScanOptions, SearchEvent};
 
-use super::page::{Show, Taken};
-use super::record::{Record, Text, least_distance};
+use super::page::{Show, TakenPage};
+use super::record::{SearchRecord, SearchText, least_distance};
 use crate::border::Border;
 use crate::cursor::Cursor;
 use crate::limits;
@@ -19,9 +19,9 @@ struct Group {
     distance: u8,
     path: RelPath,
     first_line: u64,
-    events: Vec<Event>,
+    events: Vec<SearchEvent>,
     /// The lines around them in the file, for the border.
-    around: Vec<Event>,
+    around: Vec<SearchEvent>,
 }
 
 impl Group {
@@ -115,8 +115,8 @@ impl<'a> BestPage<'a> {
         }
     }
 
-    pub(super) fn finish(self, border: &mut Border<'_>, show: &mut Show<'_>) -> Taken {
-        let mut taken = Taken { full: self.more, ..Taken::default() };
+    pub(super) fn finish(self, border: &mut Border<'_>, show: &mut Show<'_>) -> TakenPage {
+        let mut taken = TakenPage { full: self.more, ..TakenPage::default() };
         for mut group in self.heap.into_sorted_vec() {
             let room = usize::try_from(self.limit - taken.count).unwrap_or(usize::MAX);
             if group.events.len() > room {
@@ -129,8 +129,8 @@ impl<'a> BestPage<'a> {
             let Some(last) = group.events.last() else { break };
             taken.last =
                 Some(Cursor { distance: group.distance, path: group.path.clone(), line: last.line_number });
-            let path = Text::of(&group.path, border);
-            let records = group.events.iter().map(|event| Record::new(&path, event, true)).collect();
+            let path = SearchText::of(&group.path, border);
+            let records = group.events.iter().map(|event| SearchRecord::new(&path, event, true)).collect();
             if !taken.take(records, true, show) {
                 break;
             }
@@ -146,13 +146,13 @@ impl<'a> BestPage<'a> {
 /// The runs of neighbouring lines of a file, which grep separates by `--`; without context, every line. With each what is
 /// around it, where the border asks for that.
 fn groups(
-    events: Vec<Event>,
+    events: Vec<SearchEvent>,
     has_context: bool,
     has_margin: bool,
-) -> impl Iterator<Item = (Vec<Event>, Vec<Event>)> {
+) -> impl Iterator<Item = (Vec<SearchEvent>, Vec<SearchEvent>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
-        let is_asked_for = |event: &Event| event.kind != EventKind::Margin;
+        let is_asked_for = |event: &SearchEvent| event.kind != EventKind::Margin;
         let start = at + events[at..].iter().position(is_asked_for)?;
         let mut end = start + 1;
         let follows = |end: usize| events[end].line_number == events[end - 1].line_number + 1;
@@ -163,7 +163,7 @@ fn groups(
         let around = (start.saturating_sub(limits::BORDER_LINES)..start)
             .chain(end..events.len().min(end + limits::BORDER_LINES))
             .filter(|_| has_margin)
-            .map(|other| Event { kind: EventKind::Margin, ..events[other].clone() });
+            .map(|other| SearchEvent { kind: EventKind::Margin, ..events[other].clone() });
         Some((events[start..end].to_vec(), around.collect()))
     })
 }

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use forage_base::Stop;
 use forage_fs::WalkReport;
-use forage_search::external::{self, ExternalError, Kind, Program};
+use forage_search::external::{self, ExternalError, Program, ProgramKind};
 use forage_search::{FileEvents, ScanOptions, search};
 
-use super::request::Prepared;
+use super::request::PreparedSearch;
 use crate::context::EngineSetting;
 use crate::error::ToolError;
 use crate::limits;
@@ -15,13 +15,13 @@ use crate::sanitize::sanitize;
 use crate::text::clip;
 
 /// The engine of one call.
-pub(super) enum Engine {
+pub(super) enum SearchEngine {
     Embedded,
     External(Program),
 }
 
 /// How a search ended.
-pub(super) struct Ended {
+pub(super) struct SearchEnd {
     pub(super) engine: &'static str,
     pub(super) walk: WalkReport,
     pub(super) exit_code: Option<i32>,
@@ -32,7 +32,7 @@ pub(super) struct Ended {
     pub(super) incomplete: bool,
 }
 
-impl Ended {
+impl SearchEnd {
     fn embedded(walk: WalkReport) -> Self {
         Self { engine: "embedded", walk, exit_code: None, stderr: None, notes: Vec::new(), incomplete: false }
     }
@@ -54,13 +54,13 @@ impl Ended {
     }
 }
 
-impl Engine {
+impl SearchEngine {
     /// The engine that is configured, with what the caller should know of the choice.
     pub(super) fn choose(setting: &EngineSetting, fuzzy: bool) -> Result<(Self, Option<String>), ToolError> {
         let EngineSetting::External { programs, missing } = setting else {
             return Ok((Self::Embedded, None));
         };
-        let usable = |program: &&Program| !fuzzy || program.kind() == Kind::Ugrep;
+        let usable = |program: &&Program| !fuzzy || program.kind() == ProgramKind::Ugrep;
         let Some(program) = programs.iter().find(usable) else {
             let mut problems = missing.clone();
             if !programs.is_empty() {
@@ -79,25 +79,25 @@ impl Engine {
 
     /// Whether it takes patterns that the embedded engine does not.
     pub(super) fn reads_look_around(&self) -> bool {
-        matches!(self, Self::External(program) if program.kind() == Kind::Ugrep)
+        matches!(self, Self::External(program) if program.kind() == ProgramKind::Ugrep)
     }
 
     /// Runs the search; `receive` gets the files in path order.
     pub(super) fn run(
         &self,
-        request: &Prepared,
+        request: &PreparedSearch,
         scan: &ScanOptions,
         stop: &Stop,
         receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
-    ) -> Result<Ended, ToolError> {
-        let Prepared { root, start, walk, .. } = request;
+    ) -> Result<SearchEnd, ToolError> {
+        let PreparedSearch { root, start, walk, .. } = request;
         match (self, &request.pattern) {
             (Self::External(program), _) => {
-                let external = external::Request { pattern: &request.text, options: request.options };
+                let external = external::ExternalRequest { pattern: &request.text, options: request.options };
                 let report = external::search(program, &external, root, start, walk, scan, stop, receive)
                     .map_err(refused)?;
                 let stderr = clip(report.stderr.trim_end(), limits::SEARCH_STDERR_BYTES);
-                Ok(Ended {
+                Ok(SearchEnd {
                     engine: program.kind().name(),
                     walk: report.walk,
                     exit_code: report.exit_code,
@@ -108,7 +108,7 @@ impl Engine {
             }
             (Self::Embedded, Some(pattern)) => {
                 let walk = search(root, start, walk, pattern, scan, stop, receive)?;
-                Ok(Ended::embedded(walk))
+                Ok(SearchEnd::embedded(walk))
             }
             (Self::Embedded, None) => {
                 Err(ToolError::argument("pattern", "only an external engine can read it"))

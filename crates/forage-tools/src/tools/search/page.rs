@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 
 use forage_search::{EventKind, FileEvents};
 
-use super::record::{Record, Text};
+use super::record::{SearchRecord, SearchText};
 use crate::border::Border;
 use crate::cursor::Cursor;
 use crate::limits;
 
 /// Gets records as they are found, those of a file together; false ends the search.
-pub(super) type Show<'a> = dyn FnMut(&[Record]) -> bool + Send + 'a;
+pub(super) type Show<'a> = dyn FnMut(&[SearchRecord]) -> bool + Send + 'a;
 
 /// What a page holds at its end.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TakenPage {
     /// The records, unless the page has no limit.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<SearchRecord>,
     /// Events taken.
     pub(super) count: u64,
     /// Matching lines among them.
@@ -29,9 +29,9 @@ pub(super) struct Taken {
     pub(super) last: Option<Cursor>,
 }
 
-impl Taken {
+impl TakenPage {
     /// Takes records; false when nobody wants more.
-    pub(super) fn take(&mut self, records: Vec<Record>, keep: bool, show: &mut Show<'_>) -> bool {
+    pub(super) fn take(&mut self, records: Vec<SearchRecord>, keep: bool, show: &mut Show<'_>) -> bool {
         if records.is_empty() {
             return true;
         }
@@ -50,12 +50,12 @@ pub(super) struct PathPage<'a> {
     limit: Option<u64>,
     fuzzy: bool,
     show: &'a mut Show<'a>,
-    taken: Taken,
+    taken: TakenPage,
 }
 
 impl<'a> PathPage<'a> {
     pub(super) fn new(limit: Option<u64>, fuzzy: bool, show: &'a mut Show<'a>) -> Self {
-        Self { limit, fuzzy, show, taken: Taken::default() }
+        Self { limit, fuzzy, show, taken: TakenPage::default() }
     }
 
     pub(super) fn add(&mut self, mut file: FileEvents, border: &mut Border<'_>) -> ControlFlow<()> {
@@ -78,8 +78,8 @@ impl<'a> PathPage<'a> {
         if file.more && !self.taken.full {
             (self.taken.full, self.taken.by_bytes) = (true, true);
         }
-        let path = Text::of(&file.path, border);
-        let records = file.events.iter().map(|event| Record::new(&path, event, self.fuzzy)).collect();
+        let path = SearchText::of(&file.path, border);
+        let records = file.events.iter().map(|event| SearchRecord::new(&path, event, self.fuzzy)).collect();
         let wanted = self.taken.take(records, self.limit.is_some(), self.show);
         if !wanted {
             // Nobody reads the rest of the file either.
@@ -97,7 +97,7 @@ impl<'a> PathPage<'a> {
         self.taken.last.clone()
     }
 
-    pub(super) fn finish(self) -> Taken {
+    pub(super) fn finish(self) -> TakenPage {
         self.taken
     }
 }

@@ -1,7 +1,7 @@
 //! The records of `Search`, in the shape of the requirement (FR-LS-04), which is that of `rg --json`.
 
 use forage_fs::RelPath;
-use forage_search::{Event, Span};
+use forage_search::{SearchEvent, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,23 +10,23 @@ use crate::lines::{event_text, is_zero, kind_name};
 
 /// A line that matches, or one of its context.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Record {
+pub struct SearchRecord {
     /// `match` or `context`.
     #[serde(rename = "type")]
     pub kind: &'static str,
     /// The line.
-    pub data: Data,
+    pub data: SearchData,
 }
 
 /// What `rg --json` has as `data`.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Data {
+pub struct SearchData {
     /// The file, below the root.
-    pub path: Text,
+    pub path: SearchText,
     /// From 1.
     pub line_number: u64,
     /// The line without its line feed.
-    pub lines: Text,
+    pub lines: SearchText,
     /// Where in the line's bytes the matches are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub submatches: Vec<Submatch>,
@@ -43,7 +43,7 @@ pub struct Data {
 
 /// A text that may not be UTF-8.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
-pub struct Text {
+pub struct SearchText {
     /// As UTF-8.
     pub text: String,
     /// In base64, where `text` is not all of it: it quotes, writes out or has U+FFFD for what is not UTF-8.
@@ -63,7 +63,7 @@ pub struct Submatch {
     pub distance: Option<u8>,
 }
 
-impl Text {
+impl SearchText {
     /// A path.
     pub(super) fn of(path: &RelPath, border: &mut Border<'_>) -> Self {
         let (text, bytes) = border.path(path);
@@ -71,19 +71,19 @@ impl Text {
     }
 }
 
-impl Record {
+impl SearchRecord {
     /// A line of the file with this path.
-    pub(super) fn new(path: &Text, event: &Event, fuzzy: bool) -> Self {
+    pub(super) fn new(path: &SearchText, event: &SearchEvent, fuzzy: bool) -> Self {
         let (text, bytes) = event_text(event);
         let submatch = |span: &Span| Submatch {
             start: span.start,
             end: span.end,
             distance: fuzzy.then_some(span.distance),
         };
-        let data = Data {
+        let data = SearchData {
             path: path.clone(),
             line_number: event.line_number,
-            lines: Text { text, bytes },
+            lines: SearchText { text, bytes },
             submatches: event.spans.iter().map(submatch).collect(),
             distance: least_distance(event).filter(|_| fuzzy),
             cut_before: event.cut.before,
@@ -98,6 +98,6 @@ impl Record {
 }
 
 /// Edits of the best match in a line.
-pub(super) fn least_distance(event: &Event) -> Option<u8> {
+pub(super) fn least_distance(event: &SearchEvent) -> Option<u8> {
     event.spans.iter().map(|span| span.distance).min()
 }

@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::Response;
-use super::record::Record;
+use super::SearchResponse;
+use super::record::SearchRecord;
 use crate::border::Border;
-use crate::lines::{Detail, fit, shown_line, summary};
-use crate::outcome::{Outcome, Render};
+use crate::lines::{ContextDetail, fit, shown_line, summary};
+use crate::outcome::{Render, ToolOutcome};
 use crate::text::{count, notes, quoted, with_notes};
 
-impl Render for Response {
+impl Render for SearchResponse {
     const CONTENT_IN_RECORDS: bool = true;
 
     fn redact(&mut self, border: &mut Border<'_>) {
@@ -17,7 +17,7 @@ impl Render for Response {
         self.stderr.iter_mut().for_each(|text| border.text(text));
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let mut notes = notes(outcome, Some(response.files_searched));
         if let Some(stderr) = &response.stderr {
@@ -30,7 +30,7 @@ impl Render for Response {
     }
 }
 
-fn no_matches(outcome: &Outcome<Response>) -> String {
+fn no_matches(outcome: &ToolOutcome<SearchResponse>) -> String {
     let response = &outcome.response;
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     // There were some on the pages before.
@@ -50,7 +50,7 @@ fn no_matches(outcome: &Outcome<Response>) -> String {
     text
 }
 
-fn headline(outcome: &Outcome<Response>, has_context: bool) -> String {
+fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String {
     let response = &outcome.response;
     let at_least = if outcome.truncated_by.is_some() { "at least " } else { "" };
     let further = if response.continued { "further " } else { "" };
@@ -66,15 +66,16 @@ fn headline(outcome: &Outcome<Response>, has_context: bool) -> String {
     format!("Found {at_least}{matches} in {files}{lines}:\n\n")
 }
 
-fn path(record: &Record) -> &str {
+fn path(record: &SearchRecord) -> &str {
     &record.data.path.text
 }
 
-fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
-    let has_context = detail == Detail::Context && outcome.response.count > outcome.response.match_count;
+fn body(outcome: &ToolOutcome<SearchResponse>, detail: ContextDetail) -> String {
+    let has_context =
+        detail == ContextDetail::Context && outcome.response.count > outcome.response.match_count;
     let mut text = headline(outcome, has_context);
     let records = &outcome.response.matches;
-    if matches!(detail, Detail::Files | Detail::Directories) {
+    if matches!(detail, ContextDetail::Files | ContextDetail::Directories) {
         let mut files: Vec<(&str, u64)> = Vec::new();
         let mut paths: Vec<&str> = records.iter().filter(|record| record.is_match()).map(path).collect();
         // Best-first results name a file in several places.
@@ -86,12 +87,12 @@ fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
             }
         }
         text.pop();
-        text.push_str(&summary(files.into_iter(), detail == Detail::Directories));
+        text.push_str(&summary(files.into_iter(), detail == ContextDetail::Directories));
         return text;
     }
-    let mut previous: Option<&Record> = None;
-    for record in records.iter().filter(|record| detail == Detail::Context || record.is_match()) {
-        let follows = |previous: &Record| {
+    let mut previous: Option<&SearchRecord> = None;
+    for record in records.iter().filter(|record| detail == ContextDetail::Context || record.is_match()) {
+        let follows = |previous: &SearchRecord| {
             path(previous) == path(record) && previous.data.line_number + 1 == record.data.line_number
         };
         if has_context && previous.is_some_and(|previous| !follows(previous)) {
@@ -104,7 +105,7 @@ fn body(outcome: &Outcome<Response>, detail: Detail) -> String {
 }
 
 /// One record as a line of text.
-pub(super) fn line(record: &Record, text: &mut String) {
+pub(super) fn line(record: &SearchRecord, text: &mut String) {
     let data = &record.data;
     let mark = if record.is_match() { ':' } else { '-' };
     let shown = shown_line(&data.lines.text, data.cut_before, data.cut_after);

@@ -11,20 +11,20 @@ use forage_search::{Case, Delivered, FileEvents, Pattern, PatternError, PatternO
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::engine::{Ended, Engine};
+use super::engine::{SearchEnd, SearchEngine};
 use crate::arguments::{Clamp, file_globs, globs_at};
 use crate::border::Border;
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
-use crate::place::{Place, globs_in_path};
+use crate::place::{PathTarget, globs_in_path};
 
 /// The arguments of `Search`.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Request {
+pub struct SearchRequest {
     /// What to search for in every line: a regular expression, or plain text with fixed_strings.
     pub pattern: String,
     /// Directory or file to search, relative to the project root or absolute within it (default: ".", the project root).
@@ -57,7 +57,7 @@ pub struct Request {
     pub cursor: Option<String>,
 }
 
-impl Request {
+impl SearchRequest {
     /// Returns the request for what is asked for by default: a search for this pattern in all files.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl From<CaseRule> for Case {
 }
 
 /// A request whose arguments are checked.
-pub(super) struct Prepared {
+pub(super) struct PreparedSearch {
     pub(super) text: String,
     pub(super) options: PatternOptions,
     /// `None` for a pattern that only an external engine can read.
@@ -142,12 +142,12 @@ pub(super) struct Prepared {
     /// What a cursor of the answer is bound to.
     pub(super) fingerprint: u64,
     pub(super) warnings: Vec<String>,
-    engine: Engine,
+    engine: SearchEngine,
 }
 
-impl Request {
+impl SearchRequest {
     /// Checks a request, for a search for `all` there is or one that ends with enough.
-    pub(super) fn prepare(self, context: &Context, all: bool) -> Result<Prepared, ToolError> {
+    pub(super) fn prepare(self, context: &Context, all: bool) -> Result<PreparedSearch, ToolError> {
         let settings = &context.search;
         let mut clamp = Clamp::default();
         let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
@@ -171,7 +171,7 @@ impl Request {
         let fuzzy = u8::try_from(fuzzy).unwrap_or(0);
         let mut warnings = clamp.warnings;
 
-        let Place { root, path: start, globs: in_path, note, .. } =
+        let PathTarget { root, path: start, globs: in_path, note, .. } =
             context.place(self.path.as_deref())?.searchable()?;
         warnings.extend(note);
         let fingerprint = fingerprint::<super::Search>(&self, &root, &start, in_path.as_deref());
@@ -182,7 +182,7 @@ impl Request {
             word: self.word_regexp.unwrap_or(false),
             fuzzy,
         };
-        let (engine, note) = Engine::choose(&settings.engine, fuzzy > 0)?;
+        let (engine, note) = SearchEngine::choose(&settings.engine, fuzzy > 0)?;
         warnings.extend(note);
         // Opened while the pattern is compiled, which can take as long.
         let index = engine.is_embedded().then(|| context.index(&root)).flatten();
@@ -218,7 +218,7 @@ impl Request {
         let from = cursor.as_ref().filter(|_| !best_first).map(|cursor| cursor.path.clone());
         let walk =
             WalkOptions { globs: chosen, only, hidden, follow, no_ignore, from, ..context.walk_options() };
-        Ok(Prepared {
+        Ok(PreparedSearch {
             text: self.pattern,
             options,
             pattern,
@@ -240,7 +240,7 @@ impl Request {
     }
 }
 
-impl Prepared {
+impl PreparedSearch {
     /// Goes on behind a line that was delivered.
     pub(super) fn go_on_behind(&mut self, place: Cursor) {
         self.walk.from = Some(place.path.clone());
@@ -258,7 +258,7 @@ impl Prepared {
         scan: &ScanOptions,
         stop: &Stop,
         receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
-    ) -> Result<Ended, ToolError> {
+    ) -> Result<SearchEnd, ToolError> {
         self.engine.run(self, scan, stop, receive)
     }
 

@@ -4,19 +4,19 @@ use std::ops::ControlFlow;
 
 use serde_json::json;
 
-use super::record::Record;
-use super::request::{Prepared, Request};
-use super::{Response, Search, render, run};
+use super::record::SearchRecord;
+use super::request::{PreparedSearch, SearchRequest};
+use super::{Search, SearchResponse, render, run};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
-use crate::outcome::{Answer, Limit, Outcome};
+use crate::outcome::{Answer, Limit, ToolOutcome};
 use crate::text::notes;
 use crate::tool::Tool as _;
 
 /// What a stream is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum StreamFormat {
     /// `path:line:text`, and `path-line-text` for context, with `--` between groups.
     Lines,
     /// A record as JSON on each line; the last line is `{"type": "summary", "data": …}` with all that the answer of a
@@ -30,9 +30,9 @@ pub enum Format {
 /// Of [`Search`]; also for `best_first`, which can be told only of a number of results.
 pub fn each(
     context: &Context,
-    request: Request,
-    mut receive: impl FnMut(&[Record]) -> ControlFlow<()> + Send,
-) -> Result<Outcome<Response>, ToolError> {
+    request: SearchRequest,
+    mut receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
+) -> Result<ToolOutcome<SearchResponse>, ToolError> {
     let begun = Begun::with(context, Search::path(&request));
     let prepared = prepare_all(context, request)?;
     let mut outcome = run(context, prepared, None, &mut |records| receive(records).is_continue())?;
@@ -40,7 +40,7 @@ pub fn each(
     Ok(outcome)
 }
 
-fn prepare_all(context: &Context, request: Request) -> Result<Prepared, ToolError> {
+fn prepare_all(context: &Context, request: SearchRequest) -> Result<PreparedSearch, ToolError> {
     let prepared = request.prepare(context, true)?;
     if prepared.best_first {
         return Err(ToolError::argument(
@@ -74,28 +74,28 @@ pub struct Streamed {
 /// there is no limit on the number of results and on the length of their lines.
 pub fn stream(
     context: &Context,
-    request: Request,
-    format: Format,
+    request: SearchRequest,
+    format: StreamFormat,
     all: bool,
     mut write: impl FnMut(&str) -> bool + Send,
 ) -> Result<Streamed, ToolError> {
     let begun = Begun::with(context, request.path.as_deref());
     let mut prepared = if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
     let limit = if all { None } else { Some(prepared.max_results) };
-    prepared.lines_only = format == Format::Lines && prepared.options.fuzzy == 0;
+    prepared.lines_only = format == StreamFormat::Lines && prepared.options.fuzzy == 0;
     let has_context = prepared.context_lines > 0;
     let (mut text, mut previous) = (String::new(), None);
     let (mut open, mut count) = (true, 0);
-    let mut show = |records: &[Record]| {
+    let mut show = |records: &[SearchRecord]| {
         count += records.len();
         text.clear();
         for record in records {
             match format {
-                Format::Records => {
+                StreamFormat::Records => {
                     text.push_str(&json!(record).to_string());
                     text.push('\n');
                 }
-                Format::Lines => {
+                StreamFormat::Lines => {
                     if has_context {
                         let place = (record.data.path.text.clone(), record.data.line_number);
                         let follows = |last: (String, u64)| last.0 == place.0 && last.1 + 1 == place.1;
@@ -118,7 +118,7 @@ pub fn stream(
     let answer = Answer::of(outcome, context.text_bytes);
     let truncated = answer.truncated_by.is_some_and(Limit::is_overrun);
     let timed_out = answer.truncated_by == Some(Limit::Timeout);
-    if open && format == Format::Records {
+    if open && format == StreamFormat::Records {
         let mut summary = answer.records().clone();
         if let Some(fields) = summary.as_object_mut() {
             fields.remove("matches");

@@ -15,7 +15,7 @@ use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
 };
 
-use super::Scope;
+use super::IndexScope;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::indexes::Ranked;
@@ -23,22 +23,22 @@ use crate::limits;
 use crate::text::{count, grouped};
 
 /// A file and how many of its lines have each word.
-struct Found {
+struct ProvisionalFile {
     path: RelPath,
     lines: Vec<u32>,
 }
 
 /// A search that stands in for the ranked index.
-pub(super) struct Search<'a> {
+pub(super) struct ProvisionalSearch<'a> {
     pub(super) context: &'a Context,
     pub(super) root: &'a Arc<Root>,
-    pub(super) scope: &'a Scope<'a>,
+    pub(super) scope: &'a IndexScope<'a>,
     /// When the call began: what it has waited for the index is a part of its time.
     pub(super) began: Instant,
     pub(super) stop: &'a Stop,
 }
 
-impl Search<'_> {
+impl ProvisionalSearch<'_> {
     /// Ranks what it finds. `progress` are the files that are in the index by now, and all of them, as far as that is known.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl Search<'_> {
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
         let Self { context, root, scope, stop, began } = *self;
         let words = words(query);
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<ProvisionalFile> = Vec::new();
         let end = began + limits::PROVISIONAL_TIME;
         let left = end.saturating_duration_since(Instant::now()).saturating_sub(limits::PROVISIONAL_RANKING);
         let in_time = stop.within(left.max(limits::PROVISIONAL_SEARCH_MIN));
@@ -82,7 +82,7 @@ impl Search<'_> {
                     }
                     (0..words.len()).filter(|nth| seen >> nth & 1 == 1).for_each(|nth| lines[nth] += 1);
                 }
-                found.push(Found { path: file.path, lines });
+                found.push(ProvisionalFile { path: file.path, lines });
                 ControlFlow::Continue(())
             })?;
             if stop.is_cancelled() {
@@ -159,7 +159,7 @@ const COMMON: &[&str] = &[
 ];
 
 /// The files with most of the words, the rare ones counting more.
-fn best(mut found: Vec<Found>, words: &[String]) -> Vec<RelPath> {
+fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
     let files = found.len() as f64;
     let weights: Vec<f64> = (0..words.len())
         .map(|nth| {
@@ -167,7 +167,7 @@ fn best(mut found: Vec<Found>, words: &[String]) -> Vec<RelPath> {
             (1.0 + (files - with + 0.5) / (with + 0.5)).ln()
         })
         .collect();
-    let score = |file: &Found| -> f64 {
+    let score = |file: &ProvisionalFile| -> f64 {
         let path = file.path.display().to_lowercase();
         let of_word = |nth: usize| {
             let in_path = if path.contains(&words[nth]) { 1.0 } else { 0.0 };
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn files_with_rare_words_come_first() {
-        let file = |path: &str, lines: &[u32]| Found {
+        let file = |path: &str, lines: &[u32]| ProvisionalFile {
             path: RelPath::parse(path, &RelPath::root()).unwrap(),
             lines: lines.to_vec(),
         };

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::{FileRecord, Reason, Response};
+use super::{RankResponse, RankedFile, RankedReason};
 use crate::border::Border;
 use crate::lines::fit_steps;
-use crate::names::Names;
-use crate::outcome::{Outcome, Render};
+use crate::names::ToolNames;
+use crate::outcome::{Render, ToolOutcome};
 use crate::text::{count, grouped, notes, quoted, with_notes};
 
 /// How much is shown of each file; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Detail {
+enum IndexDetail {
     Lines,
     Ranges,
     Paths,
@@ -20,27 +20,27 @@ enum Detail {
 /// Words from which on a query is a report of a bug.
 const REPORT_WORDS: usize = 40;
 
-impl Render for Response {
+impl Render for RankResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         // Paths, symbols and lines were taken through the border.
         self.not_searched.redact(border);
     }
 
-    fn render(outcome: &Outcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.files.is_empty() {
             return (with_notes(nothing(response, &outcome.names), &notes), false);
         }
         let steps = [
-            (Detail::Ranges, outcome.names.fill("lines are left out[[; read them with {read_file}]]")),
-            (Detail::Paths, "only paths are shown; ask for fewer files".to_owned()),
+            (IndexDetail::Ranges, outcome.names.fill("lines are left out[[; read them with {read_file}]]")),
+            (IndexDetail::Paths, "only paths are shown; ask for fewer files".to_owned()),
         ];
-        fit_steps(Detail::Lines, steps, |detail| body(response, detail), notes, budget)
+        fit_steps(IndexDetail::Lines, steps, |detail| body(response, detail), notes, budget)
     }
 }
 
-fn nothing(response: &Response, names: &Names) -> String {
+fn nothing(response: &RankResponse, names: &ToolNames) -> String {
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     let mut text = match response.continued {
         true => format!("Nothing more for {}{within}.", quoted(&response.query)),
@@ -62,7 +62,7 @@ fn nothing(response: &Response, names: &Names) -> String {
 }
 
 /// What was made of the query, where that is not plain.
-fn push_words(text: &mut String, response: &Response) {
+fn push_words(text: &mut String, response: &RankResponse) {
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
     if !response.unknown_words.is_empty() {
         let _ = write!(text, " No file has {}.", list(&response.unknown_words));
@@ -75,7 +75,7 @@ fn push_words(text: &mut String, response: &Response) {
     }
 }
 
-fn headline(response: &Response) -> String {
+fn headline(response: &RankResponse) -> String {
     let (shown, all) = (response.files.len() as u64, response.matching_files);
     let mut text = match all > shown {
         true => format!("{} of {}", grouped(shown), count(all, "file")),
@@ -113,7 +113,7 @@ fn how_sure(lead: f32, is_report: bool) -> String {
     format!("The first {says}: right in {right} of 100 such tests.")
 }
 
-fn body(response: &Response, detail: Detail) -> String {
+fn body(response: &RankResponse, detail: IndexDetail) -> String {
     let mut text = headline(response);
     for file in &response.files {
         push_file(&mut text, file, detail);
@@ -121,14 +121,14 @@ fn body(response: &Response, detail: Detail) -> String {
     text
 }
 
-fn push_file(text: &mut String, file: &FileRecord, detail: Detail) {
-    let gap = if detail == Detail::Paths { "" } else { "\n" };
+fn push_file(text: &mut String, file: &RankedFile, detail: IndexDetail) {
+    let gap = if detail == IndexDetail::Paths { "" } else { "\n" };
     let _ = writeln!(text, "{gap}{}", file.path);
-    if detail == Detail::Paths {
+    if detail == IndexDetail::Paths {
         return;
     }
     if !file.reasons.is_empty() {
-        let reason = |reason: &Reason| format!("{} {:+.2}", reason.rule, reason.gives);
+        let reason = |reason: &RankedReason| format!("{} {:+.2}", reason.rule, reason.gives);
         let _ = writeln!(
             text,
             "  score {:.2}: {}",
@@ -142,7 +142,7 @@ fn push_file(text: &mut String, file: &FileRecord, detail: Detail) {
             let _ = write!(text, " {kind} {symbol}");
         }
         text.push('\n');
-        for line in chunk.lines.iter().filter(|_| detail == Detail::Lines) {
+        for line in chunk.lines.iter().filter(|_| detail == IndexDetail::Lines) {
             let _ = writeln!(text, "    {}: {}", line.line_number, line.text);
         }
     }

@@ -1,6 +1,6 @@
 //! What the registry answers where no tool does.
 
-use forage_tools::registry::{Choice, advertised};
+use forage_tools::registry::{ToolSelection, advertised};
 use serde_json::json;
 
 use super::Page;
@@ -12,9 +12,12 @@ pub(super) fn page() -> Page {
     page.chapter("Errors");
     page.state("no tool has this name", &context, json!({"pattern": "retry"}));
     let choices = [
-        ("no name that clients take", Choice::default().call("grep_search", "find it", "")),
-        ("two tools of one name", Choice::default().call("grep_search", "read_file", "")),
-        ("a prefix that makes names too long", Choice { prefix: "x".repeat(60), ..Choice::default() }),
+        ("no name that clients take", ToolSelection::default().call("grep_search", "find it", "")),
+        ("two tools of one name", ToolSelection::default().call("grep_search", "read_file", "")),
+        (
+            "a prefix that makes names too long",
+            ToolSelection { prefix: "x".repeat(60), ..ToolSelection::default() },
+        ),
     ];
     for (what, choice) in choices {
         page.refused(what, &advertised(&choice).err().unwrap());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_fs::Root;
-use forage_rank::tree::{Effort, UpdateError};
+use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::index::Index;
 use forage_tools::{Context, Indexes, Ranked};
 use serde_json::json;
@@ -21,7 +21,7 @@ impl<F: Fn() -> UpdateError + Send + Sync> Indexes for Without<F> {
         None
     }
 
-    fn ranked(&self, _: &Arc<Root>, _: &Effort) -> Option<Result<Ranked, UpdateError>> {
+    fn ranked(&self, _: &Arc<Root>, _: &UpdateEffort) -> Option<Result<Ranked, UpdateError>> {
         Some(Err((self.0)()))
     }
 

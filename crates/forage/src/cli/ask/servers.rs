@@ -17,7 +17,7 @@ use forage_tools::registry::{AnyTool, is_name};
 use forage_tools::{Answer, Context, Egress, ToolError, clip, sanitize, sanitize_line};
 use serde_json::{Value, json};
 
-use crate::config::ServerSettings;
+use crate::config::AgentServer;
 use crate::limits::{
     SERVER_DESCRIPTION_BYTES, SERVER_LIST_BYTES, SERVER_SCHEMA_BYTES, SERVER_START, SERVER_TOOLS,
 };
@@ -27,12 +27,12 @@ use process::Process;
 /// waits for its answer keeps none of them alive.
 #[derive(Default)]
 pub(super) struct Servers {
-    running: Vec<Running>,
+    running: Vec<RunningServers>,
     /// What did not work, a sentence each.
     pub(super) problems: Vec<String>,
 }
 
-struct Running {
+struct RunningServers {
     name: String,
     process: Arc<Process>,
     tools: Vec<Value>,
@@ -45,19 +45,19 @@ impl Servers {
     /// Starts all of them at the same time. One that fails is told of and harms nobody. `home` is where they run: not in
     /// the repository, whose files many programs take for their configuration.
     pub(super) fn start(
-        settings: &BTreeMap<String, ServerSettings>,
+        settings: &BTreeMap<String, AgentServer>,
         home: &Path,
         roots: &[&Path],
         stop: &Stop,
     ) -> Self {
         let stop = &stop.within(SERVER_START);
-        let begin = |(name, server): (&String, &ServerSettings)| {
+        let begin = |(name, server): (&String, &AgentServer)| {
             let process = Process::start(server, home, roots)?;
             let (tools, is_cut) = protocol::open(&process, stop)?;
             let (name, chosen) = (name.clone(), server.tools.clone());
-            Ok(Running { name, process: Arc::new(process), tools, is_cut, chosen })
+            Ok(RunningServers { name, process: Arc::new(process), tools, is_cut, chosen })
         };
-        let started: Vec<(&String, Result<Running, String>)> = thread::scope(|scope| {
+        let started: Vec<(&String, Result<RunningServers, String>)> = thread::scope(|scope| {
             let threads: Vec<_> =
                 settings.iter().map(|each| (each.0, scope.spawn(move || begin(each)))).collect();
             let lost = || Err("its thread was lost".to_owned());
@@ -81,7 +81,7 @@ impl Servers {
 
     /// None, where nothing but models is recorded: the requests of a replay have to be those of the recording. Who records
     /// is told; the replay lacks nothing that the recording had.
-    pub(super) fn left_out(settings: &BTreeMap<String, ServerSettings>, is_recorded: bool) -> Self {
+    pub(super) fn left_out(settings: &BTreeMap<String, AgentServer>, is_recorded: bool) -> Self {
         let mut servers = Self::default();
         if is_recorded && !settings.is_empty() {
             let names: Vec<&str> = settings.keys().map(String::as_str).collect();
@@ -98,7 +98,7 @@ impl Servers {
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
         let mut room = SERVER_LIST_BYTES;
-        for Running { name, process, tools: listed, is_cut, chosen } in &self.running {
+        for RunningServers { name, process, tools: listed, is_cut, chosen } in &self.running {
             if *is_cut {
                 self.problems.push(format!("`ask.servers.{name}` has more tools than were asked for"));
             }

@@ -6,11 +6,11 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage::agent::Event;
+use forage::agent::AgentEvent;
 use forage_base::Background;
 use forage_tools::{sanitize, sanitize_line};
 
-use super::super::output::Output;
+use super::super::output::Terminal;
 use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
 const BETWEEN: Duration = Duration::from_millis(200);
@@ -21,7 +21,7 @@ const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
 /// Shows what happens until it is dropped: on stderr what goes on, and on stdout, if that is a terminal, the answer while
 /// it is written.
 pub(super) struct View<'a> {
-    mode: Mode,
+    mode: ViewMode,
     state: Arc<Mutex<State>>,
     answer: Option<Mutex<Written<'a>>>,
     _redrawn: Option<Background>,
@@ -29,7 +29,7 @@ pub(super) struct View<'a> {
 
 /// What a model writes, as it comes.
 struct Written<'a> {
-    output: &'a mut Output,
+    output: &'a mut Terminal,
     shown: Shown,
 }
 
@@ -51,9 +51,9 @@ impl Shown {
 
 impl Written<'_> {
     /// What is to be printed because of this.
-    fn follow(&mut self, event: &Event<'_>) -> Option<String> {
+    fn follow(&mut self, event: &AgentEvent<'_>) -> Option<String> {
         match event {
-            Event::Text(piece) => {
+            AgentEvent::Text(piece) => {
                 let shown = &mut self.shown;
                 match shown.texts.last_mut().filter(|_| shown.is_open) {
                     Some(text) => text.push_str(piece),
@@ -63,12 +63,12 @@ impl Written<'_> {
                 Some(sanitize(piece))
             }
             // What comes next is another text. What stands there stays: it was said.
-            Event::Asking { .. } | Event::Said { calls: 1.., .. } if self.shown.is_open => {
+            AgentEvent::Asking { .. } | AgentEvent::Said { calls: 1.., .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some("\n\n".to_owned())
             }
             // Whoever is asked next may say the same again.
-            Event::Failed { .. } if self.shown.is_open => {
+            AgentEvent::Failed { .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some(BROKEN_OFF.to_owned())
             }
@@ -78,7 +78,7 @@ impl Written<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum ViewMode {
     Quiet,
     Log,
     Terminal,
@@ -86,14 +86,14 @@ enum Mode {
 
 impl<'a> View<'a> {
     /// `output` is where the answer may be written while it comes.
-    pub(super) fn start(quiet: bool, output: Option<&'a mut Output>) -> Self {
+    pub(super) fn start(quiet: bool, output: Option<&'a mut Terminal>) -> Self {
         let mode = match (quiet, io::stderr().is_terminal()) {
-            (true, _) => Mode::Quiet,
-            (false, true) => Mode::Terminal,
-            (false, false) => Mode::Log,
+            (true, _) => ViewMode::Quiet,
+            (false, true) => ViewMode::Terminal,
+            (false, false) => ViewMode::Log,
         };
         let state = Arc::new(Mutex::new(State::default()));
-        let redrawn = (mode == Mode::Terminal).then(|| redraw(Arc::clone(&state)));
+        let redrawn = (mode == ViewMode::Terminal).then(|| redraw(Arc::clone(&state)));
         let output = output.filter(|_| io::stdout().is_terminal());
         let answer = output.map(|output| Mutex::new(Written { output, shown: Shown::default() }));
         Self { mode, state, answer, _redrawn: redrawn }
@@ -101,7 +101,7 @@ impl<'a> View<'a> {
 
     /// Whether text is of use before it is complete.
     pub(super) fn shows_text(&self) -> bool {
-        self.mode == Mode::Terminal || self.answer.is_some()
+        self.mode == ViewMode::Terminal || self.answer.is_some()
     }
 
     /// What was written of what models said.
@@ -110,33 +110,33 @@ impl<'a> View<'a> {
         answer.lock().unwrap_or_else(PoisonError::into_inner).shown.clone()
     }
 
-    pub(super) fn show(&self, event: &Event<'_>) {
+    pub(super) fn show(&self, event: &AgentEvent<'_>) {
         self.write(event);
         match self.mode {
-            Mode::Quiet => {}
-            Mode::Log => {
+            ViewMode::Quiet => {}
+            ViewMode::Log => {
                 if let Some(line) = log_line(event) {
                     let _ = writeln!(io::stderr(), "forage: {}", sanitize_line(&line));
                 }
             }
             // What is written as the answer is not shown in the line, too.
-            Mode::Terminal if self.answer.is_some() && matches!(event, Event::Text(_)) => {}
-            Mode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
+            ViewMode::Terminal if self.answer.is_some() && matches!(event, AgentEvent::Text(_)) => {}
+            ViewMode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
         }
     }
 }
 
 impl View<'_> {
     /// Writes what belongs to the answer. The line that is redrawn makes room for it.
-    fn write(&self, event: &Event<'_>) {
+    fn write(&self, event: &AgentEvent<'_>) {
         let Some(answer) = &self.answer else { return };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(text) = answer.follow(event) else { return };
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.mode == Mode::Terminal && !state.is_written_beside {
+        if self.mode == ViewMode::Terminal && !state.is_written_beside {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
-        state.is_written_beside = matches!(event, Event::Text(_));
+        state.is_written_beside = matches!(event, AgentEvent::Text(_));
         // A terminal that is gone ends nothing.
         let _ = answer.output.text_now(&text);
     }
@@ -175,14 +175,14 @@ struct State {
 }
 
 impl State {
-    fn update(&mut self, event: &Event<'_>) {
+    fn update(&mut self, event: &AgentEvent<'_>) {
         match event {
-            Event::Asking { turn, turns, .. } => {
+            AgentEvent::Asking { turn, turns, .. } => {
                 (self.turn, self.turns) = (*turn, *turns);
                 self.text.clear();
             }
-            Event::Text(piece) => self.text.push_str(piece),
-            Event::Said { usage, cost_usd, .. } => {
+            AgentEvent::Text(piece) => self.text.push_str(piece),
+            AgentEvent::Said { usage, cost_usd, .. } => {
                 self.trouble.clear();
                 if let Some(usage) = usage {
                     self.tokens_in += usage.input_tokens;
@@ -191,15 +191,15 @@ impl State {
                 self.cost_usd =
                     cost_usd.map(|cost| self.cost_usd.unwrap_or_default() + cost).or(self.cost_usd);
             }
-            Event::Failed { error, then } => self.trouble = format!("{error} ({then})"),
-            Event::CallStarted { number, tool, .. } => {
+            AgentEvent::Failed { error, then } => self.trouble = format!("{error} ({then})"),
+            AgentEvent::CallStarted { number, tool, .. } => {
                 self.running.insert(*number, (*tool).to_owned());
             }
-            Event::CallEnded { number, bytes, .. } => {
+            AgentEvent::CallEnded { number, bytes, .. } => {
                 self.running.remove(number);
                 self.bytes += bytes;
             }
-            Event::MadeRoom { .. } => {}
+            AgentEvent::MadeRoom { .. } => {}
         }
     }
 
@@ -235,14 +235,14 @@ impl State {
 }
 
 /// A line of the log; `None` for what happens too often.
-fn log_line(event: &Event<'_>) -> Option<String> {
+fn log_line(event: &AgentEvent<'_>) -> Option<String> {
     Some(match event {
-        Event::Asking { turn, turns, model, last } => {
+        AgentEvent::Asking { turn, turns, model, last } => {
             let last = if *last { ", told to answer now" } else { "" };
             format!("turn {turn} of {turns}: {model}{last}")
         }
-        Event::Text(_) => return None,
-        Event::Said { calls, usage, cost_usd, elapsed } => {
+        AgentEvent::Text(_) => return None,
+        AgentEvent::Said { calls, usage, cost_usd, elapsed } => {
             let mut line = match calls {
                 0 => "an answer".to_owned(),
                 calls => format!("{calls} calls"),
@@ -256,17 +256,17 @@ fn log_line(event: &Event<'_>) -> Option<String> {
             let _ = write!(line, ", {:.1} s", elapsed.as_secs_f64());
             line
         }
-        Event::Failed { error, then } => format!("{}: {then}", sanitize(error).replace('\n', " ")),
-        Event::CallStarted { number, tool, arguments } => {
+        AgentEvent::Failed { error, then } => format!("{}: {then}", sanitize(error).replace('\n', " ")),
+        AgentEvent::CallStarted { number, tool, arguments } => {
             let shown: String = arguments.chars().take(PROGRESS_ARGUMENTS).collect();
             let more = if shown.len() < arguments.len() { "…" } else { "" };
             format!("call {number}: {tool} {shown}{more}")
         }
-        Event::CallEnded { number, bytes, elapsed, error, .. } => match error {
+        AgentEvent::CallEnded { number, bytes, elapsed, error, .. } => match error {
             Some(error) => format!("call {number} failed: {}", sanitize(error).replace('\n', " ")),
             None => format!("call {number}: {bytes} bytes in {:.2} s", elapsed.as_secs_f64()),
         },
-        Event::MadeRoom { results } => format!("old results taken out of the conversation: {results}"),
+        AgentEvent::MadeRoom { results } => format!("old results taken out of the conversation: {results}"),
     })
 }
 
@@ -275,20 +275,20 @@ mod tests {
     use super::*;
     use forage_llm::Usage;
 
-    fn after(events: &[Event<'_>]) -> String {
+    fn after(events: &[AgentEvent<'_>]) -> String {
         let mut state = State::default();
         events.iter().for_each(|event| state.update(event));
         state.line(Duration::from_secs(7))
     }
 
-    const ASKING: Event<'_> = Event::Asking { turn: 2, turns: 8, model: "p/m", last: false };
+    const ASKING: AgentEvent<'_> = AgentEvent::Asking { turn: 2, turns: 8, model: "p/m", last: false };
 
     #[test]
     fn the_line_says_what_is_going_on() {
         let usage = Some(Usage { input_tokens: 900, cached_input_tokens: 0, output_tokens: 30 });
-        let said = || Event::Said { calls: 2, usage, cost_usd: Some(0.0012), elapsed: Duration::ZERO };
-        let started = |number, tool| Event::CallStarted { number, tool, arguments: "{}" };
-        let ended = |number, bytes| Event::CallEnded {
+        let said = || AgentEvent::Said { calls: 2, usage, cost_usd: Some(0.0012), elapsed: Duration::ZERO };
+        let started = |number, tool| AgentEvent::CallStarted { number, tool, arguments: "{}" };
+        let ended = |number, bytes| AgentEvent::CallEnded {
             number,
             tool: "read_file",
             bytes,
@@ -301,28 +301,28 @@ mod tests {
             "7 s  turn 2/8  2 KB  900+30 tokens  $0.0012  grep_search"
         );
         assert_eq!(
-            after(&[ASKING, Event::Text("One.\nTwo"), Event::Text(" more")]),
+            after(&[ASKING, AgentEvent::Text("One.\nTwo"), AgentEvent::Text(" more")]),
             "7 s  turn 2/8  Two more"
         );
     }
 
     #[test]
     fn an_answer_is_written_as_it_comes_and_what_follows_begins_anew() {
-        let mut output = Output::new(false, false);
+        let mut output = Terminal::new(false, false);
         let mut written = Written { output: &mut output, shown: Shown::default() };
-        let said = |calls| Event::Said { calls, usage: None, cost_usd: None, elapsed: Duration::ZERO };
+        let said = |calls| AgentEvent::Said { calls, usage: None, cost_usd: None, elapsed: Duration::ZERO };
         let mut printed = String::new();
         let events = [
             ASKING,
-            Event::Text("I look \u{1b}[2J"),
-            Event::Text("first."),
+            AgentEvent::Text("I look \u{1b}[2J"),
+            AgentEvent::Text("first."),
             said(1),
-            Event::CallStarted { number: 1, tool: "grep_search", arguments: "{}" },
+            AgentEvent::CallStarted { number: 1, tool: "grep_search", arguments: "{}" },
             ASKING,
-            Event::Text("It i"),
-            Event::Failed { error: "gone", then: "it is asked once more" },
-            Event::Text("It is "),
-            Event::Text("there."),
+            AgentEvent::Text("It i"),
+            AgentEvent::Failed { error: "gone", then: "it is asked once more" },
+            AgentEvent::Text("It is "),
+            AgentEvent::Text("there."),
             said(0),
         ];
         for event in &events {
@@ -335,12 +335,12 @@ mod tests {
 
     #[test]
     fn no_text_of_a_model_steers_the_terminal_or_wraps_the_line() {
-        let line = after(&[ASKING, Event::Text("\u{1b}[2Jx\r\u{202e}y\tz")]);
+        let line = after(&[ASKING, AgentEvent::Text("\u{1b}[2Jx\r\u{202e}y\tz")]);
         assert_eq!(line, "7 s  turn 2/8  \\x1B[2Jx\\x0D\\u{202E}y z");
-        let long = after(&[ASKING, Event::Text(&"wörter ".repeat(100)), Event::Text("end")]);
+        let long = after(&[ASKING, AgentEvent::Text(&"wörter ".repeat(100)), AgentEvent::Text("end")]);
         assert!(long.ends_with(" end") && long.chars().count() == PROGRESS_WIDTH, "{long}");
         let trouble = "x".repeat(500);
-        let line = after(&[ASKING, Event::Failed { error: &trouble, then: "p/n goes on" }]);
+        let line = after(&[ASKING, AgentEvent::Failed { error: &trouble, then: "p/n goes on" }]);
         assert_eq!(line.chars().count(), PROGRESS_WIDTH);
     }
 }

@@ -6,30 +6,30 @@ use forage::sandbox::Level;
 use forage_base::Stop;
 use forage_fs::find_git_root;
 use forage_llm::limits::MAX_MODELS_PER_CALL;
-use forage_llm::{Choice, Role};
+use forage_llm::{ModelChoice, ModelRole};
 use forage_tools::registry::TOOLS;
 use forage_tools::{EngineSetting, FoundModels, Program};
 use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
-use super::super::check::{self, Checked, Look};
+use super::super::check::{self, Look, SettingsCheck};
 use super::super::told::told;
 use super::super::{Global, session, setup};
-use super::{Report, Subject};
+use super::{DoctorReport, DoctorSubject};
 use crate::config::{self, ClientDirectories, Market, Needs};
-use crate::setup::{Site, State};
+use crate::setup::{ClientState, Site};
 
 /// Time for an engine to tell its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) fn versions(report: &mut Report) {
+pub(super) fn versions(report: &mut DoctorReport) {
     let version = env!("CARGO_PKG_VERSION");
     let revisions: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
     let lines = [format!("forage {version}"), format!("Model Context Protocol {}", revisions.join(", "))];
     report.section("versions", &lines, json!({ "forage": version, "protocol_revisions": revisions }));
 }
 
-pub(super) fn roots(report: &mut Report, subject: &mut Subject) {
+pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) {
     let working = match config::working_directory() {
         Ok(working) => working,
         Err(error) => {
@@ -71,9 +71,9 @@ pub(super) fn roots(report: &mut Report, subject: &mut Subject) {
 
 /// What the repositories say of the configuration is read by a thread of its own, behind the wall of any command: the
 /// rest of the report is about what lies in front of it.
-fn read_repositories(subject: &mut Subject) {
+fn read_repositories(subject: &mut DoctorSubject) {
     let roots: Vec<_> = subject.roots.iter().map(|root| root.path().to_owned()).collect();
-    let Subject { config, roots: opened, .. } = subject;
+    let DoctorSubject { config, roots: opened, .. } = subject;
     let access = config.access(&roots, &Needs::default());
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -84,7 +84,7 @@ fn read_repositories(subject: &mut Subject) {
     });
 }
 
-pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[anyhow::Error]) {
+pub(super) fn configuration(report: &mut DoctorReport, subject: &DoctorSubject, problems: &[anyhow::Error]) {
     let config = &subject.config;
     let file = config.file().display();
     let exists = config.file().exists();
@@ -111,7 +111,7 @@ pub(super) fn configuration(report: &mut Report, subject: &Subject, problems: &[
     report.warnings.extend(config.notices.iter().cloned());
 }
 
-pub(super) fn tools(report: &mut Report, subject: &Subject) {
+pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) {
     let choice = subject.config.served_tools();
     if let Err(error) = choice.names() {
         report.problems.push(error.to_string());
@@ -151,7 +151,7 @@ pub(super) fn tools(report: &mut Report, subject: &Subject) {
     report.section("tools", &lines, records.into());
 }
 
-pub(super) fn engines(report: &mut Report, subject: &Subject) {
+pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
     let roots = subject.paths();
     let used = subject.config.search_settings(&roots).engine;
     let mut lines = vec![format!("{:<9} built in, needs no program", "embedded")];
@@ -200,7 +200,7 @@ pub(super) fn engines(report: &mut Report, subject: &Subject) {
     report.section("engines", &lines, records.into());
 }
 
-pub(super) fn models(report: &mut Report, subject: &Subject) {
+pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) {
     match try_models(report, subject) {
         Ok((lines, record, has_none)) => {
             report.section("models", &lines, record);
@@ -222,7 +222,10 @@ pub(super) fn models(report: &mut Report, subject: &Subject) {
 }
 
 /// Lines, record, and whether `keyword_search` has no model.
-fn try_models(report: &mut Report, subject: &Subject) -> anyhow::Result<(Vec<String>, Value, bool)> {
+fn try_models(
+    report: &mut DoctorReport,
+    subject: &DoctorSubject,
+) -> anyhow::Result<(Vec<String>, Value, bool)> {
     let config = &subject.config;
     let mut market = Market::open(config)?;
     let (mut lines, mut providers) = (Vec::new(), Vec::new());
@@ -253,10 +256,10 @@ fn try_models(report: &mut Report, subject: &Subject) -> anyhow::Result<(Vec<Str
     }
     let mut roles = serde_json::Map::new();
     let mut has_none = false;
-    for role in Role::ALL {
+    for role in ModelRole::ALL {
         let choice = if subject.online { market.choose(role) } else { market.choose_from_kept(role) };
         let names = picked(&choice);
-        has_none |= role == Role::Filter && names.is_empty();
+        has_none |= role == ModelRole::Filter && names.is_empty();
         lines.push(format!("{}: {}", role.name(), or_none(&names)));
         roles.insert(role.name().to_owned(), json!(names));
     }
@@ -266,7 +269,7 @@ fn try_models(report: &mut Report, subject: &Subject) -> anyhow::Result<(Vec<Str
     Ok((lines, json!({ "providers": providers, "chosen": roles, "online": subject.online }), has_none))
 }
 
-fn picked(choice: &Choice) -> Vec<String> {
+fn picked(choice: &ModelChoice) -> Vec<String> {
     let picks = choice.picks(MAX_MODELS_PER_CALL).into_iter();
     picks.map(|candidate| format!("{}/{}", candidate.provider, candidate.model)).collect()
 }
@@ -275,7 +278,7 @@ fn or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", then ") }
 }
 
-pub(super) fn caches(report: &mut Report, subject: &Subject) {
+pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) {
     let (line, record) = match subject.config.cache() {
         Some((directory, Ok((files, bytes)))) => (
             format!("{}: {files} files, {bytes} bytes", directory.display()),
@@ -294,7 +297,7 @@ pub(super) fn caches(report: &mut Report, subject: &Subject) {
     report.section("caches", &[line], record);
 }
 
-pub(super) fn index(report: &mut Report, subject: &Subject) {
+pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) {
     let (mut lines, mut records) =
         (vec![format!("`index` is {:?}", subject.config.index_name())], Vec::new());
     for root in &subject.roots {
@@ -331,7 +334,7 @@ pub(super) fn index(report: &mut Report, subject: &Subject) {
     report.section("index", &lines, json!({ "mode": subject.config.index_name(), "roots": records }));
 }
 
-pub(super) fn sandbox(report: &mut Report, subject: &Subject) {
+pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) {
     let level = forage::sandbox::probe();
     let mode = subject.config.sandbox_mode();
     let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
@@ -354,7 +357,7 @@ pub(super) fn sandbox(report: &mut Report, subject: &Subject) {
     report.section("sandbox", &lines, record);
 }
 
-pub(super) fn clients(report: &mut Report, subject: &Subject, global: &Global) {
+pub(super) fn clients(report: &mut DoctorReport, subject: &DoctorSubject, global: &Global) {
     let (sites, project) = match setup::sites(global).and_then(|sites| Ok((sites, setup::project(global)?))) {
         Ok(found) => found,
         Err(error) => return report.section("clients", &[told(&error)], json!([])),
@@ -370,9 +373,9 @@ pub(super) fn clients(report: &mut Report, subject: &Subject, global: &Global) {
         let name = format!("{} ({})", site.client.title, site.scope.name());
         let line = format!("{} ({}, {}): {words}", site.client.title, site.scope.name(), site.path.display());
         match &site.state {
-            State::Absent { .. } => {}
-            State::SetUp { .. } => lines.push(line),
-            State::Foreign | State::Unclear(_) => {
+            ClientState::Absent { .. } => {}
+            ClientState::SetUp { .. } => lines.push(line),
+            ClientState::Foreign | ClientState::Unclear(_) => {
                 lines.push(line.clone());
                 report.warnings.push(line);
             }
@@ -395,10 +398,11 @@ pub(super) fn clients(report: &mut Report, subject: &Subject, global: &Global) {
 }
 
 /// What comes of the entries there are, all tried at the same time: one that hangs costs the time of one.
-fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<Checked>> {
-    let failed = || Checked { failure: Some("it could not be tried".to_owned()), ..Checked::default() };
+fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<SettingsCheck>> {
+    let failed =
+        || SettingsCheck { failure: Some("it could not be tried".to_owned()), ..SettingsCheck::default() };
     std::thread::scope(|scope| {
-        let is_set_up = |site: &Site| matches!(site.state, State::SetUp { .. });
+        let is_set_up = |site: &Site| matches!(site.state, ClientState::SetUp { .. });
         let begin = |site| is_set_up(site).then(|| scope.spawn(move || check::check(site, look)));
         let begun: Vec<_> = sites.iter().map(begin).collect();
         begun.into_iter().map(|it| Some(it?.join().unwrap_or_else(|_| failed()))).collect()

@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use forage_fs::{Decoded, RelPath, Root, decode};
-use forage_rank::evaluation::{KnownQuery, QuerySet, Target};
+use forage_fs::{DecodedText, RelPath, Root, decode};
+use forage_rank::evaluation::{EvaluationTarget, KnownQuery, QuerySet};
 use forage_rank::{IndexError, RankIndex, Stamp, Writer, language_of};
 
 use super::git::Git;
@@ -45,7 +45,7 @@ const CHANGE_DIRECTORIES: [&str; 6] =
     [".changeset", "changelog", "changelogs", "changelog.d", "changes.d", "newsfragments"];
 
 /// The files of a commit, indexed.
-pub(super) struct Tree {
+pub(super) struct HistoryTree {
     pub(super) index: RankIndex,
     /// Files that can be found, by path.
     pub(super) files: HashSet<String>,
@@ -101,7 +101,12 @@ pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
 }
 
 /// The set of the commits behind a base, whose files are `tree`, and how it came about.
-pub(super) fn queries(git: &Git, base: &str, name: &str, tree: &Tree) -> anyhow::Result<(QuerySet, Account)> {
+pub(super) fn queries(
+    git: &Git,
+    base: &str,
+    name: &str,
+    tree: &HistoryTree,
+) -> anyhow::Result<(QuerySet, Account)> {
     let (count, range) = (format!("--max-count={}", limits::LOG_COMMITS), format!("{base}..HEAD"));
     let log = git.output(&[
         "log",
@@ -167,7 +172,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
         _ => return Err("touch too many files"),
     }
     let query = message::question(&commit.message, &commit.touched).ok_or("say too little")?;
-    let relevant = targets.into_iter().map(|path| Target::File(path.clone())).collect();
+    let relevant = targets.into_iter().map(|path| EvaluationTarget::File(path.clone())).collect();
     Ok(KnownQuery { query, relevant, secondary: Vec::new(), category: CATEGORY.to_owned() })
 }
 
@@ -235,7 +240,7 @@ pub(super) fn tree(
     revision: &str,
     threads: usize,
     progress: &AtomicU64,
-) -> anyhow::Result<Tree> {
+) -> anyhow::Result<HistoryTree> {
     let listed = git.output(&["ls-tree", "-r", "-z", "-l", revision])?;
     let (blobs, too_large) = blobs(&listed, root);
     let ids = blobs.iter().fold(String::new(), |ids, blob| ids + blob.id + "\n");
@@ -275,15 +280,15 @@ pub(super) fn tree(
     })?;
     let left_out = too_large + (blobs.len() - files.len()) as u64;
     writer.commit()?;
-    Ok(Tree { index, files, left_out })
+    Ok(HistoryTree { index, files, left_out })
 }
 
-type Given = Receiver<(String, Vec<u8>)>;
+type CommitFiles = Receiver<(String, Vec<u8>)>;
 
 /// Indexes what is given, as far as it is text; returns the paths.
 fn index_files(
     writer: &Writer<'_>,
-    take: Arc<Mutex<Given>>,
+    take: Arc<Mutex<CommitFiles>>,
     progress: &AtomicU64,
 ) -> Result<Vec<String>, IndexError> {
     let mut files = Vec::new();
@@ -291,7 +296,7 @@ fn index_files(
         let given = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((path, bytes)) = given else { return Ok(files) };
         progress.fetch_add(1, Ordering::Relaxed);
-        if let Decoded::Text { bytes, .. } = decode(&bytes) {
+        if let DecodedText::Text { bytes, .. } = decode(&bytes) {
             writer.add(&path, &String::from_utf8_lossy(&bytes), Stamp::default())?;
             files.push(path);
         }
@@ -405,7 +410,7 @@ mod tests {
         assert_eq!(query(&merge, &files).err(), Some("are merges"));
         let found =
             query(&commit("Wait for the end", &["src/f0.rs", "Cargo.lock", "new.rs"]), &files).unwrap();
-        assert_eq!(found.relevant.iter().map(Target::path).collect::<Vec<_>>(), ["src/f0.rs"]);
+        assert_eq!(found.relevant.iter().map(EvaluationTarget::path).collect::<Vec<_>>(), ["src/f0.rs"]);
     }
 
     #[test]

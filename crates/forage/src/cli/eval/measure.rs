@@ -9,9 +9,9 @@ use anyhow::{Context as _, bail};
 use forage::sandbox::Outside;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
-use forage_rank::evaluation::{Answered, Places, QuerySet, answer};
-use forage_rank::tree::{Effort, UpdateError, Updated, update};
-use forage_rank::{RankIndex, Weights};
+use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
+use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update};
+use forage_rank::{RankIndex, RankWeights};
 use forage_search::index::Index;
 use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;
@@ -20,21 +20,21 @@ use super::databases::databases;
 use super::git::{Git, SafeDirectories};
 use super::history::{self, Account};
 use super::{Source, set};
-use crate::cli::output::Output;
-use crate::cli::progress::Progress;
+use crate::cli::output::Terminal;
+use crate::cli::progress::ProgressBar;
 use crate::cli::{Global, session};
-use crate::config::{self, Config, Given, Needs};
+use crate::config::{self, CommandLineSettings, Config, Needs};
 
 /// What is run, and on which trees.
-pub(super) struct Plan {
+pub(super) struct MeasurePlan {
     config: Config,
     working: PathBuf,
-    runs: Vec<Run>,
+    runs: Vec<MeasureRun>,
     from_git: Option<FromGit>,
     at_revision: bool,
 }
 
-struct Run {
+struct MeasureRun {
     set: QuerySet,
     directory: PathBuf,
 }
@@ -63,7 +63,7 @@ impl Save {
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) sets: Vec<SetRecord>,
-    pub(super) queries: Vec<Answered>,
+    pub(super) queries: Vec<AnsweredQuery>,
     /// Bytes of the text of each query's answer; `None` of a call that failed. Empty if they were not asked for.
     pub(super) answer_bytes: Vec<Option<usize>>,
     pub(super) history: Option<Account>,
@@ -86,16 +86,16 @@ pub(super) struct SetRecord {
 }
 
 /// An index with what has to be known of it.
-struct Subject {
+struct MeasureSubject {
     index: Arc<RankIndex>,
     wordless: u64,
     report: WalkReport,
 }
 
-impl Plan {
+impl MeasurePlan {
     /// Says what is wrong with a request before anything is run.
-    pub(super) fn new(source: &Source, global: &Global, output: &mut Output) -> anyhow::Result<Self> {
-        let config = session::load(global, Given::default())?;
+    pub(super) fn new(source: &Source, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
+        let config = session::load(global, CommandLineSettings::default())?;
         let working = config::working_directory()?;
         let directories = session::directories(&config, &working, None);
         let directory = || match &directories[..] {
@@ -142,7 +142,7 @@ impl Plan {
                     set.name, set.revision
                 ));
             }
-            plan.runs.push(Run { set, directory });
+            plan.runs.push(MeasureRun { set, directory });
         }
         Ok(plan)
     }
@@ -171,12 +171,12 @@ impl Plan {
     }
 
     /// Runs all sets, one after the other, behind the kernel's wall, and with `with_answers` also the tool on each query.
-    pub(super) fn run(self, weights: &Weights, with_answers: bool) -> anyhow::Result<Measured> {
+    pub(super) fn run(self, weights: &RankWeights, with_answers: bool) -> anyhow::Result<Measured> {
         let safe = self.wall_in()?;
         let progress = Arc::default();
-        let _shown = Progress::start(&progress, "files");
+        let _shown = ProgressBar::start(&progress, "files");
         let mut running =
-            Running { plan: &self, weights, safe, with_answers, progress, measured: Measured::default() };
+            RunningSets { plan: &self, weights, safe, with_answers, progress, measured: Measured::default() };
         if let Some(from_git) = &self.from_git {
             running.history(from_git)?;
         }
@@ -213,11 +213,12 @@ impl Plan {
     }
 
     /// The files below a root as a walk finds them, indexed in memory.
-    fn indexed(&self, root: &Arc<Root>, progress: &Arc<AtomicU64>) -> Result<Subject, UpdateError> {
+    fn indexed(&self, root: &Arc<Root>, progress: &Arc<AtomicU64>) -> Result<MeasureSubject, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
-        let effort = Effort { threads: self.threads(), stop: Stop::never(), progress: Arc::clone(progress) };
+        let effort =
+            UpdateEffort { threads: self.threads(), stop: Stop::never(), progress: Arc::clone(progress) };
         let Updated { report, .. } = update(&index, root, None, &effort, || Ok(()))?;
-        Ok(Subject { wordless: index.wordless_files(), index, report })
+        Ok(MeasureSubject { wordless: index.wordless_files(), index, report })
     }
 
     /// A context in which the tool finds this index.
@@ -236,16 +237,16 @@ impl Plan {
 }
 
 /// Sets that are run one after the other.
-struct Running<'a> {
-    plan: &'a Plan,
-    weights: &'a Weights,
+struct RunningSets<'a> {
+    plan: &'a MeasurePlan,
+    weights: &'a RankWeights,
     safe: Option<SafeDirectories>,
     with_answers: bool,
     progress: Arc<AtomicU64>,
     measured: Measured,
 }
 
-impl Running<'_> {
+impl RunningSets<'_> {
     fn history(&mut self, from_git: &FromGit) -> anyhow::Result<()> {
         let began = Instant::now();
         let root = self.plan.open(&from_git.directory)?;
@@ -261,17 +262,17 @@ impl Running<'_> {
             self.measured.saved = Some(path.clone());
         }
         self.measured.history = Some(account);
-        self.measure(&set, &root, Subject::of(tree), seconds)
+        self.measure(&set, &root, MeasureSubject::of(tree), seconds)
     }
 
-    fn set(&mut self, Run { set, directory }: &Run) -> anyhow::Result<()> {
+    fn set(&mut self, MeasureRun { set, directory }: &MeasureRun) -> anyhow::Result<()> {
         let began = Instant::now();
         let whole = self.plan.open(directory)?;
         let root = self.plan.open_below(&whole, set.benchmark_root.as_deref().unwrap_or_default())?;
         let subject = if self.plan.at_revision {
             let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
             let git = Git::new(root.path(), self.safe.as_ref())?;
-            Subject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
+            MeasureSubject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
         } else {
             self.plan.indexed(&root, &self.progress)?
         };
@@ -282,10 +283,10 @@ impl Running<'_> {
         &mut self,
         set: &QuerySet,
         root: &Arc<Root>,
-        subject: Subject,
+        subject: MeasureSubject,
         seconds: f64,
     ) -> anyhow::Result<()> {
-        let Subject { index, wordless, report } = subject;
+        let MeasureSubject { index, wordless, report } = subject;
         self.measured.sets.push(SetRecord {
             name: set.name.clone(),
             language: set.language.clone(),
@@ -309,8 +310,8 @@ impl Running<'_> {
     }
 }
 
-impl Subject {
-    fn of(tree: history::Tree) -> Self {
+impl MeasureSubject {
+    fn of(tree: history::HistoryTree) -> Self {
         Self { index: Arc::new(tree.index), wordless: tree.left_out, report: WalkReport::default() }
     }
 }
@@ -332,7 +333,7 @@ impl Indexes for OneIndex {
         None
     }
 
-    fn ranked(&self, _: &Arc<Root>, _: &Effort) -> Option<Result<Ranked, UpdateError>> {
+    fn ranked(&self, _: &Arc<Root>, _: &UpdateEffort) -> Option<Result<Ranked, UpdateError>> {
         let (index, report) = (Arc::clone(&self.index), Arc::clone(&self.report));
         Some(Ok(Ranked { index, report, warning: None, is_provisional: false }))
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use forage_rank::RuleWeights;
-use forage_rank::evaluation::{Ablated, Answered, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
+use forage_rank::evaluation::{Ablated, AnsweredQuery, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
 use forage_tools::limits::BYTES_PER_TOKEN;
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ use super::limits;
 use super::measure::Measured;
 
 /// The figures of a run.
-pub(super) struct Report<'a> {
+pub(super) struct EvalReport<'a> {
     measured: &'a Measured,
     rules: &'a RuleWeights,
     /// Where the weights come from, if they are not those that are built in.
@@ -23,7 +23,7 @@ pub(super) struct Report<'a> {
     ablated: Option<Vec<Ablated>>,
 }
 
-impl<'a> Report<'a> {
+impl<'a> EvalReport<'a> {
     pub(super) fn new(
         measured: &'a Measured,
         rules: &'a RuleWeights,
@@ -201,7 +201,7 @@ impl<'a> Report<'a> {
         records
     }
 
-    fn query(&self, query: &Answered) -> Value {
+    fn query(&self, query: &AnsweredQuery) -> Value {
         json!({
             "set": query.repository,
             "category": query.category,
@@ -215,11 +215,11 @@ impl<'a> Report<'a> {
 }
 
 fn grouped(
-    queries: &[Answered],
+    queries: &[AnsweredQuery],
     rules: &RuleWeights,
-    key: impl Fn(&Answered) -> &String,
+    key: impl Fn(&AnsweredQuery) -> &String,
 ) -> BTreeMap<String, Figures> {
-    let mut groups: BTreeMap<String, Vec<&Answered>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<&AnsweredQuery>> = BTreeMap::new();
     for query in queries {
         groups.entry(key(query).clone()).or_default().push(query);
     }

@@ -9,12 +9,12 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use forage::sandbox::Outside;
 use forage_rank::evaluation::{Figures, Fold, Paired, Validation, cross_validate};
-use forage_rank::{RuleWeights, Weights};
+use forage_rank::{RankWeights, RuleWeights};
 use serde_json::{Map, Value, json};
 
-use super::measure::{Measured, Plan};
+use super::measure::{MeasurePlan, Measured};
 use super::{Source, limits, report};
-use crate::cli::output::Output;
+use crate::cli::output::Terminal;
 use crate::cli::{Global, Status};
 use crate::setup;
 
@@ -66,14 +66,14 @@ fn decide(queries: usize, folds: usize, gain: Paired) -> Decision {
     }
 }
 
-pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Output) -> anyhow::Result<Status> {
-    let plan = Plan::new(&arguments.source, global, output)?;
+pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let plan = MeasurePlan::new(&arguments.source, global, output)?;
     let file = plan.config().file().to_owned();
     let shown = file.display().to_string();
     // The file is changed in front of the wall, behind which only the trees are read.
     let keep = Outside::start("weights", move |value: Value| setup::put_table(&file, TABLE, &value))
         .context("no thread can be started")?;
-    let weights = Weights::default();
+    let weights = RankWeights::default();
     let measured = plan.run(&weights, false)?;
     let validation = cross_validate(&measured.queries, &weights.rules);
     let gain = validation.held_out();

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::{Hash64, Stop};
-use forage_fs::{Entry, RelPath, Root, Skipped, Step, WalkOptions, WalkReport, walk};
-use forage_search::index::{Cursor, Index};
+use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
+use forage_search::index::{Index, LookupCursor};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
 /// Files of the tree from which patterns are taken.
@@ -66,7 +66,7 @@ pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) 
 
 /// What a search found.
 #[derive(PartialEq, Eq)]
-struct Found {
+struct SearchFindings {
     /// Of all lines with their places.
     hash: u64,
     matches: u64,
@@ -79,7 +79,7 @@ fn found(
     pattern: &Pattern,
     index: Option<&Arc<Index>>,
     walk: &WalkOptions,
-) -> anyhow::Result<Found> {
+) -> anyhow::Result<SearchFindings> {
     let scan = ScanOptions { index: index.cloned(), ..ScanOptions::default() };
     let (mut hasher, mut matches) = (Hash64::default(), 0);
     let receive = |file: FileEvents| {
@@ -93,14 +93,14 @@ fn found(
     };
     let report = search(root, &RelPath::root(), walk, pattern, &scan, &Stop::never(), receive)?;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count)).collect();
-    Ok(Found { hash: hasher.finish(), matches, skipped, visited: report.visited })
+    Ok(SearchFindings { hash: hasher.finish(), matches, skipped, visited: report.visited })
 }
 
 /// Meets every file with the index, which counts those that it does not know.
 pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> anyhow::Result<WalkReport> {
-    let step = |cursor: &mut Cursor<'_>, entry: &Entry<'_>, _: &mut Skipped| {
+    let step = |cursor: &mut LookupCursor<'_>, entry: &Entry<'_>, _: &mut Skipped| {
         cursor.lines(entry, u64::MAX);
-        Step::<()>::Nothing
+        WalkStep::<()>::Nothing
     };
     let receive = |()| ControlFlow::Continue(());
     Ok(walk(root, &RelPath::root(), options, &Stop::never(), || index.cursor(options), step, receive)?)
@@ -115,7 +115,7 @@ fn samples(root: &Arc<Root>, options: &WalkOptions) -> anyhow::Result<Vec<String
         options,
         &Stop::never(),
         || (),
-        |(), entry, _| Step::Item(entry.path.clone(), 64),
+        |(), entry, _| WalkStep::Item(entry.path.clone(), 64),
         |path| {
             paths.push(path);
             ControlFlow::Continue(())

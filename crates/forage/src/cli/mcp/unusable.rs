@@ -4,13 +4,13 @@
 
 use std::path::PathBuf;
 
-use forage::mcp::{OutputForm, Server, Settings, ToolSet, Workspace, serve_stdio};
+use forage::mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
 use forage::sandbox::{self, Access};
-use forage_tools::registry::{self, Choice};
+use forage_tools::registry::{self, ToolSelection};
 use forage_tools::{Context, clip, sanitize};
 
 use super::super::Status;
-use super::super::output::Output;
+use super::super::output::Terminal;
 use super::super::told::told;
 use crate::config::UNUSABLE;
 
@@ -23,7 +23,7 @@ pub(super) fn serve(
     error: anyhow::Error,
     form: OutputForm,
     requires_sandbox: bool,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let level = sandbox::restrict(&Access::of_the_system());
     if requires_sandbox && !level.is_full() {
@@ -31,10 +31,10 @@ pub(super) fn serve(
     }
     let reason = clip(&sanitize(&told(&error)), REASON_BYTES);
     output.failure(&reason);
-    let tools = registry::advertised(&Choice::default())?;
+    let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
-    let settings = Settings { tools, workspace, tool_set: ToolSet::ByClient, output: form };
-    let server = Server::new(settings).map_err(anyhow::Error::msg)?;
+    let settings = McpSettings { tools, workspace, tool_set: ToolSet::ByClient, output: form };
+    let server = McpServer::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     serve_stdio(server, &shutdown)?;
     Ok(Status::Failed)
@@ -54,7 +54,7 @@ struct Unusable {
     problem: String,
 }
 
-impl Workspace for Unusable {
+impl McpWorkspace for Unusable {
     fn asks_clients(&self) -> bool {
         false
     }

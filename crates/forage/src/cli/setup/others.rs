@@ -8,14 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::{Setup, all_sites, site_record, state_words};
 use crate::cli::Status;
-use crate::cli::output::Output;
+use crate::cli::output::Terminal;
 use crate::setup::{
-    Addition, CLIENTS, Client, Extra, Scope, Site, State, detect, extra_snippet, extras_of, general_snippets,
-    hooks_remark, snippet,
+    Addition, CLIENTS, Client, ClientState, Extra, SetupScope, Site, detect, extra_snippet, extras_of,
+    general_snippets, hooks_remark, snippet,
 };
 
 /// All clients: those that are on this machine with their files.
-pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Status> {
+pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<Status> {
     let sites = all_sites(&setup.directories, &setup.project);
     let sites_of = |client: &'static Client| sites.iter().filter(|site| site.client.name == client.name);
     if output.wants_json() {
@@ -24,8 +24,8 @@ pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Sta
                 "client": client.name,
                 "title": client.title,
                 "format": client.format.name(),
-                "user_file": client.place(Scope::User),
-                "project_file": client.place(Scope::Project),
+                "user_file": client.place(SetupScope::User),
+                "project_file": client.place(SetupScope::Project),
                 "snippet": snippet(client, &setup.words.command, &[]),
                 "remark": remark(client),
                 "tried": client.tried(),
@@ -41,7 +41,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Output) -> anyhow::Result<Sta
     let (mut text, mut absent) = (String::new(), Vec::new());
     for client in CLIENTS {
         let found = detect::found(client, &setup.directories);
-        if found.is_empty() && sites_of(client).all(|site| matches!(site.state, State::Absent { .. })) {
+        if found.is_empty() && sites_of(client).all(|site| matches!(site.state, ClientState::Absent { .. })) {
             absent.push(client.name);
             continue;
         }
@@ -93,14 +93,14 @@ fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> Value 
     json!({
         "name": extra.with.name(),
         "about": extra.about(),
-        "user_file": extra.place(Scope::User),
-        "project_file": extra.place(Scope::Project),
+        "user_file": extra.place(SetupScope::User),
+        "project_file": extra.place(SetupScope::Project),
         "snippet": extra_snippet(extra, client, &setup.words),
     })
 }
 
 /// What a client takes that is not known.
-pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Output) -> anyhow::Result<Status> {
+pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
     if output.wants_json() && !acts {
         let snippets = snippets.map(|(format, text)| (format.to_owned(), Value::from(text)));

@@ -2,20 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::{Done, Setup};
+use super::{Setup, SetupOutcome};
 use crate::config;
 use crate::setup::{
-    Addition, Change, Extension, Format, NAME, Refusal, Scope, Site, State, With, entry_lines, hooks_remark,
+    Addition, ClientState, Extension, FileChange, FileFormat, NAME, SetupRefusal, SetupScope, Site, With,
+    entry_lines, hooks_remark,
 };
 
 /// Other servers that are named beside the entry.
 const NEIGHBOURS: usize = 8;
 
-pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<String> {
+pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow::Result<String> {
     let mut text = String::new();
     let is_only_beside = setup.is_removal && !setup.with.is_empty();
     let change = &done.entry;
-    if !is_only_beside || *change != Change::None {
+    if !is_only_beside || *change != FileChange::None {
         report_entry(&mut text, setup, site, done, change)?;
     }
     for (addition, change) in &done.additions {
@@ -26,7 +27,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<
     for with in &done.lacking {
         writeln!(text, "{} takes no {}.", site.client.title, with.about())?;
     }
-    let is_change = |change: &Change| *change != Change::None;
+    let is_change = |change: &FileChange| *change != FileChange::None;
     let changes = done.additions.iter().filter_map(|(_, change)| change.as_ref().ok());
     let would_write = is_change(change) || changes.clone().any(is_change);
     if text.is_empty() {
@@ -35,7 +36,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &Done) -> anyhow::Result<
     if would_write && !setup.is_written {
         writeln!(text, "\nNothing is written. {} does it.", said_how(setup, site))?;
     }
-    if site.scope == Scope::Project && setup.words.command == NAME && !setup.is_removal {
+    if site.scope == SetupScope::Project && setup.words.command == NAME && !setup.is_removal {
         let here = if config::this_program().is_ok_and(|(_, is_found)| is_found) {
             ""
         } else {
@@ -60,15 +61,15 @@ fn report_entry(
     text: &mut String,
     setup: &Setup,
     site: &Site,
-    done: &Done,
-    change: &Change,
+    done: &SetupOutcome,
+    change: &FileChange,
 ) -> std::fmt::Result {
     let (title, path) = (site.client.title, site.path.display());
     match change {
-        Change::None if matches!(site.state, State::SetUp { .. }) => {
+        FileChange::None if matches!(site.state, ClientState::SetUp { .. }) => {
             return writeln!(text, "{title} is set up already: {path}");
         }
-        Change::None => {
+        FileChange::None => {
             return writeln!(text, "{title} is not set up: there is no entry `{NAME}` in {path}");
         }
         change => writeln!(text, "{title}: {} {path}\n", verb(change, "the entry", setup.is_written))?,
@@ -77,10 +78,10 @@ fn report_entry(
     let present: Vec<&Extension> = done.extensions.iter().filter(is_there).collect();
     let all: Vec<&Extension> = done.extensions.iter().collect();
     match (change, &site.state) {
-        (Change::Remove(_) | Change::Delete, State::SetUp { command }) => {
+        (FileChange::Remove(_) | FileChange::Delete, ClientState::SetUp { command }) => {
             write_lines(text, site, change, '-', &entry_lines(site.client, command, &present))
         }
-        (Change::Update(_), State::SetUp { command }) => {
+        (FileChange::Update(_), ClientState::SetUp { command }) => {
             let new = match setup.is_removal {
                 true => entry_lines(site.client, command, &[]),
                 false => entry_lines(site.client, &setup.words.command, &all),
@@ -97,10 +98,10 @@ fn report_addition(
     setup: &Setup,
     site: &Site,
     addition: &Addition,
-    change: &Change,
+    change: &FileChange,
 ) -> std::fmt::Result {
     let (title, with, path) = (site.client.title, addition.extra.with.name(), addition.path.display());
-    if *change == Change::None {
+    if *change == FileChange::None {
         return match (setup.is_removal, setup.with.is_empty()) {
             (true, true) => Ok(()),
             (true, false) => writeln!(text, "{title}, {with}: nothing of it is in {path}"),
@@ -119,14 +120,14 @@ fn report_addition(
 }
 
 /// What is done to a file, to be read in front of its path.
-fn verb(change: &Change, what: &str, is_done: bool) -> String {
+fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
     let (done, planned, preposition) = match change {
-        Change::Create(_) => ("created", "create", ""),
-        Change::Delete => ("removed", "remove", ""),
-        Change::Add(_) => ("added", "add", "to"),
-        Change::Update(_) => ("updated", "update", "in"),
-        Change::Remove(_) => ("removed", "remove", "from"),
-        Change::None => ("left", "leave", ""),
+        FileChange::Create(_) => ("created", "create", ""),
+        FileChange::Delete => ("removed", "remove", ""),
+        FileChange::Add(_) => ("added", "add", "to"),
+        FileChange::Update(_) => ("updated", "update", "in"),
+        FileChange::Remove(_) => ("removed", "remove", "from"),
+        FileChange::None => ("left", "leave", ""),
     };
     let verb = if is_done { done.to_owned() } else { format!("would {planned}") };
     match preposition {
@@ -139,17 +140,17 @@ fn verb(change: &Change, what: &str, is_done: bool) -> String {
 fn write_lines(
     text: &mut String,
     site: &Site,
-    change: &Change,
+    change: &FileChange,
     sign: char,
     lines: &[String],
 ) -> std::fmt::Result {
-    let is_whole = matches!(change, Change::Create(_) | Change::Delete);
+    let is_whole = matches!(change, FileChange::Create(_) | FileChange::Delete);
     // Lines of the surroundings above and below the entry.
     let (above, below) = match (site.client.format, is_whole, site.has_section) {
-        (_, true, _) | (Format::Toml, ..) | (Format::Yaml, _, false) => (0, 0),
-        (Format::Json, _, true) => (2, 2),
-        (Format::Json, _, false) => (1, 1),
-        (Format::Yaml, _, true) => (1, 0),
+        (_, true, _) | (FileFormat::Toml, ..) | (FileFormat::Yaml, _, false) => (0, 0),
+        (FileFormat::Json, _, true) => (2, 2),
+        (FileFormat::Json, _, false) => (1, 1),
+        (FileFormat::Yaml, _, true) => (1, 0),
     };
     for (number, line) in lines.iter().enumerate() {
         if number == above && site.has_section && !is_whole {
@@ -164,10 +165,10 @@ fn write_lines(
 fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
     for name in site.neighbours.iter().take(NEIGHBOURS) {
         match site.client.format {
-            Format::Json => writeln!(text, "      {}: …", serde_json::Value::from(name.as_str()))?,
-            Format::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
-            Format::Yaml if site.client.is_list() => writeln!(text, "    - name: {name} …")?,
-            Format::Yaml => writeln!(text, "    {name}: …")?,
+            FileFormat::Json => writeln!(text, "      {}: …", serde_json::Value::from(name.as_str()))?,
+            FileFormat::Toml => writeln!(text, "  [{}.{name}] …", site.client.section())?,
+            FileFormat::Yaml if site.client.is_list() => writeln!(text, "    - name: {name} …")?,
+            FileFormat::Yaml => writeln!(text, "    {name}: …")?,
         }
     }
     match site.neighbours.len().saturating_sub(NEIGHBOURS) {
@@ -177,7 +178,7 @@ fn write_neighbours(text: &mut String, site: &Site) -> std::fmt::Result {
 }
 
 fn said_how(setup: &Setup, site: &Site) -> String {
-    let scope = if site.scope == Scope::Project { " --scope project" } else { "" };
+    let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
     let option = if setup.is_removal { "--remove" } else { "--write" };
     let names: Vec<&str> = setup.with.iter().map(|with| with.name()).collect();
     let with = match (setup.names_all, names.is_empty()) {
@@ -189,14 +190,14 @@ fn said_how(setup: &Setup, site: &Site) -> String {
 }
 
 /// The error for a file that is left as it is, with what there is to do by hand.
-pub(super) fn refused(site: &Site, is_removal: bool, refusal: &Refusal, snippet: &str) -> anyhow::Error {
+pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
     let path = site.path.display();
     if is_removal {
         return anyhow::anyhow!("{path} is left as it is: {refusal}");
     }
     let what = match site.client.format {
-        Format::Json => "what has to stand in it, merged with what does",
-        Format::Toml | Format::Yaml => "what has to stand in it",
+        FileFormat::Json => "what has to stand in it, merged with what does",
+        FileFormat::Toml | FileFormat::Yaml => "what has to stand in it",
     };
     anyhow::anyhow!("{path} is left as it is: {refusal}\nBy hand, this is {what}:\n\n{snippet}")
 }

@@ -5,28 +5,28 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
-use forage_sparse::Form;
+use forage_sparse::EncodedForm;
 use forage_sparse::limits::PRINTED_TEXT_BYTES;
 use serde_json::json;
 
 use super::print;
 use crate::cli::Status;
-use crate::cli::output::Output;
+use crate::cli::output::Terminal;
 use crate::config::Config;
 
 pub(super) fn run(
     config: &Config,
     text: &str,
     is_query: bool,
-    output: &mut Output,
+    output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     config.wall_in(&[], &config.needs_of_encoder())?;
     let text = if text == "-" { from_stdin()? } else { text.to_owned() };
     check(text.len())?;
     let encoder = config.document_encoder()?;
     let (form, vector) = match is_query {
-        true => (Form::Query, encoder.query(&text)?),
-        false => (Form::Document, encoder.document(&text)?),
+        true => (EncodedForm::Query, encoder.query(&text)?),
+        false => (EncodedForm::Document, encoder.document(&text)?),
     };
     let mut tokens: BTreeMap<u32, Vec<String>> = BTreeMap::new();
     for (id, word) in encoder.words(&text, form)? {

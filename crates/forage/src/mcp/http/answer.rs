@@ -7,17 +7,17 @@ use std::task::{self, Poll};
 use hyper::body::{Bytes, Frame, SizeHint};
 
 use super::Body;
-use super::clients::{Call, Place};
+use super::clients::{ClientCall, ConnectionPermit};
 
 /// The body of an answer. The call runs while there is something to wait for: an answer that nobody reads is none.
-pub(super) struct Answer {
+pub(super) struct AnswerBody {
     pub(super) body: Body,
     /// The place of the connection, if it answers a call.
-    pub(super) place: Option<Place>,
-    pub(super) call: Option<Call>,
+    pub(super) place: Option<ConnectionPermit>,
+    pub(super) call: Option<ClientCall>,
 }
 
-impl hyper::body::Body for Answer {
+impl hyper::body::Body for AnswerBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -27,7 +27,7 @@ impl hyper::body::Body for Answer {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let polled = Pin::new(&mut self.body).poll_frame(context);
         match polled.is_pending() {
-            true if self.call.is_none() => self.call = self.place.as_ref().map(Place::call),
+            true if self.call.is_none() => self.call = self.place.as_ref().map(ConnectionPermit::call),
             true => {}
             false => self.call = None,
         }
@@ -75,7 +75,7 @@ mod tests {
         let is_busy = || clients.admit().is_none();
         let (tell, frames) = mpsc::channel(1);
         let (call, held) = (Some(place.call()), Some(place.clone()));
-        let mut answer = Answer { body: Stream(frames).boxed(), place: held, call };
+        let mut answer = AnswerBody { body: Stream(frames).boxed(), place: held, call };
         let mut poll = || {
             Pin::new(&mut answer).poll_frame(&mut task::Context::from_waker(task::Waker::noop())).is_ready()
         };

@@ -13,11 +13,11 @@ pub(super) struct Clients(Arc<Table>);
 
 struct Table {
     most: usize,
-    connections: Mutex<Connections>,
+    connections: Mutex<ClientConnections>,
 }
 
 #[derive(Default)]
-struct Connections {
+struct ClientConnections {
     next: u64,
     open: HashMap<u64, Connection>,
 }
@@ -42,7 +42,7 @@ impl Clients {
     }
 
     /// Returns a place, or nothing when every connection has a call that runs, or as many are just leaving.
-    pub(super) fn admit(&self) -> Option<Place> {
+    pub(super) fn admit(&self) -> Option<ConnectionPermit> {
         let evicted = CancellationToken::new();
         let mut connections = self.0.lock();
         let leaving = connections.open.values().filter(|connection| connection.leaves()).count();
@@ -59,36 +59,36 @@ impl Clients {
         let connection = Connection { calls: 0, idle_since: Instant::now(), evicted: evicted.clone() };
         connections.open.insert(id, connection);
         drop(connections);
-        Some(Place(Arc::new(Held { table: Arc::clone(&self.0), id, evicted })))
+        Some(ConnectionPermit(Arc::new(HeldPlace { table: Arc::clone(&self.0), id, evicted })))
     }
 }
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, Connections> {
+    fn lock(&self) -> MutexGuard<'_, ClientConnections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The place of a connection, free again when the last of its clones is dropped.
 #[derive(Clone)]
-pub(super) struct Place(Arc<Held>);
+pub(super) struct ConnectionPermit(Arc<HeldPlace>);
 
-struct Held {
+struct HeldPlace {
     table: Arc<Table>,
     id: u64,
     evicted: CancellationToken,
 }
 
-impl Place {
+impl ConnectionPermit {
     /// A request begins to arrive. That is no call yet: who sends its end never must not be safe for that.
     pub(super) fn asks(&self) {
         self.0.change(|connection| connection.idle_since = Instant::now());
     }
 
     /// A call begins, and lasts until this is dropped.
-    pub(super) fn call(&self) -> Call {
+    pub(super) fn call(&self) -> ClientCall {
         self.0.change(|connection| connection.calls += 1);
-        Call(self.clone())
+        ClientCall(self.clone())
     }
 
     /// Waits until the place is another's.
@@ -97,7 +97,7 @@ impl Place {
     }
 }
 
-impl Held {
+impl HeldPlace {
     fn change(&self, change: impl FnOnce(&mut Connection)) {
         if let Some(connection) = self.table.lock().open.get_mut(&self.id) {
             change(connection);
@@ -105,16 +105,16 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldPlace {
     fn drop(&mut self) {
         self.table.lock().open.remove(&self.id);
     }
 }
 
 /// A call that runs.
-pub(super) struct Call(Place);
+pub(super) struct ClientCall(ConnectionPermit);
 
-impl Drop for Call {
+impl Drop for ClientCall {
     fn drop(&mut self) {
         self.0.0.change(|connection| {
             connection.calls -= 1;
@@ -127,7 +127,7 @@ impl Drop for Call {
 mod tests {
     use super::*;
 
-    fn leaves(place: &Place) -> bool {
+    fn leaves(place: &ConnectionPermit) -> bool {
         place.0.evicted.is_cancelled()
     }
 

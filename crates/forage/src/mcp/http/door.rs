@@ -20,12 +20,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::super::limits;
-use super::{Front, Refusal};
+use super::{HttpGuard, HttpRefusal};
 
 /// Takes connections on a thread of its own until `shutdown`, which happens when that thread ends, too.
 pub(super) fn open<H: ServerHandler + Clone>(
     listener: std::net::TcpListener,
-    front: Arc<Front<H>>,
+    front: Arc<HttpGuard<H>>,
     clients: &Runtime,
     shutdown: &CancellationToken,
 ) -> io::Result<JoinHandle<io::Result<()>>> {
@@ -45,7 +45,7 @@ pub(super) fn open<H: ServerHandler + Clone>(
     })
 }
 
-async fn accept<H: ServerHandler + Clone>(listener: TcpListener, front: Arc<Front<H>>, clients: Handle) {
+async fn accept<H: ServerHandler + Clone>(listener: TcpListener, front: Arc<HttpGuard<H>>, clients: Handle) {
     let (strangers, most) = (Arc::new(Strangers::default()), super::places(limits::STRANGERS));
     loop {
         match listener.accept().await {
@@ -66,8 +66,8 @@ async fn accept<H: ServerHandler + Clone>(listener: TcpListener, front: Arc<Fron
 /// Reads the first head of a connection, and hands it on or ends it.
 async fn stranger<H: ServerHandler + Clone>(
     mut stream: TcpStream,
-    mut place: Place,
-    front: Arc<Front<H>>,
+    mut place: StrangerPermit,
+    front: Arc<HttpGuard<H>>,
     clients: Handle,
 ) {
     let mut read = Vec::new();
@@ -76,14 +76,14 @@ async fn stranger<H: ServerHandler + Clone>(
         Ok(None) => return,
         // One that has said nothing is told nothing.
         Err(_) if read.is_empty() => return,
-        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
+        Err(_) => Err(HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
     };
     let admitted = match head {
         Ok(head) => front.admits(&head).await,
         Err(refusal) => Err(refusal),
     };
     let message = "all connections have calls that run; try again later";
-    let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+    let busy = || HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
     match admitted.and_then(|()| front.clients.admit().ok_or_else(busy)) {
         Ok(client) => {
             if let Ok(stream) = stream.into_std() {
@@ -98,7 +98,7 @@ async fn stranger<H: ServerHandler + Clone>(
 }
 
 /// Reads up to the end of the first head, and maybe beyond. `None` when the connection has ended before.
-async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, Refusal>> {
+async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, HttpRefusal>> {
     loop {
         let before = read.len();
         let mut free = (&mut *read).limit(limits::HEAD_BYTES - before);
@@ -107,7 +107,7 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
                 return None;
             }
             let message = "the head of the request is too large";
-            return Some(Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
+            return Some(Err(HttpRefusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
         // What is no HTTP is seen at once; who sends single bytes is not parsed for each of them.
         if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
@@ -126,7 +126,7 @@ fn ends_head(bytes: &[u8]) -> bool {
 }
 
 /// The head that begins here; `None` while it has no end.
-fn head(bytes: &[u8]) -> Result<Option<Parts>, Refusal> {
+fn head(bytes: &[u8]) -> Result<Option<Parts>, HttpRefusal> {
     let mut fields = [httparse::EMPTY_HEADER; limits::HEAD_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(bytes) {
@@ -134,9 +134,9 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, Refusal> {
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => {
             let message = "the request has too many headers";
-            return Err(Refusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
+            return Err(HttpRefusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
         }
-        Err(_) => return Err(Refusal::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
+        Err(_) => return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
     }
     let (method, path) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     let request =
@@ -145,13 +145,13 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, Refusal> {
         });
     match request.body(()) {
         Ok(request) => Ok(Some(request.into_parts().0)),
-        Err(_) => Err(Refusal::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
+        Err(_) => Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
     }
 }
 
 /// Sends a refusal, and waits a little for the other side to have read it: to close while it still sends would take the
 /// answer away from it.
-async fn end_with(refusal: &Refusal, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
+async fn end_with(refusal: &HttpRefusal, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
     stream.write_all(&refusal.to_bytes()).await?;
     stream.shutdown().await?;
     buffer.resize(limits::HEAD_BYTES, 0);
@@ -168,10 +168,10 @@ async fn end_with(refusal: &Refusal, mut stream: TcpStream, mut buffer: Vec<u8>)
 /// The places of strangers, in the order in which they make room for others: first those that have had their answer,
 /// then those that have been here for longest.
 #[derive(Default)]
-struct Strangers(Mutex<Connections>);
+struct Strangers(Mutex<OpenConnections>);
 
 #[derive(Default)]
-struct Connections {
+struct OpenConnections {
     next: u64,
     open: BTreeMap<(Stage, u64), AbortHandle>,
 }
@@ -183,7 +183,7 @@ enum Stage {
 }
 
 impl Strangers {
-    fn lock(&self) -> MutexGuard<'_, Connections> {
+    fn lock(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -192,12 +192,15 @@ impl Strangers {
     }
 
     /// Begins a task with a place.
-    fn admit<F: Future<Output = ()> + Send + 'static>(self: &Arc<Self>, task: impl FnOnce(Place) -> F) {
+    fn admit<F: Future<Output = ()> + Send + 'static>(
+        self: &Arc<Self>,
+        task: impl FnOnce(StrangerPermit) -> F,
+    ) {
         let mut connections = self.lock();
         let key = (Stage::Asking, connections.next);
         connections.next += 1;
         // However soon it ends, its place is free again after it was taken: it waits for the lock.
-        let task = tokio::spawn(task(Place { strangers: Arc::clone(self), key }));
+        let task = tokio::spawn(task(StrangerPermit { strangers: Arc::clone(self), key }));
         connections.open.insert(key, task.abort_handle());
     }
 
@@ -209,12 +212,12 @@ impl Strangers {
 }
 
 /// The place of a stranger, free again when it is dropped.
-struct Place {
+struct StrangerPermit {
     strangers: Arc<Strangers>,
     key: (Stage, u64),
 }
 
-impl Place {
+impl StrangerPermit {
     /// It has its answer, and stays only to read it.
     fn answered(&mut self) {
         let mut connections = self.strangers.lock();
@@ -225,7 +228,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for StrangerPermit {
     fn drop(&mut self) {
         self.strangers.lock().open.remove(&self.key);
     }

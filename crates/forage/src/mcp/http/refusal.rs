@@ -12,14 +12,14 @@ use super::Body;
 
 /// An answer to what is not even looked at: a JSON-RPC error without id, which clients of the protocol can show.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct HttpRefusal {
     status: StatusCode,
     /// As JSON-RPC has it.
     code: i32,
     message: &'static str,
 }
 
-impl Refusal {
+impl HttpRefusal {
     pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
         Self { status, code: -32600, message }
     }

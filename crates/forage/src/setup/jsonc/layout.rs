@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::parse::{Member, Node};
+use super::parse::{JsonNode, Member};
 use super::{Document, Leaf};
 
 /// Spaces for one level in a file that shows no indentation of its own.
@@ -17,18 +17,18 @@ pub(super) struct New<'a> {
 }
 
 /// What a member is given, or an element is.
-pub(super) enum Text<'a> {
+pub(super) enum LayoutValue<'a> {
     Value(&'a Value),
     Chain(New<'a>),
 }
 
 /// How a file is laid out.
-pub(super) struct Style<'t> {
+pub(super) struct LayoutStyle<'t> {
     newline: &'static str,
     unit: &'t str,
 }
 
-impl<'t> Style<'t> {
+impl<'t> LayoutStyle<'t> {
     /// That of a file that is created.
     pub(super) fn new(newline: &'static str) -> Self {
         Self { newline, unit: INDENT }
@@ -68,11 +68,11 @@ impl<'t> Style<'t> {
         }
     }
 
-    fn text(&self, text: &Text<'_>, indent: Option<&str>) -> String {
+    fn text(&self, text: &LayoutValue<'_>, indent: Option<&str>) -> String {
         match (text, indent) {
-            (Text::Chain(new), indent) => self.chain(*new, indent),
-            (Text::Value(value), Some(indent)) => self.pretty(value, indent),
-            (Text::Value(value), None) => compact(value),
+            (LayoutValue::Chain(new), indent) => self.chain(*new, indent),
+            (LayoutValue::Value(value), Some(indent)) => self.pretty(value, indent),
+            (LayoutValue::Value(value), None) => compact(value),
         }
     }
 
@@ -119,10 +119,10 @@ pub(super) fn compact(value: &Value) -> String {
 /// Puts a member at the end of an object, or an element at the end of a list.
 pub(super) fn insert(
     body: &str,
-    style: &Style<'_>,
-    container: &Node,
+    style: &LayoutStyle<'_>,
+    container: &JsonNode,
     key: Option<&str>,
-    text: &Text<'_>,
+    text: &LayoutValue<'_>,
 ) -> String {
     let name = key.map(|key| format!("{}: ", Value::from(key))).unwrap_or_default();
     let base = line_indent(body, container.start);
@@ -209,7 +209,7 @@ pub(super) fn splice(text: &str, range: std::ops::Range<usize>, new: &str) -> St
 }
 
 /// A change towards another value.
-pub(super) struct Step {
+pub(super) struct LayoutStep {
     /// What the member says then.
     pub(super) value: Value,
     /// Texts of which the first that says it is right.
@@ -217,7 +217,12 @@ pub(super) struct Step {
 }
 
 /// The first change that a member (or an element) needs to say `wanted`, as small as can be; `None` if it does.
-pub(super) fn step(body: &str, style: &Style<'_>, member: &Member, wanted: &Value) -> Option<Step> {
+pub(super) fn step(
+    body: &str,
+    style: &LayoutStyle<'_>,
+    member: &Member,
+    wanted: &Value,
+) -> Option<LayoutStep> {
     let node = &member.value;
     let present = node.to_value(body);
     if present == *wanted {
@@ -240,14 +245,14 @@ pub(super) fn step(body: &str, style: &Style<'_>, member: &Member, wanted: &Valu
                 Value::Object(fields)
             };
             let known = members.iter().enumerate().find_map(|(index, member)| match new.get(&member.key) {
-                None => Some(Step { value: with(&member.key, None), texts: without(members, index) }),
+                None => Some(LayoutStep { value: with(&member.key, None), texts: without(members, index) }),
                 Some(field) => step(body, style, member, field)
-                    .map(|step| Step { value: with(&member.key, Some(step.value)), ..step }),
+                    .map(|step| LayoutStep { value: with(&member.key, Some(step.value)), ..step }),
             });
             let more = || {
                 let (key, field) = new.iter().find(|(key, _)| !fields.contains_key(*key))?;
-                let text = insert(body, style, node, Some(key), &Text::Value(field));
-                Some(Step { value: with(key, Some(field.clone())), texts: vec![text] })
+                let text = insert(body, style, node, Some(key), &LayoutValue::Value(field));
+                Some(LayoutStep { value: with(key, Some(field.clone())), texts: vec![text] })
             };
             known.or_else(more).filter(|_| is_clear)
         }
@@ -264,17 +269,17 @@ pub(super) fn step(body: &str, style: &Style<'_>, member: &Member, wanted: &Valu
             };
             let gone = || {
                 let index = items.iter().position(|item| !new.contains(item))?;
-                Some(Step { value: with(index, None), texts: without(elements, index) })
+                Some(LayoutStep { value: with(index, None), texts: without(elements, index) })
             };
             let more = || {
                 let item = new.iter().find(|item| !items.contains(item))?;
-                let text = insert(body, style, node, None, &Text::Value(item));
-                Some(Step { value: with(items.len(), Some(item.clone())), texts: vec![text] })
+                let text = insert(body, style, node, None, &LayoutValue::Value(item));
+                Some(LayoutStep { value: with(items.len(), Some(item.clone())), texts: vec![text] })
             };
             match items.len() == new.len() {
                 true => elements.iter().zip(new).enumerate().find_map(|(index, (element, item))| {
                     let step = step(body, style, element, item)?;
-                    Some(Step { value: with(index, Some(step.value)), ..step })
+                    Some(LayoutStep { value: with(index, Some(step.value)), ..step })
                 }),
                 false => {
                     if items.len() > new.len() {
@@ -289,6 +294,6 @@ pub(super) fn step(body: &str, style: &Style<'_>, member: &Member, wanted: &Valu
     };
     inner.or_else(|| {
         let text = splice(body, node.start..node.end, &style.anew(body, member, wanted));
-        Some(Step { value: wanted.clone(), texts: vec![text] })
+        Some(LayoutStep { value: wanted.clone(), texts: vec![text] })
     })
 }

@@ -3,21 +3,22 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::addition::Words;
-use super::super::extras::{How, Piece};
+use super::super::addition::ExtraParts;
+use super::super::extras::{ExtraPiece, How};
 use super::super::owned::Comment;
 use super::super::{CLIENTS, Client, With, jsonc, markdown, owned, pieces};
 use super::{Dice, SPOT, entry, read_json};
 
 /// What is put into files of users beside the entry, as it would be for them.
-fn words() -> Words {
-    let tools = forage_tools::registry::advertised(&forage_tools::registry::Choice::default()).unwrap();
+fn words() -> ExtraParts {
+    let tools =
+        forage_tools::registry::advertised(&forage_tools::registry::ToolSelection::default()).unwrap();
     let variables = vec!["OPENAI_API_KEY".to_owned(), "XDG_CACHE_HOME".to_owned()];
-    Words { command: "/opt/a b/forage".to_owned(), tools, variables }
+    ExtraParts { command: "/opt/a b/forage".to_owned(), tools, variables }
 }
 
 /// The pieces of all clients.
-fn all_pieces() -> Vec<(&'static Client, &'static [Piece])> {
+fn all_pieces() -> Vec<(&'static Client, &'static [ExtraPiece])> {
     let of = |client: &'static Client| {
         super::super::extras_of(client.name).iter().filter_map(move |extra| match &extra.how {
             How::Json(pieces) => Some((client, *pieces)),
@@ -73,7 +74,7 @@ proptest! {
         let (words, pieces, dice) = (words(), all_pieces(), &mut Dice(seed ^ 7));
         let client = pieces[dice.roll(pieces.len())].0;
         // All that the client puts into files of JSON, and the entry, as if they were one file.
-        let own: Vec<&[Piece]> = pieces.iter().filter(|(it, _)| it.name == client.name).map(|(_, it)| *it).collect();
+        let own: Vec<&[ExtraPiece]> = pieces.iter().filter(|(it, _)| it.name == client.name).map(|(_, it)| *it).collect();
         let mut text = before.clone();
         let mut order: Vec<usize> = (0..=own.len()).collect();
         for at in (1..order.len()).rev() {

@@ -6,8 +6,8 @@ use std::path::Path;
 use forage_tools::{clip, sanitize_line};
 use serde_json::Value;
 
-use crate::child::{self, NoAnswer, Server};
-use crate::config::{ServerSettings, is_outside, outside, variables};
+use crate::child::{self, ChildServer, NoAnswer};
+use crate::config::{AgentServer, is_outside, outside, variables};
 use crate::setup::program;
 
 /// Variables that every program needs to find itself, its user and its temporary files. None is a secret.
@@ -28,10 +28,10 @@ const VARIABLES: [&str; 13] = [
 ];
 
 /// A server that runs.
-pub(super) struct Process(Server);
+pub(super) struct Process(ChildServer);
 
 impl Process {
-    pub(super) fn start(server: &ServerSettings, home: &Path, roots: &[&Path]) -> Result<Self, String> {
+    pub(super) fn start(server: &AgentServer, home: &Path, roots: &[&Path]) -> Result<Self, String> {
         let variables = environment(&server.env, roots)?;
         let program = program(&server.command, &variables).map_err(|failure| failure.to_string())?;
         if !is_outside(&program, roots) {
@@ -40,7 +40,7 @@ impl Process {
                 program.display()
             ));
         }
-        let started = Server::start(child::command(&program, &server.args, &variables, home));
+        let started = ChildServer::start(child::command(&program, &server.args, &variables, home));
         started.map(Self).map_err(|error| format!("{} can't be started: {error}", program.display()))
     }
 
@@ -101,19 +101,19 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::{Running, Servers};
+    use super::super::{RunningServers, Servers};
     use super::*;
 
     #[test]
     fn servers_end_although_a_call_to_one_still_waits() {
-        let settings = ServerSettings {
+        let settings = AgentServer {
             command: "sleep".to_owned(),
             args: vec!["300".to_owned()],
             env: Vec::new(),
             tools: None,
         };
         let process = Arc::new(Process::start(&settings, Path::new("/"), &[]).unwrap());
-        let running = Running {
+        let running = RunningServers {
             name: "s".to_owned(),
             process: Arc::clone(&process),
             tools: Vec::new(),
