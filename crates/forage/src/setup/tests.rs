@@ -52,7 +52,7 @@ fn space(dice: &mut Dice, out: &mut String) {
 
 fn json_value(dice: &mut Dice, level: usize, out: &mut String) {
     let scalars =
-        ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041\ud83d""#, r#""{""#, "1e999"];
+        ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041""#, r#""{""#, "1e999"];
     match dice.roll(if level > 3 { 1 } else { 3 }) {
         0 => out.push_str(dice.pick(&scalars)),
         1 => {
@@ -114,8 +114,7 @@ fn read_json(text: &str) -> Value {
                 is_end
             });
             let token = &rest[..=end.unwrap().0];
-            // Without a value in serde_json, but texts all the same.
-            plain.push_str(&token.replace("\\ud83d", "half a pair"));
+            plain.push_str(token);
             token.len()
         } else if rest.starts_with("//") {
             rest.find(['\n', '\r']).unwrap_or(rest.len())
@@ -144,6 +143,13 @@ fn with_entry(mut file: Value, section: &str, entry: Value) -> Value {
     }
     section.as_object_mut().unwrap().insert("forage".to_owned(), entry);
     file
+}
+
+#[test]
+fn a_text_that_is_no_unicode_is_refused_with_its_line() {
+    let half = "{\n  \"a\": \"\\ud83d\"\n}\n";
+    let refusal = jsonc::add(half, SPOT, &entry()).unwrap_err().to_string();
+    assert!(refusal.contains("unpaired high surrogate") && refusal.ends_with("line 2"), "{refusal}");
 }
 
 proptest! {

@@ -60,7 +60,7 @@ impl JsonNode {
     }
 }
 
-/// A token that serde_json has no value for (half of a surrogate pair, a number out of range) stands for itself.
+/// A token that serde_json has no value for (a number out of range) stands for itself.
 fn scalar(token: &str) -> Value {
     serde_json::from_str(token).unwrap_or_else(|_| Value::from(token))
 }
