@@ -29,8 +29,20 @@ const PROGRAMS: [&str; 10] = [
 ];
 
 /// Crates that programs of others use without the program `forage`.
-const LIBRARIES: [&str; 9] =
-    ["base", "fs", "search", "rank", "llm", "sparse", "qdrant", "qdrant-edge", "tools"];
+const LIBRARIES: [&str; 12] = [
+    "base",
+    "fs",
+    "search",
+    "rank",
+    "llm",
+    "sparse",
+    "qdrant",
+    "qdrant-edge",
+    "tools",
+    "agent",
+    "mcp",
+    "sandbox",
+];
 
 /// How a text begins that sends its reader to a command, an option or a setting of the program, which a library does not
 /// know: it has `forage_base::Hint`.
@@ -130,7 +142,8 @@ fn violations(name: &str, text: &str) -> Vec<String> {
 fn of_the_program(name: &str) -> Vec<&'static str> {
     let library = name.strip_prefix("crates/forage-").and_then(|rest| rest.split_once("/src/"));
     match library {
-        Some(("tools", _)) => OF_THE_PROGRAM.to_vec(),
+        // A front is handed the tools, and speaks of them.
+        Some(("tools" | "agent" | "mcp", _)) => OF_THE_PROGRAM.to_vec(),
         Some((library, _)) if LIBRARIES.contains(&library) => [&OF_THE_PROGRAM[..], &TOOLS].concat(),
         _ => Vec::new(),
     }

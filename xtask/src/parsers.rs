@@ -265,12 +265,12 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/config/repository.rs", "fuzz_a_repository_only_narrows")],
     ),
     (
-        "forage/src/agent/arguments.rs",
-        &[Target("forage/src/agent/arguments.rs", "fuzz_arguments_are_one_object_or_a_correction")],
+        "forage-agent/src/arguments.rs",
+        &[Target("forage-agent/src/arguments.rs", "fuzz_arguments_are_one_object_or_a_correction")],
     ),
     (
-        "forage/src/agent/citation.rs",
-        &[Target("forage/src/agent/citation.rs", "fuzz_citations_are_parts_of_the_text_in_its_order")],
+        "forage-agent/src/citation.rs",
+        &[Target("forage-agent/src/citation.rs", "fuzz_citations_are_parts_of_the_text_in_its_order")],
     ),
     (
         "forage/src/cli/call.rs",
@@ -315,37 +315,37 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage/src/setup/fuzz.rs", "any_yaml_is_refused_or_keeps_every_byte")],
     ),
     (
-        "forage/src/mcp/stdio.rs",
+        "forage-mcp/src/stdio.rs",
         &[
-            Target("forage/src/mcp/stdio.rs", "fuzz_a_line_is_a_message_or_gets_one_answer"),
-            Target("forage/src/mcp/stdio.rs", "fuzz_lines_are_what_stands_between_line_feeds"),
+            Target("forage-mcp/src/stdio.rs", "fuzz_a_line_is_a_message_or_gets_one_answer"),
+            Target("forage-mcp/src/stdio.rs", "fuzz_lines_are_what_stands_between_line_feeds"),
         ],
     ),
     (
-        "forage/src/mcp/rounds.rs",
-        &[Target("forage/src/mcp/rounds.rs", "fuzz_a_state_is_one_that_could_have_been_given_or_refused")],
+        "forage-mcp/src/rounds.rs",
+        &[Target("forage-mcp/src/rounds.rs", "fuzz_a_state_is_one_that_could_have_been_given_or_refused")],
     ),
     (
-        "forage/src/mcp/server.rs",
-        &[Target("forage/src/mcp/server.rs", "fuzz_arguments_in_a_text_are_an_object_or_none")],
+        "forage-mcp/src/server.rs",
+        &[Target("forage-mcp/src/server.rs", "fuzz_arguments_in_a_text_are_an_object_or_none")],
     ),
     (
-        "forage/src/mcp/http.rs",
+        "forage-mcp/src/http.rs",
         &[Target(
-            "forage/src/mcp/http/fuzz.rs",
+            "forage-mcp/src/http/fuzz.rs",
             "any_body_is_told_from_json_and_from_one_that_opens_a_session",
         )],
     ),
     (
-        "forage/src/mcp/http/refusal.rs",
+        "forage-mcp/src/http/refusal.rs",
         &[Target(
-            "forage/src/mcp/http/fuzz.rs",
+            "forage-mcp/src/http/fuzz.rs",
             "any_body_is_told_from_json_and_from_one_that_opens_a_session",
         )],
     ),
     (
-        "forage/src/mcp/http/door.rs",
-        &[Target("forage/src/mcp/http/door.rs", "fuzz_a_head_is_read_once_it_is_whole_and_no_sooner")],
+        "forage-mcp/src/http/door.rs",
+        &[Target("forage-mcp/src/http/door.rs", "fuzz_a_head_is_read_once_it_is_whole_and_no_sooner")],
     ),
 ];
 

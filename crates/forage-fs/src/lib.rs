@@ -10,7 +10,7 @@
 //! use std::ops::ControlFlow;
 //!
 //! use forage_base::Stop;
-//! use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, Step, WalkOptions, walk};
+//! use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, WalkStep, WalkOptions, walk};
 //!
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let mut paths = Vec::new();
@@ -21,7 +21,7 @@
 //!     &WalkOptions::default(),
 //!     &Stop::never(),
 //!     || (),
-//!     |(), entry, _| Step::Item(entry.path.display().to_string(), 64),
+//!     |(), entry, _| WalkStep::Item(entry.path.display().to_string(), 64),
 //!     |path| {
 //!         paths.push(path);
 //!         ControlFlow::Continue(())

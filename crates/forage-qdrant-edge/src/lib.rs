@@ -17,7 +17,7 @@
 //! ```
 //! use forage_base::Stop;
 //! use forage_qdrant_edge::EmbeddedStore;
-//! use forage_sparse::{CodeSuperset, Creation, Encoder, Filter, Sharding, Store};
+//! use forage_sparse::{CodeSuperset, Creation, Encoder, PointFilter, PointStore, Sharding};
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let directory = home.path();
@@ -29,7 +29,7 @@
 //!     sharding: Sharding::default(),
 //! };
 //! store.create(&creation, &Stop::never())?;
-//! assert_eq!(store.count(&Filter::default(), &Stop::never())?, 0);
+//! assert_eq!(store.count(&PointFilter::default(), &Stop::never())?, 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -10,10 +10,10 @@
 //! ```no_run
 //! use forage_base::Stop;
 //! use forage_qdrant::{ServerSettings, ServerStore};
-//! use forage_sparse::{Filter, Store};
+//! use forage_sparse::{PointFilter, PointStore};
 //!
 //! let store = ServerStore::connect(ServerSettings::new("http://localhost:6334", "code"))?;
-//! println!("{} points", store.count(&Filter::default(), &Stop::never())?);
+//! println!("{} points", store.count(&PointFilter::default(), &Stop::never())?);
 //! # Ok::<(), forage_sparse::StoreError>(())
 //! ```
 

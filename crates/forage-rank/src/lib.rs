@@ -9,15 +9,15 @@
 //!
 //! use forage_base::Stop;
 //! use forage_fs::{Root, RootPolicy, SecretPolicy};
-//! use forage_rank::tree::{Effort, update};
-//! use forage_rank::{RankIndex, Request, search};
+//! use forage_rank::tree::{UpdateEffort, update};
+//! use forage_rank::{RankIndex, RankedSearch, search};
 //!
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let index = RankIndex::in_memory()?;
 //! let effort = Effort { threads: 2, stop: Stop::never(), progress: Arc::default() };
 //! // Nobody else writes an index in memory.
 //! update(&index, &root, None, &effort, || Ok(()))?;
-//! let ranking = search(&index, &Request::new("where is a file cut into chunks at definitions", 3))?;
+//! let ranking = search(&index, &RankedSearch::new("where is a file cut into chunks at definitions", 3))?;
 //! assert!(ranking.files[0].path.starts_with("chunk"), "{}", ranking.files[0].path);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

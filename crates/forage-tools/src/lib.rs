@@ -70,7 +70,7 @@ pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
-pub use names::{Manner, OTHER_SEARCH, ToolNames, WITHOUT_MODEL};
+pub use names::{Manner, OTHER_SEARCH, Plain, ToolNames, WITHOUT_MODEL};
 pub use outcome::{Answer, Limit, ToolOutcome};
 pub use sanitize::{sanitize, sanitize_line};
 pub use telemetry::{Telemetry, TelemetryTarget};

@@ -41,7 +41,7 @@ pub trait Manner: Debug + Send + Sync {
 
 /// What a program is told that has no front: the tools, and nothing of commands and settings.
 #[derive(Debug)]
-struct Plain;
+pub struct Plain;
 
 impl Manner for Plain {
     fn hint(&self, hint: Hint) -> &'static str {

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use clap::Parser as _;
-use forage::mcp::{
-    HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_http, serve_stdio,
-};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest, Redacted};
+use forage_mcp::{
+    HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_http, serve_stdio,
+};
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError};
 use rmcp::model::{
@@ -62,6 +62,7 @@ fn main() -> anyhow::Result<()> {
             workspace,
             tool_set: ToolSet::All,
             output: OutputForm::Text,
+            manner: &forage_tools::Plain,
         })
         .map_err(anyhow::Error::msg)
     };

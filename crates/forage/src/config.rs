@@ -28,9 +28,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage::mcp::{OutputForm, ToolSet};
 use forage_base::Hash64;
 use forage_llm::{Exchanges, ModelRole, Redactor};
+use forage_mcp::{OutputForm, ToolSet};
 use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, Program, SearchSettings};
 use serde::de::DeserializeSeed as _;
 use serde_json::Value;

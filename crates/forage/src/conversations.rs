@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use forage::agent::EarlierExchange;
+use forage_agent::EarlierExchange;
 use forage_base::Hash64;
 use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use serde::{Deserialize, Serialize};

@@ -9,6 +9,7 @@ mod cli;
 mod config;
 mod conversations;
 mod limits;
+mod manner;
 mod private_file;
 mod retrieval;
 mod setup;

@@ -5,7 +5,7 @@ use forage_tools::{Manner, OTHER_SEARCH, WITHOUT_MODEL};
 
 /// Of agents: they call tools, and the configuration is their user's.
 #[derive(Debug)]
-pub struct ForAgents;
+pub(crate) struct ForAgents;
 
 impl Manner for ForAgents {
     fn hint(&self, hint: Hint) -> &'static str {
@@ -23,7 +23,7 @@ impl Manner for ForAgents {
 }
 
 /// What an agent and a person are told alike: an agent can run commands, and tells its user of settings.
-pub fn common(hint: Hint) -> &'static str {
+pub(crate) fn common(hint: Hint) -> &'static str {
     match hint {
         Hint::ListDirectory => "[[; list it with {list_directory}]]",
         Hint::AllowBroadRoot => ", or set `allow_broad_root = true` in your own configuration",

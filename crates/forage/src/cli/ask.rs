@@ -6,7 +6,7 @@ mod view;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use forage::agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
+use forage_agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
 use forage_tools::kept::Lifetime;
 use forage_tools::{Context, TelemetryTarget, sanitize, telemetry};
@@ -17,6 +17,7 @@ use super::setting_options::SettingOptions;
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::conversations::Conversations;
+use crate::manner::ForAgents;
 use servers::Servers;
 use view::{Shown, View};
 
@@ -63,6 +64,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
     let mut agent = Agent::new(found.models, tools, context);
+    agent.manner = &ForAgents;
     agent.limits = config.ask_limits();
     agent.prompt = prompt?;
     for tool in servers.tools() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use serde_json::{Value, json};
 
 use super::{Global, session, signals};

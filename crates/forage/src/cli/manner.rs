@@ -4,7 +4,6 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use clap::CommandFactory as _;
-use forage::manner::common;
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
 use forage_rank::IndexError;
@@ -13,6 +12,7 @@ use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Manner, ToolError, ToolNames};
 
 use super::{Cli, of_tool};
+use crate::manner::common;
 
 /// Of people at a terminal: they have commands.
 #[derive(Debug)]
@@ -94,9 +94,8 @@ fn hint(error: &(dyn std::error::Error + 'static)) -> Option<Hint> {
 
 #[cfg(test)]
 mod tests {
+    use crate::manner::ForAgents;
     use std::sync::Arc;
-
-    use forage::manner::ForAgents;
 
     use super::*;
 

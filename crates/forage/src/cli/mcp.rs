@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
-use forage::mcp::{BearerToken, HttpSettings, McpServer, McpSettings, McpWorkspace, serve_http, serve_stdio};
-use forage::sandbox::{self, Level, Starter};
 use forage_fs::{RelPath, Roots, find_git_root};
+use forage_mcp::{BearerToken, HttpSettings, McpServer, McpSettings, McpWorkspace, serve_http, serve_stdio};
+use forage_sandbox::{Level, Starter};
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
@@ -20,6 +20,7 @@ use super::session::{self, load};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
 use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::manner::ForAgents;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -92,9 +93,14 @@ fn server(
     let workspace = Directories::choose(config, arguments, output)?;
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
     let indexes = workspace.indexes.clone();
-    let server =
-        McpServer::new(McpSettings { tools, workspace: Box::new(workspace), tool_set, output: form })
-            .map_err(anyhow::Error::msg)?;
+    let server = McpServer::new(McpSettings {
+        tools,
+        workspace: Box::new(workspace),
+        tool_set,
+        output: form,
+        manner: &ForAgents,
+    })
+    .map_err(anyhow::Error::msg)?;
     Ok((server, indexes))
 }
 
@@ -240,7 +246,7 @@ impl Directories {
             return Ok(());
         }
         let access = self.config.access(&config::existing(directories), &self.needs);
-        let level = sandbox::restrict(&access);
+        let level = forage_sandbox::restrict(&access);
         match level.stands() {
             true => Ok(()),
             // The thread that started this one may read more than the call: so it may not go on.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use forage::mcp::{Profile, instructions};
+use forage_mcp::{Profile, instructions};
 use forage_tools::registry::{AnyTool, advertised};
 use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::{Egress, ToolNames};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage::agent::Limits;
+use forage_agent::Limits;
 use forage_tools::sanitize;
 use serde::Deserialize;
 use serde_json::{Value, json};

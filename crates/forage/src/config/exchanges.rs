@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
-use forage::sandbox::Outside;
 use forage_fs::{NamedFile, open_named};
 use forage_llm::{
     ChatModel, Endpoint, EndpointSettings, ExchangeSink, Exchanges, RecordedExchange, RecordedModel,
     Recordings,
 };
+use forage_sandbox::Outside;
 
 use super::Config;
 use crate::limits::RECORDING_BYTES;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forage::mcp::OutputForm;
+use forage_mcp::OutputForm;
 
 use super::Config;
 use super::kinds::SettingWord;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use forage::sandbox::Outside;
 use forage_llm::Redactor;
+use forage_sandbox::Outside;
 use forage_sparse::{CodeSuperset, EncoderSource, Language, Prose, Retriever, Sharding};
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
@@ -138,7 +138,7 @@ impl Config {
     /// The port of that server.
     pub(super) fn port_of_collections(&self) -> Option<u16> {
         let url = self.settings.retrieval.url().filter(|_| self.settings.retrieval.is_on_server())?;
-        let has_port = url.trim().parse::<hyper::Uri>().is_ok_and(|uri| uri.port().is_some());
+        let has_port = url.trim().parse::<http::Uri>().is_ok_and(|uri| uri.port().is_some());
         if has_port { port(&url) } else { Some(GRPC_PORT) }
     }
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use forage::sandbox::{self, Access, Level};
 use forage_fs::PrivatePlace;
 use forage_llm::Exchanges;
+use forage_sandbox::{Access, Level};
 use forage_tools::EngineSetting;
 use forage_tools::kept::IndexMode;
 use forage_tools::registry::{AnyTool, TOOLS};
@@ -47,7 +47,7 @@ impl Config {
         let level = if setting.value.get() == Sandbox::Off && !is_required {
             Level::None { reason: format!("`sandbox` is \"off\" ({})", setting.source()) }
         } else {
-            sandbox::restrict(access)
+            forage_sandbox::restrict(access)
         };
         if is_required && !level.is_full() {
             bail!("the sandbox is required and stands only in part or not at all: {level}");
@@ -187,7 +187,7 @@ fn linked_from(directory: &Path) -> Vec<PathBuf> {
 
 /// The port of an address.
 pub(super) fn port(url: &str) -> Option<u16> {
-    let uri: hyper::Uri = url.trim().parse().ok()?;
+    let uri: http::Uri = url.trim().parse().ok()?;
     uri.port_u16().or(match uri.scheme_str()? {
         "https" => Some(443),
         "http" => Some(80),

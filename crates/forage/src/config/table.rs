@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::ArgMatches;
-use forage::agent;
-use forage::mcp::{OutputForm, ToolSet};
 use forage_llm::{FactSettings, ProviderSettings, RoleTable};
+use forage_mcp::{OutputForm, ToolSet};
 use forage_sparse::{Bm42, CodeSuperset, FastEmbedBm25, Language};
 use forage_tools::registry::is_name;
 use forage_tools::{EvidenceForm, FilterBreadth, FilterMode, OnModelFailure, limits};
@@ -328,8 +327,8 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn bounds() -> agent::Limits {
-    agent::Limits::default()
+fn bounds() -> forage_agent::Limits {
+    forage_agent::Limits::default()
 }
 
 /// What is wrong with the name of a tool.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::manner::ForAgents;
 use anyhow::bail;
 use clap::ArgMatches;
-use forage::manner::ForAgents;
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use forage_tools::registry::{AnyTool, TOOLS, ToolSelection, advertised, find_among, setting};
 use forage_tools::{ToolError, ToolNames, sanitize};
 use serde::de::{Error as _, MapAccess};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 

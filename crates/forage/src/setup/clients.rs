@@ -402,7 +402,7 @@ pub(crate) static CLIENTS: &[Client] = &[
     },
 ];
 
-/// Continue where it has a configuration. https://docs.continue.dev/reference#mcpservers; `cn` 1.5.47 reads no other file.
+/// Continue where it has a configuration. <https://docs.continue.dev/reference#mcpservers>; `cn` 1.5.47 reads no other file.
 static CONTINUE_LIST: Client = Client {
     name: "continue",
     title: "Continue",

@@ -237,7 +237,7 @@ const fn hook(
     ExtraPiece::Hook(Hook { path, event, matcher, form })
 }
 
-/// https://code.claude.com/docs/en/settings, /memory, /skills, /sub-agents, /hooks; the hooks' form in 2.1.330.
+/// <https://code.claude.com/docs/en/settings>, /memory, /skills, /sub-agents, /hooks; the hooks' form in 2.1.330.
 static CLAUDE_CODE: &[Extra] = &[
     extra(
         Permission,
@@ -269,7 +269,7 @@ static CLAUDE_CODE: &[Extra] = &[
     ),
 ];
 
-/// https://developers.openai.com/codex/config-reference, /hooks, /skills, /subagents; 0.169.0. It asks for no permission:
+/// <https://developers.openai.com/codex/config-reference>, /hooks, /skills, /subagents; 0.169.0. It asks for no permission:
 /// the tools say that they only read.
 static CODEX: &[Extra] = &[
     entry(Variables, ExtraField::Variables("env_vars")),
@@ -364,7 +364,7 @@ static QWEN: &[Extra] = &[
     ),
 ];
 
-/// https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot and /reference/hooks-configuration; 1.0.102. It
+/// <https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot> and /reference/hooks-configuration; 1.0.102. It
 /// hands on no variable but `PATH` that the entry does not name.
 static COPILOT: &[Extra] = &[
     entry(Variables, ExtraField::References("env", "${NAME}")),
@@ -388,7 +388,7 @@ static COPILOT: &[Extra] = &[
     ),
 ];
 
-/// https://opencode.ai/docs/permissions/, /rules/, /skills/, /agents/; 1.18.33. What it has of hooks are programs in
+/// <https://opencode.ai/docs/permissions/>, /rules/, /skills/, /agents/; 1.18.33. What it has of hooks are programs in
 /// JavaScript.
 static OPENCODE: &[Extra] = &[
     extra(
@@ -412,7 +412,7 @@ static OPENCODE: &[Extra] = &[
     ),
 ];
 
-/// https://cursor.com/docs/rules, /skills, /subagents, /hooks. Permissions and the user's own rules are in its settings.
+/// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Permissions and the user's own rules are in its settings.
 static CURSOR: &[Extra] = &[
     extra(
         Instructions,
@@ -444,7 +444,7 @@ static CURSOR: &[Extra] = &[
     ),
 ];
 
-/// https://code.visualstudio.com/docs/copilot/customization/custom-instructions, /agent-skills, /custom-agents.
+/// <https://code.visualstudio.com/docs/copilot/customization/custom-instructions>, /agent-skills, /custom-agents.
 static VSCODE: &[Extra] = &[
     extra(
         Instructions,

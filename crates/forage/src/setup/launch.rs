@@ -207,7 +207,7 @@ pub(super) const OPENCODE: Launch =
 /// 3.0.65.
 pub(super) const CLINE: Launch = Launch { name: "@cline/core", ..PLAIN };
 
-/// https://modelcontextprotocol.io/docs/tools/debugging
+/// <https://modelcontextprotocol.io/docs/tools/debugging>
 pub(super) const CLAUDE_DESKTOP: Launch =
     Launch { name: "claude-ai", revision: "2025-06-18", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
 

@@ -1,6 +1,6 @@
 //! Values of an extra in files of JSON: elements of lists and members of objects, each known again by what it says.
 
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use serde_json::{Value, json};
 
 use super::addition::ExtraParts;

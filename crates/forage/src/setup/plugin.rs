@@ -3,7 +3,7 @@
 //!
 //! They are written by `cargo xtask generate`, so that they say what the program does.
 
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised};
 use serde_json::{Map, Value, json};
 

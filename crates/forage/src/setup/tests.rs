@@ -51,8 +51,7 @@ fn space(dice: &mut Dice, out: &mut String) {
 }
 
 fn json_value(dice: &mut Dice, level: usize, out: &mut String) {
-    let scalars =
-        ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041""#, r#""{""#, "1e999"];
+    let scalars = ["1", "-2.5e3", "true", "null", r#""a \"b\" // c""#, r#""é\u0041""#, r#""{""#, "1e999"];
     match dice.roll(if level > 3 { 1 } else { 3 }) {
         0 => out.push_str(dice.pick(&scalars)),
         1 => {

@@ -1,7 +1,7 @@
 //! What models read of Forage in files that clients have for that: short, and about the tools that are offered to the
 //! client, as it writes their names.
 
-use forage::mcp::Profile;
+use forage_mcp::Profile;
 use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 

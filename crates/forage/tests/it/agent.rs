@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use forage::agent::{LastTurn, Transcript, TurnEnd};
+use forage_agent::{LastTurn, Transcript, TurnEnd};
 use forage_llm::{ChatError, Finish};
 use forage_tools::{FilterMode, registry};
 
@@ -440,7 +440,7 @@ fn cancelling_ends_a_model_that_hangs() {
     let stop = agent.context.stop.clone();
     let (started, cancelled) = std::sync::mpsc::channel();
     let transcript = agent.ask("q", &|event| {
-        if let forage::agent::AgentEvent::Asking { turn: 2, .. } = event {
+        if let forage_agent::AgentEvent::Asking { turn: 2, .. } = event {
             let (stop, started) = (stop.clone(), started.clone());
             std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(50));
@@ -472,7 +472,7 @@ fn nothing_is_asked_without_a_question_or_a_model() {
 fn keyword_search_is_offered_where_something_can_filter() {
     let model = Scripted::new("one", []);
     let names = |context: &forage_tools::Context| -> Vec<&str> {
-        forage::agent::usable_tools(context, registry::ToolSelection::all())
+        forage_agent::usable_tools(context, registry::ToolSelection::all())
             .unwrap()
             .iter()
             .map(|tool| tool.name())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use forage::agent::TurnEnd;
+use forage_agent::TurnEnd;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolError};
 use serde_json::{Value, json};

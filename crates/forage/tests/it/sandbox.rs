@@ -10,8 +10,8 @@ pub(crate) mod commands;
 
 use std::path::Path;
 
-use forage::sandbox::{Access, Level, probe, restrict};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_sandbox::{Access, Level, probe, restrict};
 use forage_tools::{Context, EngineSetting, Program, registry};
 use serde_json::json;
 

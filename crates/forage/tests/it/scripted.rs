@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use forage::agent::{Agent, AgentEvent, Transcript, usable_tools};
+use forage_agent::{Agent, AgentEvent, Transcript, usable_tools};
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{
     CallBudget, ChatAnswer, ChatError, ChatMessage, ChatModel, ChatRequest, Finish, ToolCall, Usage,

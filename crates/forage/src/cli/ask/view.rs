@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage::agent::AgentEvent;
+use forage_agent::AgentEvent;
 use forage_base::Background;
 use forage_tools::{sanitize, sanitize_line};
 

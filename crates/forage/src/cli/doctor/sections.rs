@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use forage::sandbox::Level;
 use forage_base::Stop;
 use forage_fs::find_git_root;
 use forage_llm::limits::MAX_MODELS_PER_CALL;
 use forage_llm::{ModelChoice, ModelRole};
+use forage_sandbox::Level;
 use forage_tools::registry::TOOLS;
 use forage_tools::{EngineSetting, FoundModels, Program};
-use rmcp::model::ProtocolVersion;
 use serde_json::{Value, json};
 
 use super::super::check::{self, Look, SettingsCheck};
@@ -24,7 +23,7 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn versions(report: &mut DoctorReport) {
     let version = env!("CARGO_PKG_VERSION");
-    let revisions: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+    let revisions = forage_mcp::revisions();
     let lines = [format!("forage {version}"), format!("Model Context Protocol {}", revisions.join(", "))];
     report.section("versions", &lines, json!({ "forage": version, "protocol_revisions": revisions }));
 }
@@ -335,7 +334,7 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) {
 }
 
 pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) {
-    let level = forage::sandbox::probe();
+    let level = forage_sandbox::probe();
     let mode = subject.config.sandbox_mode();
     let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
     if mode == "require" && !level.is_full() {

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use forage::sandbox::Outside;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
 use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update};
 use forage_rank::{RankIndex, RankWeights};
+use forage_sandbox::Outside;
 use forage_search::index::Index;
 use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;

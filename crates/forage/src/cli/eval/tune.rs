@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 
 use anyhow::Context as _;
-use forage::sandbox::Outside;
 use forage_rank::evaluation::{Figures, Fold, Paired, Validation, cross_validate};
 use forage_rank::{RankWeights, RuleWeights};
+use forage_sandbox::Outside;
 use serde_json::{Map, Value, json};
 
 use super::measure::{MeasurePlan, Measured};

@@ -4,15 +4,17 @@
 
 use std::path::PathBuf;
 
-use forage::mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
-use forage::sandbox::{self, Access};
+use forage_mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
+use forage_sandbox::Access;
 use forage_tools::registry::{self, ToolSelection};
 use forage_tools::{Context, clip, sanitize};
 
 use super::super::Status;
+
 use super::super::output::Terminal;
 use super::super::told::told;
 use crate::config::UNUSABLE;
+use crate::manner::ForAgents;
 
 /// Bytes of the reason: what there is to do about it must have room behind it in what a client shows of a server.
 const REASON_BYTES: usize = 1_500;
@@ -25,7 +27,7 @@ pub(super) fn serve(
     requires_sandbox: bool,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let level = sandbox::restrict(&Access::of_the_system());
+    let level = forage_sandbox::restrict(&Access::of_the_system());
     if requires_sandbox && !level.is_full() {
         return Err(error);
     }
@@ -33,7 +35,8 @@ pub(super) fn serve(
     output.failure(&reason);
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
-    let settings = McpSettings { tools, workspace, tool_set: ToolSet::ByClient, output: form };
+    let settings =
+        McpSettings { tools, workspace, tool_set: ToolSet::ByClient, output: form, manner: &ForAgents };
     let server = McpServer::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     serve_stdio(server, &shutdown)?;

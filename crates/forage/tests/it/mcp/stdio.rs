@@ -138,7 +138,7 @@ fn bad_lines_without_end_are_not_answered_without_end() {
     while pipes.receive()["id"] != 1 {
         errors += 1;
     }
-    assert_eq!(errors, forage::mcp::limits::BAD_LINES_ANSWERED);
+    assert_eq!(errors, forage_mcp::limits::BAD_LINES_ANSWERED);
 }
 
 /// What a script does: `printf '…' | forage mcp`.

@@ -113,7 +113,7 @@ fn the_list_of_a_broken_server_is_not_kept() {
         pipes.ask(&list());
         pipes.ask(&list())["result"]["ttlMs"].as_u64()
     };
-    assert_eq!(lifetime("filter = \"lexical\"\n"), Some(forage::mcp::limits::LIST_TTL_MS));
+    assert_eq!(lifetime("filter = \"lexical\"\n"), Some(forage_mcp::limits::LIST_TTL_MS));
     assert_eq!(lifetime("filter = \"lexical\"\nunknown = 1\n"), Some(0));
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use forage::sandbox::Level;
+use forage_sandbox::Level;
 use serde_json::json;
 
 use crate::Project;
@@ -154,7 +154,7 @@ impl Probe {
     reason = "a machine without the wall is told, because there is less tested on it"
 )]
 pub(crate) fn modes() -> Vec<(&'static str, i32)> {
-    let level = forage::sandbox::probe();
+    let level = forage_sandbox::probe();
     if !level.is_full() {
         eprintln!("the wall is not whole here, and only what it has is tested: {level}");
     }

@@ -25,7 +25,6 @@ use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::limits;
 use super::rounds::Rounds;
 use super::server::{McpServer, Served, Shared};
-use crate::manner::ForAgents;
 
 /// What became of a call on its thread.
 enum CallEnd {
@@ -106,7 +105,7 @@ async fn answer(
     let profile = client::profile(context);
     // As this client writes them.
     let names = Arc::new(
-        ToolNames::written(&shared.offered(profile, true), |name| profile.written(name)).told(&ForAgents),
+        ToolNames::written(&shared.offered(profile, true), |name| profile.written(name)).told(shared.manner),
     );
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);

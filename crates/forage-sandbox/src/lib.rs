@@ -5,6 +5,15 @@
 //! the kernel's. It binds the calling thread and the threads and processes that it starts afterwards, so that it has to
 //! stand before any of them, and it can't be taken down again. What a command has to do in front of it is given to a
 //! thread that was started before ([`Outside`]).
+//!
+//! ```no_run
+//! use forage_sandbox::{Access, restrict};
+//!
+//! let mut access = Access::of_the_system();
+//! access.read.push("src".into());
+//! let level = restrict(&access);
+//! assert!(std::fs::read_dir("/home").is_err() || !level.stands());
+//! ```
 
 mod outside;
 mod program;

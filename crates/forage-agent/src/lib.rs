@@ -13,10 +13,10 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use forage::agent::{Agent, usable_tools};
+//! use forage_agent::{Agent, usable_tools};
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 //! use forage_llm::{Endpoint, EndpointSettings, Wire};
-//! use forage_tools::registry::{AnyTool, Choice};
+//! use forage_tools::registry::{AnyTool, ToolSelection};
 //! use forage_tools::{Answer, Context, ToolError};
 //! use serde_json::{Value, json};
 //!
@@ -45,7 +45,7 @@
 //! let root = Root::open(".".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let context = Context::new(Roots::new(vec![root], RelPath::root())?);
 //! let model = Wire::OpenAiChat.client(Endpoint::new(EndpointSettings::new("local", "http://localhost:11434/v1", "qwen3"))?);
-//! let mut agent = Agent::new(vec![model], usable_tools(&context, Choice::default())?, context);
+//! let mut agent = Agent::new(vec![model], usable_tools(&context, ToolSelection::default())?, context);
 //! agent.add_tool(Arc::new(Tickets))?;
 //! let transcript = agent.ask("Where would ticket 7 be mended?", &|_| ())?;
 //! println!("{}", transcript.text());
@@ -74,7 +74,7 @@ use std::sync::Arc;
 
 use forage_llm::ChatModel;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised, is_name, shared};
-use forage_tools::{Context, FilterMode, ToolError};
+use forage_tools::{Context, FilterMode, Manner, Plain, ToolError};
 
 pub use budget::LastTurn;
 pub use citation::Citation;
@@ -93,6 +93,8 @@ pub struct Agent {
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Roots, limits and settings of the tools. Its redactor is the conversation's, too, and its `stop` ends it.
     pub context: Context,
+    /// How they are told of what can be done about an error.
+    pub manner: &'static dyn Manner,
     /// What the models are told of their work in place of what is built in: a template, in which `{grep_search}` stands for
     /// what that tool is called. What tells data from instructions stands behind it always.
     pub prompt: Option<Arc<str>>,
@@ -131,7 +133,16 @@ impl Agent {
     pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
         let tools = tools.into_iter().map(shared).collect();
         let limits = Limits::default();
-        Self { models, tools, context, prompt: None, limits, streams: false, repeatable: false }
+        Self {
+            models,
+            tools,
+            context,
+            manner: &Plain,
+            prompt: None,
+            limits,
+            streams: false,
+            repeatable: false,
+        }
     }
 
     /// Gives the models one more tool, of the program's own. What it answers is nobody's promise: it goes through the same

@@ -20,7 +20,6 @@ use super::memory::Memory;
 use super::prompt;
 use super::speaker::{Silence, Speaker};
 use super::transcript::{Transcript, Turn, TurnEnd};
-use crate::manner::ForAgents;
 
 /// Everything that one question needs.
 pub(super) struct AgentSession<'a> {
@@ -65,7 +64,7 @@ impl<'a> AgentSession<'a> {
     ) -> Self {
         let mut context = agent.context.clone();
         context.stop = stop.clone();
-        let names = Arc::new(ToolNames::of(&agent.tools).told(&ForAgents));
+        let names = Arc::new(ToolNames::of(&agent.tools).told(agent.manner));
         context.names = Arc::clone(&names);
         let mut border = match agent.repeatable {
             true => ResultBorder::repeatable(*context.redactor, question),

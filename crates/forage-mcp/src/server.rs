@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{Context, ToolError, ToolNames, clip, registry};
+use forage_tools::{Context, Manner, ToolError, ToolNames, clip, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -26,7 +26,7 @@ use super::gate::{Cost, Gate};
 use super::instructions::instructions;
 use super::limits;
 use super::profiles::Profile;
-use crate::sandbox::Starter;
+use forage_sandbox::Starter;
 
 /// Where calls run.
 pub trait McpWorkspace: Send + Sync + 'static {
@@ -97,6 +97,8 @@ pub struct McpSettings {
     pub tool_set: ToolSet,
     /// How answers come.
     pub output: OutputForm,
+    /// How agents are told of what can be done about an error.
+    pub manner: &'static dyn Manner,
 }
 
 /// The server of one connection; its clone is the same server for another one.
@@ -110,6 +112,7 @@ pub(super) struct Shared {
     pub(super) workspace: Box<dyn McpWorkspace>,
     tool_set: ToolSet,
     pub(super) output: OutputForm,
+    pub(super) manner: &'static dyn Manner,
     pub(super) gate: Gate,
     /// Ends every call.
     pub(super) shutdown: CancellationToken,
@@ -143,11 +146,11 @@ impl McpServer {
             tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings { workspace, tool_set, output, .. } = settings;
+        let McpSettings { workspace, tool_set, output, manner, .. } = settings;
         let gate = Gate::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
-            shared: Arc::new(Shared { tools, workspace, tool_set, output, gate, shutdown }),
+            shared: Arc::new(Shared { tools, workspace, tool_set, output, manner, gate, shutdown }),
             known: Arc::default(),
         };
         for tool in &all {

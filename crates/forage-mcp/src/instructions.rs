@@ -27,7 +27,7 @@ mod tests {
     use forage_tools::registry::{TOOLS, ToolSelection, advertised};
 
     use super::*;
-    use crate::mcp::limits;
+    use crate::limits;
 
     #[test]
     fn they_name_the_tools_that_are_offered_as_the_client_writes_them_and_no_others() {
