@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::peers;
 
 /// What the default build leaves out and the tests build.
-pub(crate) const STORES: &str = "forage/qdrant,forage/embedded-store";
+pub(crate) const FEATURES: &str = "forage/external-engines,forage/bm42,forage/qdrant,forage/embedded-store";
 
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
@@ -111,7 +111,7 @@ impl Workspace {
     /// The JSON that the program of this workspace prints. It is the one that the tests run: built by itself it would be
     /// built once more, because tests turn on features of what it depends on.
     pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
-        self.cargo(&["test", "--workspace", "--features", STORES, "--no-run", "--quiet"])?;
+        self.cargo(&["test", "--workspace", "--features", FEATURES, "--no-run", "--quiet"])?;
         let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
         let target =
             metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::cargo::{STORES, Workspace};
+use crate::cargo::{FEATURES, Workspace};
 use crate::{clients, direction, frameworks, generate, house, parsers, peers, type_names};
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -15,10 +15,10 @@ const STEPS: &[(&str, Step)] = &[
         parsers::check(workspace)?;
         type_names::check(workspace)
     }),
-    // As it is built by default, and with both stores.
+    // As it is built by default, and, with its tests, with all features.
     ("clippy", |workspace| {
-        workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
-        let whole = ["clippy", "--package", "forage", "--all-targets", "--quiet", "--features", STORES, "--"];
+        workspace.cargo(&["clippy", "--package", "forage", "--quiet", "--", "-D", "warnings"])?;
+        let whole = ["clippy", "--workspace", "--all-targets", "--quiet", "--features", FEATURES, "--"];
         workspace.cargo(&[&whole[..], &["-D", "warnings"]].concat())
     }),
     ("documentation", |workspace| {
@@ -29,7 +29,7 @@ const STEPS: &[(&str, Step)] = &[
         direction::check(workspace)?;
         cargo_deny(workspace)
     }),
-    ("tests", |workspace| workspace.tests(&["test", "--workspace", "--features", STORES])),
+    ("tests", |workspace| workspace.tests(&["test", "--workspace", "--features", FEATURES])),
     // What other systems use, built and tested where it can be.
     ("tests of the portable disk", |workspace| {
         workspace.cargo(&["test", "--package", "forage-fs", "--features", "portable-disk"])

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cargo::{STORES, Workspace};
+use crate::cargo::{FEATURES, Workspace};
 use crate::peers;
 
 /// The variable by which the tests find the agents.
@@ -51,7 +51,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
 }
 
 fn tests() -> [&'static str; 9] {
-    ["test", "--package", "forage", "--features", STORES, "--test", "it", "--", MODULE]
+    ["test", "--package", "forage", "--features", FEATURES, "--test", "it", "--", MODULE]
 }
 
 fn version(folder: &Path, package: &str) -> Option<String> {

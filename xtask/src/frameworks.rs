@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cargo::{STORES, Workspace};
+use crate::cargo::{FEATURES, Workspace};
 use crate::peers;
 
 /// The variable by which the tests find them.
@@ -19,7 +19,7 @@ const TESTS: [&str; 10] = [
     "--package",
     "forage",
     "--features",
-    STORES,
+    FEATURES,
     "--test",
     "it",
     "--",

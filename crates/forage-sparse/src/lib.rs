@@ -16,6 +16,7 @@
 //! ```
 
 mod bm25;
+#[cfg(feature = "bm42")]
 mod bm42;
 mod chunk;
 mod contract;
@@ -33,6 +34,7 @@ mod superset;
 mod vector;
 
 pub use bm25::FastEmbedBm25;
+#[cfg(feature = "bm42")]
 pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{EncodedForm, Encoder, EncodingError};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_sparse::{
-    Bm42, CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter,
+    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter,
     PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError,
 };
 
@@ -96,6 +96,9 @@ impl CollectionPlace {
     }
 }
 
+/// The name of an encoder that is not in every build.
+pub(crate) const BM42: &str = "bm42";
+
 /// The encoder of a name; `directory` is where one that needs files has them.
 pub(crate) fn encoder(
     name: &str,
@@ -105,7 +108,12 @@ pub(crate) fn encoder(
     match (name, directory) {
         (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::of(prose))),
         (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::of(prose))),
-        (Bm42::NAME, Some(directory)) => Ok(Arc::new(Bm42::open(directory)?)),
+        #[cfg(feature = "bm42")]
+        (BM42, Some(directory)) => Ok(Arc::new(forage_sparse::Bm42::open(directory)?)),
+        #[cfg(not(feature = "bm42"))]
+        (BM42, _) => Err(EncodingError::Unavailable(
+            "this build has no encoder \"bm42\"; build it with `--features bm42`".to_owned(),
+        )),
         (name, _) => Err(EncodingError::Unavailable(format!("there is no encoder {name:?}"))),
     }
 }

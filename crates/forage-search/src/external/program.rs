@@ -95,6 +95,11 @@ pub enum ProgramError {
     /// Another system than Linux.
     #[error("external engines need Linux; the embedded engine works everywhere")]
     Unsupported,
+    /// The feature that runs them is not compiled in.
+    #[error(
+        "this build runs no external engines; build it with `--features external-engines`, or use the embedded engine"
+    )]
+    NotBuilt,
 }
 
 impl Program {
@@ -104,6 +109,9 @@ impl Program {
     pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ProgramError> {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Err(ProgramError::Unsupported);
+        }
+        if !cfg!(feature = "external-engines") {
+            return Err(ProgramError::NotBuilt);
         }
         let kind = kind_of(name)?;
         if name.is_absolute() {
@@ -136,7 +144,7 @@ impl Program {
 
     /// What the program says of its version, in its first line; `None` when it says nothing by the deadline. It runs as
     /// for a search, over nothing.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
+    #[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::ProcessHalt { stop, ended: &|| false };
         let printed =
@@ -145,8 +153,8 @@ impl Program {
         Some(text.lines().next()?.trim().to_owned()).filter(|line| !line.is_empty())
     }
 
-    /// External engines are not run on this system.
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    /// External engines are not run here.
+    #[cfg(not(all(feature = "external-engines", any(target_os = "linux", target_os = "android"))))]
     pub fn version(&self, _: &forage_base::Stop) -> Option<String> {
         None
     }

@@ -52,6 +52,8 @@ impl SearchTool {
                 Err(error) => missing.push(error.to_string()),
             }
         }
+        // What holds for this build or system is said once.
+        missing.dedup();
         EngineSetting::External { programs, missing }
     }
 }

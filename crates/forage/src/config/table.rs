@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::ArgMatches;
 use forage_llm::{FactSettings, ProviderSettings, RoleTable};
 use forage_mcp::{OutputForm, ToolSet};
-use forage_sparse::{Bm42, CodeSuperset, FastEmbedBm25, Language};
+use forage_sparse::{CodeSuperset, FastEmbedBm25, Language};
 use forage_tools::registry::is_name;
 use forage_tools::{EvidenceForm, FilterBreadth, FilterMode, OnModelFailure, limits};
 use serde::de::{Error as _, MapAccess};
@@ -23,6 +23,7 @@ use super::settings::{
     Row, Section, Setting, SettingsCommand, SourceSettings, TableOf, option, out_of_range, settings,
 };
 use super::tools::{Tools, wrong_description};
+use crate::retrieval::BM42;
 
 settings! {
     /// Settings that stand in no table.
@@ -315,7 +316,7 @@ impl SettingWords for EncoderName {
         ("auto", Self::Auto),
         (CodeSuperset::NAME, Self::CodeSuperset),
         (FastEmbedBm25::NAME, Self::Bm25),
-        (Bm42::NAME, Self::Bm42),
+        (BM42, Self::Bm42),
     ];
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::super::check::{self, Look, SettingsCheck};
 use super::super::told::told;
-use super::super::{Global, session, setup};
+use super::super::{Global, features, session, setup};
 use super::{DoctorReport, DoctorSubject};
 use crate::config::{self, ClientDirectories, Market, Needs};
 use crate::setup::{ClientState, Site};
@@ -24,8 +24,14 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) fn versions(report: &mut DoctorReport) {
     let version = env!("CARGO_PKG_VERSION");
     let revisions = forage_mcp::revisions();
-    let lines = [format!("forage {version}"), format!("Model Context Protocol {}", revisions.join(", "))];
-    report.section("versions", &lines, json!({ "forage": version, "protocol_revisions": revisions }));
+    let lines = [
+        format!("forage {version} {}", features::shown()),
+        format!("Model Context Protocol {}", revisions.join(", ")),
+    ];
+    let built: Vec<&str> =
+        features::FEATURES.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name).collect();
+    let record = json!({ "forage": version, "features": built, "protocol_revisions": revisions });
+    report.section("versions", &lines, record);
 }
 
 pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) {
@@ -178,7 +184,10 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
                 }));
             }
             Err(problem) => {
-                lines.push(format!("{name:<9} not found, and not needed by the embedded engine"));
+                lines.push(match cfg!(feature = "external-engines") {
+                    true => format!("{name:<9} not found, and not needed by the embedded engine"),
+                    false => format!("{name:<9} not run by this build, and not needed by the embedded engine"),
+                });
                 records.push(json!({ "engine": name, "found": false, "used": false, "problem": problem }));
             }
         }
