@@ -4,6 +4,26 @@
 //! worker takes the first task of all, so results arrive nearly in order, the frontier stays as small as a
 //! depth-first walk's, and a caller that has seen enough ends the walk without the rest of the tree being read.
 //! A result is handed over once no earlier task is open; results that wait are bounded by their weight.
+//!
+//! # Three ways to know a tree
+//!
+//! ```text
+//!                 what is trusted                what is asked of the disk for each search
+//! walked          nothing                        every directory is listed, every file of rules is read
+//! snapshot        names and verdicts, for a      the state of every directory and file of rules; one
+//!                 directory in the same state    that has changed is listed again, the others are not
+//! watched         names, verdicts and states,    nothing: the kernel has told of every change since
+//!                 while the kernel tells
+//!
+//!   walk ──take──▶ Snapshot ──file──▶ the next process walks with it       (walk::take, snapshot)
+//!     │
+//!     └─▶ RuleTree ──▶ FileListing ◀── notices of inotify                  (tree, listing, watched)
+//! ```
+//!
+//! All three visit the same files in the same order, with the same counts of what was left out: `list` decides for all
+//! of them, and tests compare them over random trees. What can't be trusted falls back to the row above it: a directory
+//! whose state proves nothing is listed, and a tree whose notices were lost is walked. None of them knows what is *in* a
+//! file: that is the index's, which asks for the state of each file, or takes it from a listing.
 
 mod entry;
 mod frontier;

@@ -1,4 +1,15 @@
 //! From the words of a query to files that may answer it, with where the words stand in them.
+//!
+//! In the order of the code:
+//!
+//! 1. [`count_files`] and [`keep_the_rarest`]: of a long query, a whole bug report, only the rare concepts are looked up. A
+//!    concept is a word with its stem and synonyms.
+//! 2. [`RetrieveScope::read_segment`]: the posting lists of each segment once through, frequencies weighted by field.
+//! 3. [`rarity`] of each concept over all segments, and with it [`SegmentView::score`]: BM25F per file, and a bonus for
+//!    names, which only chooses candidates.
+//! 4. [`RetrieveScope::choose`]: what paths, languages, left out words and phrases allow.
+//! 5. [`RetrieveScope::read_candidates`]: the best of all segments, [`Demand::most`] of them, with the places of every
+//!    concept in them ([`ConceptHit`]), from which the rules judge definitions, lines and chunks.
 
 use std::ops::Range;
 

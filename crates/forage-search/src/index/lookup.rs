@@ -1,4 +1,24 @@
 //! Asking an index during a search.
+//!
+//! An index never says that a file matches, only that it need not be read. For each file that a walk comes to:
+//!
+//! ```text
+//! file ──▶ newest layer that has it ──▶ same state as when it was indexed? ──no──▶ read it
+//!                                                     │ yes
+//!                                                     ▼
+//!                            one of its parts in the candidates of a query? ──yes──▶ read it
+//!                                                     │ no
+//!                                                     ▼
+//!                                             leave it unread
+//! ```
+//!
+//! - [`Index`] is the layers, which a thread may still be opening ([`LookupOpening`]): a search begins without them, and
+//!   what it visits until they are there is read.
+//! - [`Selection`] is one search: its queries, and per layer the candidates, computed by the first worker that asks.
+//! - [`LookupCursor`] is one worker: files come in path order, so that the next is looked for beside the last one.
+//!
+//! A tree that is watched has no walk: [`super::listed`] computes from the same candidates which files of the listing are
+//! visited at all.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
